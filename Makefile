@@ -1,0 +1,40 @@
+# One command per habit. Everything happens inside .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup setup-browser check test test-full demo bench docs clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+setup-browser:  # for the report's page tests, which drive a real browser (Debian)
+	apt-get update --quiet && apt-get install --yes --quiet chromium
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest tests/contracts
+
+test: setup
+	$(BIN)/pytest -n auto -m "not full"
+
+test-full: setup
+	$(BIN)/pytest -n auto
+
+demo: setup
+	$(BIN)/python examples/02_find_where_models_break.py
+
+bench: setup
+	$(BIN)/python -m benchmarks.run
+
+docs: setup
+	$(BIN)/python -m shiftscope.docs
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

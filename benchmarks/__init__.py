@@ -1,0 +1,1 @@
+"""Speed and memory, measured: `make bench` runs every file here that has a `main`."""

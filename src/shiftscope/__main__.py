@@ -1,0 +1,5 @@
+"""`python -m shiftscope`: the command line where the package is not installed."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,48 @@
+"""The command line: one file per verb, thin over a library call. Errors are one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+LONGEST = 600  # characters of a complaint; a broken file may quote megabytes of itself
+
+
+def main() -> None:
+    """Run `shiftscope`; the entry point of the package."""
+    from ..errors import UserError
+    from ._app import app
+
+    for stream in (sys.stdout, sys.stderr):  # a terminal that can not show a letter shows its code
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = app(standalone_mode=False)
+    except UserError as error:
+        _leave(str(error), error.exit_code)
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # the reader (head, less) has seen enough
+            _silence(sys.stdout)
+            sys.exit(0)
+        raise
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a mistake of ours, not in how the command was typed
+            raise
+        _leave(f"{error.format_message()} (shiftscope --help)", 2)
+    if code == 130:
+        _leave("stopped; run the same command again to go on", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(message: str, code: int) -> None:
+    """Say one sentence on the error stream and end."""
+    line = " ".join(message.split())
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST - 200]} … {line[-200:]}"
+    print(f"shiftscope: {line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _silence(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,42 @@
+"""The command line's verbs, found by file name; a verb's module is imported to know its options."""
+
+from __future__ import annotations
+
+import inspect
+
+import typer
+
+from .. import __version__
+from ..catalog import VERBS
+
+app = typer.Typer(
+    name="shiftscope",
+    help="Find where, and why, a visual-reasoning model breaks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"shiftscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Find where, and why, a visual-reasoning model breaks."""
+
+
+for _name in VERBS.names():
+    _module = VERBS.load(_name)
+    if hasattr(_module, "group"):  # a verb of several kinds: make clevr, make questions
+        app.add_typer(_module.group, name=_name)
+    else:
+        app.command(_name, help=inspect.getdoc(_module.command))(_module.command)

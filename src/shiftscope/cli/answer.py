@@ -1,0 +1,118 @@
+"""Answer official questions by running their programs on official scenes, and check the stored answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import UserError
+from ._console import json_line, progress, table
+from ._tree import print_tree, tree_data
+
+if TYPE_CHECKING:
+    from ..run.answer import Answered, SceneBook
+
+SHOWN = 3  # disagreements printed in full
+
+
+class References(StrEnum):
+    STRICT = "strict"
+    DEFAULT = "default"
+
+
+def command(
+    questions: Annotated[
+        Path, typer.Option(help="Questions with programs: CLEVR, Super-CLEVR, CLEVR_HYP, GQA.")
+    ],
+    scenes: Annotated[Path | None, typer.Option(help="Scene file or folder.")] = None,
+    graphs: Annotated[Path | None, typer.Option(help="GQA scene graphs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write [{question_index, answer}] here.")] = None,
+    references: Annotated[
+        References,
+        typer.Option(help="strict: an ill-founded reference is undefined; default: go on with the first."),
+    ] = References.STRICT,
+    trace: Annotated[bool, typer.Option("--trace", help="Print every question's trace.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, the summary last.")
+    ] = False,
+) -> None:
+    """Run the programs of a question file on its scenes and compare with the stored answers."""
+    from ..formats._any import read_questions, read_scenes
+    from ..formats._json import write
+    from ..run.answer import SceneBook, answer
+
+    source = scenes or graphs
+    if source is None or (scenes and graphs):
+        raise UserError("give the scenes with --scenes FILE, or GQA scene graphs with --graphs FILE")
+    if out is not None and not out.parent.is_dir():
+        raise UserError(f"{out}: there is no folder {out.parent}")
+    book = SceneBook(read_scenes(source))
+    verdicts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    disagreements: list[Answered] = []
+    rows: list[dict[str, Any]] = []
+    for one in progress(answer(read_questions(questions), book, references.value), "answering"):
+        verdicts[one.verdict] += 1
+        if one.undefined:
+            reasons[one.undefined] += 1
+        if one.verdict == "disagree" and len(disagreements) < SHOWN:
+            disagreements.append(one)
+        if out is not None:
+            rows.append(_row(one))
+        if trace:
+            _print(one, book, as_json)
+    if out is not None:
+        write(out, rows)
+    for one in [] if trace else disagreements:
+        _print(one, book, as_json)
+    _summary(verdicts, reasons, out, as_json)
+
+
+def _row(one: Answered) -> dict[str, Any]:
+    name = one.question.id
+    number = int(name) if name.isdecimal() and len(name) < 16 else name
+    return {"question_index": number if str(number) == name else name, "answer": one.written()}
+
+
+def _print(one: Answered, book: SceneBook, as_json: bool) -> None:
+    """One question with its trace."""
+    from ..answer import spell
+    from ..lang.trace import lines
+
+    program, execution = one.question.program, one.execution
+    tree = list(lines(program, execution, book.world_of(one.question))) if program else []
+    if as_json:
+        made = _row(one) | {"verdict": one.verdict, "stored": one.question.answer}
+        json_line(made | {"trace": tree_data(tree)})
+        return
+    said = "undefined" if one.answer is None else spell(one.answer)
+    stored = "" if one.question.answer is None else f", stored {spell(one.question.answer)}"
+    print(f"question {one.question.id}: {one.question.text}\n  {one.verdict}: {said}{stored}")
+    print_tree(tree, margin=4)
+    print()
+
+
+def _summary(verdicts: Counter[str], reasons: Counter[str], out: Path | None, as_json: bool) -> None:
+    checked = verdicts["agree"] + verdicts["disagree"]
+    if as_json:
+        counts = {name: verdicts[name] for name in ("agree", "disagree", "undefined", "unchecked")}
+        json_line({"questions": verdicts.total(), **counts, "reasons": dict(sorted(reasons.items()))})
+        return
+    rows: list[tuple[str, object, str]] = [("questions", verdicts.total(), "")]
+    if checked:
+        rows.append(
+            ("agree", verdicts["agree"], f"{100 * verdicts['agree'] / checked:.2f}% of those checked")
+        )
+        rows.append(("disagree", verdicts["disagree"], ""))
+    if verdicts["unchecked"]:
+        rows.append(("answered", verdicts["unchecked"], "no stored answer to compare with"))
+    rows.append(
+        ("undefined", verdicts["undefined"], ", ".join(f"{r}: {n}" for r, n in reasons.most_common()))
+    )
+    table(("", "", ""), rows)
+    if out is not None:
+        print(f"wrote {out}")

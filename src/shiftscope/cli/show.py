@@ -1,0 +1,162 @@
+"""Show one scene as a table, or one question as a tree with its trace on its scene."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..bits import members
+from ..errors import UserError
+from ..whole import write_whole
+from ._console import json_line, table
+from ._picture import print_picture
+from ._tree import print_tree, tree_data
+
+SAID = {"left": "left of it", "right": "right of it", "front": "in front of it"}
+
+if TYPE_CHECKING:
+    from ..question import Question
+    from ..scene import Scene
+
+
+def command(
+    path: Annotated[
+        Path, typer.Argument(help="A scene file, a question file, a folder of scenes, or a dataset.")
+    ],
+    index: Annotated[int, typer.Option("--index", min=0, help="Which scene or question, from 0.")] = 0,
+    scenes: Annotated[
+        Path | None, typer.Option(help="The scenes a question file is about, for its trace.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
+    image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show a scene as a table, or a question's program as a tree with its trace on its scene."""
+    from ..formats._any import read_questions, read_scenes
+    from ..run.answer import SceneBook
+
+    if not path.exists():
+        raise UserError(f"{path}: no such file or folder")
+    if (path / "manifest.json").exists():
+        show_example(path, split, index, image, as_json)
+        return
+    if split or image:
+        raise UserError(f"{path}: --split and --image are for datasets made by shiftscope make")
+    try:
+        found = read_scenes(path)
+    except UserError as not_scenes:
+        try:
+            questions = read_questions(path)
+        except UserError:
+            raise not_scenes from None
+        question = next(islice(questions, index, None), None)
+        if question is None:
+            raise UserError(f"{path}: there is no question {index} in it") from None
+        source = scenes or _beside(path)
+        book = SceneBook(read_scenes(source)) if source else None
+        show_question(question, book.scenes_of(question) if book else None, as_json)
+        return
+    if index >= len(found):
+        raise UserError(f"{path}: there is no scene {index} in it; it has {len(found)}")
+    show_scene(found[index], as_json)
+
+
+def _beside(path: Path) -> Path | None:
+    """Where CLEVR's own layout keeps the scenes of a question file."""
+    name = path.name.replace("questions", "scenes")
+    for candidate in (path.with_name(name), path.parent.parent / "scenes" / name):
+        if candidate != path and candidate.exists():
+            return candidate
+    return None
+
+
+def show_scene(scene: Scene, as_json: bool) -> None:
+    """A scene: a row an object, with what stands left of it; an open one lists its relations."""
+    if as_json:
+        json_line(scene.to_json())
+        return
+    closed = scene.schema.closed
+    names = [o.id or str(i) for i, o in enumerate(scene.objects)]
+    rows: dict[str, list[str]] = {"": names}
+    for attribute in dict.fromkeys(a for o in scene.objects for a, _ in o.attributes):
+        rows[attribute] = [", ".join(o.values(attribute)) for o in scene.objects]
+    rows["position"] = [" ".join(f"{v:.2f}" for v in o.position or ()) for o in scene.objects]
+    rows["box"] = [" ".join(f"{v:g}" for v in o.box or ()) for o in scene.objects]
+    for relation in scene.relations if closed else ():
+        rows[SAID.get(relation.name, f"{relation.name} it")] = [
+            " ".join(names[j] for j in members(r)) for r in relation.rows
+        ]
+    rows["parts"] = [
+        ", ".join(f"{' '.join(v for _, v in p.attributes)} {p.name}" for p in o.parts) for o in scene.objects
+    ]
+    filled = {name: column for name, column in rows.items() if any(column)}
+    title = f"scene {scene.id} ({scene.schema.name}), {len(scene.objects)} objects"
+    table(list(filled), list(zip(*filled.values(), strict=True)), title)
+    for attribute, value in scene.attributes:
+        print(f"{attribute}: {value}")
+    for relation in () if closed else scene.relations:
+        pairs = [f"{_named(scene, s)} {relation.name} {_named(scene, t)}" for s, t in relation.triples()]
+        print("; ".join(pairs[:6]) + (f"; and {len(pairs) - 6} more" if len(pairs) > 6 else ""))
+
+
+def _named(scene: Scene, i: int) -> str:
+    o = scene.objects[i]
+    name = " ".join(o.values("name"))
+    return name if o.id == name else f"{name} {o.id or i}".strip()
+
+
+def show_example(folder: Path, split: str, index: int, image: Path | None, as_json: bool) -> None:
+    """A dataset's example: its picture, where a terminal can show one, its question and its scene."""
+    from ..store.dataset import Dataset
+
+    dataset = Dataset.open(folder)
+    if len(dataset):
+        example = dataset.example(index, split or None)
+        pictures, question = example.images, example.question
+    else:  # scenes alone
+        question = None
+        pictures = tuple(islice(dataset.images(split or None), index, index + 1))
+        if not pictures:
+            raise UserError(f"{folder}: there is no image {index} in it")
+    if image:
+        write_whole(image, pictures[0].png)
+    if not as_json:
+        for picture in pictures:
+            print_picture(picture.png)
+    if question:
+        show_question(question, tuple(p.scene for p in pictures), as_json)
+    else:
+        show_scene(pictures[0].scene, as_json)
+    if image and not as_json:
+        print(f"wrote {image}")
+
+
+def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json: bool) -> None:
+    """A question: its text, its answers, its program as a tree with the trace."""
+    from ..answer import spell
+    from ..lang.exec.exact import execute
+    from ..lang.text import show
+    from ..lang.trace import lines
+    from ..lang.world import World
+
+    world = World(scenes) if scenes else None
+    execution = execute(question.program, world) if question.program and world else None
+    tree = list(lines(question.program, execution, world)) if question.program else []
+    if as_json:
+        json_line(question.to_json() | {"trace": tree_data(tree)})
+        return
+    if question.action:
+        print(f"action    {question.action}")
+    print(f"question  {question.text}")
+    if question.answer is not None:
+        print(f"answer    {spell(question.answer)}")
+    print(f"image     {', '.join(question.scenes)}")
+    if question.program:
+        print(f"program   {show(question.program)}\n")
+        print_tree(tree)
+    for scene in scenes or ():
+        print()
+        show_scene(scene, False)

@@ -1,0 +1,25 @@
+"""Compiled loops, two ways: exact, where a scene or an answer is decided, and fast, where it is only painted.
+
+Both release the GIL, use one thread and are cached on disk; scenes run side by side, never pixels. Numba's
+cache does not notice a changed callee in another file, so kernels that call each other stand in one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+Real = Any  # a number inside a kernel: float32 when compiled, whatever NumPy returns to the type checker
+
+
+def exact(function: F) -> F:
+    """Compiled with every float operation as written, so that all machines get the same bits."""
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def fast(function: F) -> F:
+    """Compiled with reordered and fused float operations; the last bits differ between machines."""
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy", fastmath=True)(function))

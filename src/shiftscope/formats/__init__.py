@@ -1,0 +1,1 @@
+"""Official file families, one file each: sniff, read and write."""

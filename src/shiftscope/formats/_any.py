@@ -1,0 +1,62 @@
+"""Any known file: which family it is of is told from its content, never from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import UserError
+from ..question import Question
+from ..scene import Scene
+from . import _json, clevr, coco, gqa, visual_genome, vqa, yolo
+
+SCENE_FAMILIES: tuple[ModuleType, ...] = (clevr, coco, gqa)
+QUESTION_FAMILIES: tuple[ModuleType, ...] = (clevr, gqa, vqa)
+
+
+def read_scenes(path: Path) -> list[Scene]:
+    """The scenes of a file or folder of any family."""
+    if path.is_dir():
+        if any(path.glob("*.json*")):
+            return clevr.read_scenes(path)
+        if yolo.sniff(path):
+            return list(yolo.read_scenes(path))
+        raise UserError(f"{path}: no scene files that ShiftScope knows in this folder")
+    data = _json.read_bytes(path)
+    if visual_genome.sniff(data):
+        return list(visual_genome.read_scenes(path))
+    sample = _json.outline(data, path)
+    for family in SCENE_FAMILIES:
+        if family.sniff_scenes(sample):
+            return list(family.read_scenes(path))
+    raise UserError(
+        f"{path}: no scenes that ShiftScope knows: expected CLEVR, GQA, COCO or Visual Genome, "
+        f"came {_what(sample)}"
+    )
+
+
+def read_questions(path: Path) -> Iterator[Question]:
+    """The questions of a file of any family, one at a time."""
+    sample = _json.outline(_json.read_bytes(path), path)
+    for family in QUESTION_FAMILIES:
+        if family.sniff_questions(sample):
+            questions: Iterator[Question] = family.read_questions(path)
+            return questions
+    raise UserError(
+        f"{path}: no questions that ShiftScope knows: expected CLEVR, GQA or VQA, came {_what(sample)}"
+    )
+
+
+def _what(sample: Any) -> str:
+    if isinstance(sample, dict):
+        return (
+            f"an object with {', '.join(repr(k) for k in list(sample)[:4])}" if sample else "an empty object"
+        )
+    if isinstance(sample, list):
+        first = sample[0] if sample else None
+        if isinstance(first, dict):
+            return f"a list of objects with {', '.join(repr(k) for k in list(first)[:4])}"
+        return f"a list of {type(first).__name__}" if sample else "an empty list"
+    return f"a single {type(sample).__name__}"

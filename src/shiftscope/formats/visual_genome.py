@@ -1,0 +1,166 @@
+"""Visual Genome region graphs: a caption and its triples, `( trunk , is , large ) , ( trunk , on , deck )`.
+
+An `is` triple gives its subject an attribute, a lone `( deck )` is an object nothing is said of, any other
+triple a relation. `clouds:1` is a second thing called clouds. `v:come through` marks a verb: the relation is
+called "come through", and a note keeps that it was marked. `pv:write on` keeps its mark in the name: what is
+written on paper does not write on it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import UserError
+from ..scene import FREE, Notes, Object, Relation, Scene
+from ..schemas.gqa import SCHEMA
+from ..whole import write_whole
+from . import _json
+
+COLUMNS = ("image_id", "region_id", "caption", "scene_graph")
+IS = "is"
+VERB = "v:"
+_BETWEEN = " ) , ( "
+_COUNTED = re.compile(r"(.*):\d+")
+
+
+class Triple(NamedTuple):
+    """Subject, predicate and object as written; a lone thing has neither of the latter."""
+
+    subject: str
+    predicate: str = ""
+    object: str = ""
+
+    def __str__(self) -> str:
+        return f"( {' , '.join(self) if self.predicate else self.subject} )"
+
+
+def sniff(data: bytes) -> bool:
+    """Whether these bytes are a table of region graphs: it opens with the four columns."""
+    return data[:200].lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip() == ",".join(COLUMNS).encode()
+
+
+def read_scenes(path: Path) -> Iterator[Scene]:
+    """One scene a region, called by the region's id; a region that was described twice comes twice."""
+    try:
+        text = _json.read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    at = 0
+    try:
+        if tuple(next(rows, ())) != COLUMNS:
+            raise UserError(f"expected the columns {','.join(COLUMNS)}")
+        for row in rows:
+            at += 1
+            if len(row) != len(COLUMNS):
+                raise UserError(f"expected {len(COLUMNS)} columns, came {len(row)}")
+            yield scene_from(*row)
+    except UserError as error:
+        raise UserError(f"{path}: row {at}: {error}") from None
+    except csv.Error as error:
+        raise UserError(f"{path}: row {at + 1}: not a CSV row ({error})") from None
+    if not at:
+        raise UserError(f"{path}: there are no region graphs in it")
+
+
+def scene_from(image: str, region: str, caption: str, graph: str) -> Scene:
+    """A scene record from one row."""
+    triples = read_graph(graph)
+    index: dict[str, int] = {}
+    words: list[list[tuple[str, str]]] = []
+    pairs: dict[str, list[tuple[int, int]]] = {}
+    verbs: set[str] = set()
+
+    def thing(text: str) -> int:
+        if text not in index:
+            counted = _COUNTED.fullmatch(text)
+            index[text] = len(index)
+            words.append([("name", counted[1] if counted else text)])
+        return index[text]
+
+    for subject, predicate, target in triples:
+        at = thing(subject)
+        if predicate == IS:
+            words[at].append((FREE, target))
+        elif predicate:
+            name = predicate.removeprefix(VERB)
+            if name != predicate:
+                verbs.add(name)
+            pairs.setdefault(name, []).append((at, thing(target)))
+    scene = Scene(
+        id=region,
+        schema=SCHEMA,
+        objects=tuple(Object(tuple(w), id=text) for text, w in zip(index, words, strict=True)),
+        relations=tuple(Relation.of(name, found, len(index)) for name, found in pairs.items()),
+        notes=(("image_id", image), ("caption", caption), ("verbs", tuple(sorted(verbs)))),
+    )
+    return _with_order(scene, triples)
+
+
+def read_graph(graph: str) -> list[Triple]:
+    """The triples of a graph as a caption's row writes it."""
+    if not (graph.startswith("( ") and graph.endswith(" )")):
+        raise UserError(f"expected triples such as ( sky , is , blue ), came {graph!r}")
+    triples = []
+    for inside in graph[2:-2].split(_BETWEEN):
+        parts = inside.split(" , ")
+        if len(parts) not in (1, 3) or not all(parts):
+            raise UserError(f"expected three parts as in ( sky , is , blue ), came ( {inside} )")
+        triples.append(Triple(*parts))
+    return triples
+
+
+def _with_order(scene: Scene, triples: list[Triple]) -> Scene:
+    """The scene with a note of the order its triples were written in, where that is not ours."""
+    ours = {triple: i for i, triple in enumerate(_triples(scene))}
+    order = tuple(dict.fromkeys(ours[triple] for triple in triples))
+    if order == tuple(range(len(ours))):
+        return scene
+    notes: Notes = (*scene.notes, ("order", order))
+    return Scene(scene.objects, scene.relations, schema=scene.schema, id=scene.id, notes=notes)
+
+
+def _triples(scene: Scene) -> list[Triple]:
+    """What the scene says: its lone things, what each thing is, then the relations."""
+    verbs = scene.note("verbs", ())
+    called = [o.id or o.values("name")[0] for o in scene.objects]
+    alone = set(range(len(called)))
+    said = []
+    for i, o in enumerate(scene.objects):
+        said += [Triple(called[i], IS, v) for a, v in o.attributes if a != "name"]
+        alone -= {i} if len(o.attributes) > 1 else set()
+    for relation in scene.relations:
+        predicate = VERB + relation.name if relation.name in verbs else relation.name
+        for subject, target in relation.triples():
+            said.append(Triple(called[subject], predicate, called[target]))
+            alone -= {subject, target}
+    return [*(Triple(called[i]) for i in sorted(alone)), *said]
+
+
+def write_graph(scene: Scene) -> str:
+    """The scene's triples, in the order noted if they are still the same ones in number."""
+    triples = _triples(scene)
+    order = scene.note("order", ())
+    if sorted(order) == list(range(len(triples))):
+        triples = [triples[i] for i in order]
+    return " , ".join(map(str, triples))
+
+
+def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
+    """A table of region graphs; `.gz` is gzipped."""
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    table.writerows(row_of(scene) for scene in scenes)
+    data = text.getvalue().encode()
+    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def row_of(scene: Scene) -> tuple[str, str, str, str]:
+    return scene.note("image_id", ""), scene.id, scene.note("caption", ""), write_graph(scene)

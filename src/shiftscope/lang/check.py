@@ -1,0 +1,254 @@
+"""The type checker: which node is wrong, what it expected, what came.
+
+Programs of one skeleton (ops and wiring, whatever their words) are typed once. What depends on the words is
+checked for each: that two compared values are of one attribute, that an edit's states are not mixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..edit import ON
+from ..errors import did_you_mean
+from ..schema import Attribute, Schema
+from .op import Op, all_ops, get_op
+from .ops.attributes import COMPARATIVES
+from .ops.images import TESTS
+from .program import Node, Program, ProgramError, Shape
+from .types import PART, PARTS, SCENE_TYPES, VALUE, Type, fits
+
+WORDS = {  # params that take one of a few words, whatever the scene
+    "role": ("subject", "object"),
+    "test": tuple(TESTS),
+    "comparative": tuple(COMPARATIVES),
+}
+
+
+class Step(NamedTuple):
+    """One node, ready to run."""
+
+    op: Op
+    inputs: tuple[int, ...]
+    on_parts: bool  # whether the things it looks at are parts
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the checker found out about a skeleton."""
+
+    types: tuple[Type, ...]
+    steps: tuple[Step, ...]
+    same_attribute: tuple[tuple[int, int, int], ...]  # node, and the two nodes whose values it compares
+    worded: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
+    straight: bool  # neither sub-programs nor edits
+    on_parts: bool  # whether any step looks at parts
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the nodes of a program with sub-programs or edits belong."""
+
+    inside: tuple[int, ...]  # the quantifier whose sub-program the node is part of, or -1
+    before: tuple[int, ...]  # the edit whose outcome the node's inputs are taken from, or -1
+    after: tuple[int, ...]  # the same for what the node gives
+
+
+def check(program: Program, schema: Schema | None = None) -> tuple[Type, ...]:
+    """The type of every node, or a ProgramError; with a schema, its vocabulary is checked too."""
+    plan = plan_of(program)
+    if not plan.straight:
+        scope_of(program)
+    if schema is not None and schema.closed:
+        for i, n in enumerate(program.nodes):
+            trouble = _vocabulary(n, plan.steps[i].on_parts, schema)
+            if trouble:
+                raise ProgramError(f"{_name(i, n)}: {trouble}")
+    return tuple(
+        Type("Value", n.params[0]) if t == VALUE else t
+        for t, n in zip(plan.types, program.nodes, strict=True)
+    )
+
+
+def plan_of(program: Program) -> Plan:
+    """The plan of the program's skeleton, its words checked."""
+    nodes = program.nodes
+    skeleton = program.skeleton()
+    plan = _plans.get(skeleton)
+    if plan is None:
+        plan = _plan([(n.op, n.inputs, len(n.params)) for n in nodes])
+        if len(_plans) < PLANS_KEPT:
+            _plans[skeleton] = plan
+    for at, left, right in plan.same_attribute:
+        a, b = _attribute(plan, nodes, left), _attribute(plan, nodes, right)
+        if a != b:
+            raise ProgramError(
+                f"{_name(at, nodes[at])}: expected two values of one attribute, came {a} and {b}"
+            )
+    for i in plan.worded:
+        _check_words(i, nodes[i])
+    return plan
+
+
+_plans: dict[tuple[int, ...], Plan] = {}
+PLANS_KEPT = 100_000
+
+
+def _plan(skeleton: list[Shape]) -> Plan:
+    types: list[Type] = []
+    steps: list[Step] = []
+    same: list[tuple[int, int, int]] = []
+    worded: list[int] = []
+    for i, (name, inputs, words) in enumerate(skeleton):
+        where = f"node {i} ({name})"
+        if name not in all_ops():
+            raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
+        op = get_op(name)
+        if len(inputs) != op.arity:
+            raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.written}, came {len(inputs)}")
+        if (words % 2 or words == 0) if op.pairs else words != len(op.params):
+            raise ProgramError(f"{where}: expected the words of {op.written}, came {words} words")
+        given = [types[j] for j in inputs]
+        types.append(_output(op, given, where))
+        on_parts = bool(given) and given[0] in (PART, PARTS)
+        steps.append(Step(op, inputs, on_parts))
+        if name == "equal" and given[0].name == "Value":
+            same.append((i, inputs[0], inputs[1]))
+        if WORDS.keys() & set(op.params) or "number" in op.params:
+            worded.append(i)
+    straight = not any(s.op.edits or s.op.body is not None or s.op.name == "it" for s in steps)
+    return Plan(
+        tuple(types), tuple(steps), tuple(same), tuple(worded), straight, any(s.on_parts for s in steps)
+    )
+
+
+def _output(op: Op, given: list[Type], where: str) -> Type:
+    for signature in op.signatures:
+        if all(map(fits, given, signature.inputs)):
+            return signature.output
+
+    # Say what the nearest signature wanted at the first place where it does not fit.
+    def matching(k: int) -> int:
+        wanted = op.signatures[k].inputs
+        return next(i for i, t in enumerate(given) if not fits(t, wanted[i]))
+
+    best = max(range(len(op.signatures)), key=lambda k: (matching(k), -k))
+    at = matching(best)
+    options = dict.fromkeys(str(s.inputs[at]) for k, s in enumerate(op.signatures) if matching(k) == at)
+    raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, came {given[at]}")
+
+
+def _attribute(plan: Plan, nodes: tuple[Node, ...], i: int) -> str:
+    return plan.types[i].of or nodes[i].params[0]
+
+
+def _check_words(i: int, n: Node) -> None:
+    for param, word in zip(get_op(n.op).params, n.params, strict=True):
+        options = WORDS.get(param)
+        if options and word not in options:
+            raise ProgramError(f"{_name(i, n)}: expected {' or '.join(options)} as {param}, came {word!r}")
+        if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
+            raise ProgramError(f"{_name(i, n)}: expected a whole number, came {word!r}")
+
+
+@lru_cache(maxsize=100_000)
+def _vocabulary(n: Node, on_parts: bool, schema: Schema) -> str:
+    """What is wrong with the node's words under a closed schema, or nothing."""
+    op = get_op(n.op)
+    words = dict(zip(op.params, n.params, strict=False))
+    if op.pairs:
+        for name, value in zip(n.params[::2], n.params[1::2], strict=True):
+            if trouble := _unknown_value(schema, name, value, False):
+                return trouble
+    named = ("relation",) if "relation" in words else ("this", "that") if n.op == "choose_relation" else ()
+    for relation in (words[param] for param in named):
+        known = (*schema.relations, ON)
+        if relation not in known:
+            return f"no relation {relation!r} in {schema.name}{did_you_mean(relation, known)}"
+    if "attribute" in words and not op.name.endswith("_image"):
+        attribute = words["attribute"]
+        for param in ("value", "this", "that"):
+            if trouble := _unknown_value(schema, attribute, words.get(param), on_parts):
+                return trouble
+    if op.name == "find":
+        return _unknown_value(schema, "name", words["name"], False)
+    return ""
+
+
+def _unknown_value(schema: Schema, attribute: str, value: str | None, part: bool) -> str:
+    attributes: tuple[Attribute, ...] = schema.part_attributes if part else schema.attributes
+    found = next((a for a in attributes if a.name == attribute), None)
+    what = "part attribute" if part else "attribute"
+    if found is None:
+        return (
+            f"no {what} {attribute!r} in {schema.name}{did_you_mean(attribute, [a.name for a in attributes])}"
+        )
+    if value is not None and value not in found.terms:
+        return f"no {attribute} {value!r} in {schema.name}{did_you_mean(value, found.terms)}"
+    return ""
+
+
+@lru_cache(maxsize=10_000)
+def scope_of(program: Program) -> Scope:
+    """Which nodes run inside which quantifier, and on which state of the scene."""
+    plan = plan_of(program)
+    inside = _inside(program, plan)
+    before, after = _states(program, plan, inside)
+    for i, step in enumerate(plan.steps):
+        if step.op.edits and inside[i] >= 0:
+            raise ProgramError(f"{_name(i, program.nodes[i])}: an edit can not stand inside a quantifier")
+    return Scope(inside, before, after)
+
+
+def _inside(program: Program, plan: Plan) -> tuple[int, ...]:
+    nodes = program.nodes
+    inside = [-1] * len(nodes)
+    free = [False] * len(nodes)  # depends on an `it` that no quantifier has bound yet
+    for i, step in enumerate(plan.steps):
+        free[i] = step.op.name == "it" or any(free[j] for k, j in enumerate(step.inputs) if k != step.op.body)
+        if step.op.body is not None:
+            todo = [step.inputs[step.op.body]]
+            while todo:
+                j = todo.pop()
+                if not free[j]:
+                    continue
+                inside[j], free[j] = i, False
+                todo.extend(plan.steps[j].inputs)
+    loose = next((i for i, f in enumerate(free) if f and inside[i] == -1), None)
+    if loose is not None:
+        raise ProgramError(f"{_name(loose, nodes[loose])} uses it() outside of all, some and none")
+    for i, step in enumerate(plan.steps):
+        for k, j in enumerate(step.inputs):
+            if inside[j] not in (-1, inside[i]) and not (k == step.op.body and inside[j] == i):
+                raise ProgramError(
+                    f"{_name(i, nodes[i])} reads node {j} from within the sub-program of node {inside[j]}"
+                )
+    return tuple(inside)
+
+
+def _states(program: Program, plan: Plan, inside: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two edits that are the same, step by step, lead to one state."""
+    nodes = program.nodes
+    before: list[int] = []
+    after: list[int] = []
+    numbers: list[int] = []  # equal for nodes that are equal all the way down
+    seen: dict[tuple[object, ...], int] = {}
+    for i, step in enumerate(plan.steps):
+        sources = plan.steps[inside[i]].inputs[:1] if step.op.name == "it" else step.inputs
+        if sources and sources[0] > i:
+            raise ProgramError(f"{_name(i, nodes[i])} comes before the objects it stands for")
+        states = {after[j] for j in sources if plan.types[j] in SCENE_TYPES}
+        if len(states) > 1:
+            raise ProgramError(
+                f"{_name(i, nodes[i])} mixes objects from before and after the edit at node {max(states)}"
+            )
+        before.append(max(states, default=-1))
+        key = (nodes[i].op, nodes[i].params, *(numbers[j] for j in step.inputs))
+        numbers.append(seen.setdefault(key, i))
+        after.append(numbers[i] if step.op.edits else before[i])
+    return tuple(before), tuple(after)
+
+
+def _name(i: int, n: Node) -> str:
+    return f"node {i} ({n.op})"

@@ -1,0 +1,1 @@
+"""Running programs: exactly and one by one, or packed by the thousand."""

@@ -1,0 +1,239 @@
+"""Packed execution: many programs over many scenes of one closed schema, on bit masks.
+
+Lowering turns each node into one 64-bit word; a compiled loop then runs the words. The answers are those of
+the exact executor on every program that lowers; a program that does not lower is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import did_you_mean
+from ...scenetable import SceneTable, Terms
+from ...schema import Schema
+from ..check import Plan, plan_of
+from ..program import Node, Program, ProgramError
+from ..types import BOOL, INT, Type
+from .exact import Undefined
+
+OPCODES = {
+    name: code
+    for code, name in enumerate(
+        (
+            *("scene", "filter", "exclude", "unique", "relate", "related", "related_object", "same"),
+            *("intersect", "union", "query", "equal", "verify", "choose", "number", "count", "exist"),
+            *("less", "greater", "at_least", "at_most", "and", "or", "not", "parts", "owners"),
+            *("filter_part", "exclude_part", "same_part", "query_part", "verify_part", "choose_part"),
+        )
+    )
+}
+PACKED_OPS = frozenset(OPCODES) - {name for name in OPCODES if name.endswith(("_part", "_object"))}
+ON_PARTS = frozenset(name.removesuffix("_part") for name in OPCODES if name.endswith("_part"))
+REASONS = (
+    *("", "none found", "several found", "missing attribute", "unknown relation"),
+    *("both choices hold", "neither choice holds"),
+)
+WORD_LIMIT = 4096  # largest code or number a word's argument holds
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Programs as machine words, with the scene each is to run on.
+
+    Programs of one skeleton lie together, so that the processor can foresee the next op; `order` says which
+    program is where.
+    """
+
+    schema: Schema
+    words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
+    start: NDArray[np.uint64]  # [place + 1] first word
+    scene: NDArray[np.uint64]  # [place] row of the table
+    order: NDArray[np.int64]  # [place] number of the program
+    types: tuple[tuple[Type, bool], ...]  # [program] of what it gives, and whether that is a part's
+
+    def __len__(self) -> int:
+        return len(self.scene)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Raw results; `answers[i]` is what the exact executor would say of program i."""
+
+    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    reason: NDArray[np.int8]  # index into REASONS, 0 where defined
+    node: NDArray[np.int16]  # the node at fault
+    lowered: Lowered
+    terms: Terms
+    part_terms: Terms
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, i: int) -> Any:
+        if self.reason[i]:
+            return Undefined(REASONS[self.reason[i]], int(self.node[i]))
+        value, (kind, of_part) = int(self.value[i]), self.lowered.types[i]
+        if kind == BOOL:
+            return bool(value)
+        if kind == INT:
+            return value
+        if kind.name == "Value":
+            return (self.part_terms if of_part else self.terms).names[value]
+        return value & 0xFFFFFFFFFFFFFFFF  # a mask
+
+
+class Lowering:
+    """Turns the programs of one schema into words; remembers every node it has seen."""
+
+    def __init__(self, schema: Schema, relations: Sequence[str] = ()) -> None:
+        self.schema = schema
+        self.terms = Terms.of(schema.attributes)
+        self.part_terms = Terms.of(schema.part_attributes)
+        self.relations = tuple(relations) or schema.relations
+        self._plain: dict[int, int] = {}  # words of nodes on objects, by the node's identity
+        self._on_parts: dict[int, int] = {}  # the same for nodes on parts
+        self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
+
+    def __call__(self, programs: Iterable[Program], scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
+        """Lower programs, each to run on the scene of that row."""
+        words: list[int] = []
+        start = [0]
+        types: list[tuple[Type, bool]] = []
+        groups: list[int] = []
+        skeletons: dict[int, int] = {}
+        plain = self._plain
+        for program in programs:
+            plan = plan_of(program)
+            try:
+                if plan.on_parts:
+                    self._check_comparisons(program, plan)
+                    raise KeyError
+                words += [plain[id(n)] for n in program.nodes]
+            except KeyError:
+                for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
+                    words.append(self._word(n, step.on_parts, i))
+            start.append(len(words))
+            types.append((plan.types[-1], plan.steps[-1].on_parts))
+            groups.append(skeletons.setdefault(id(plan), len(skeletons)))
+        rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
+        if len(rows) != len(types) or (len(rows) and rows.min() < 0):
+            raise ValueError(f"{len(types)} programs need as many scene numbers, came {len(rows)}")
+        order = np.lexsort((rows, np.array(groups, np.int64)))
+        begin = np.array(start, np.int64)
+        length = np.diff(begin)[order]
+        placed = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
+        source = np.repeat(begin[:-1][order] - placed[:-1], length) + np.arange(placed[-1])
+        return Lowered(
+            self.schema,
+            np.array(words, np.uint64)[source],
+            placed.astype(np.uint64),
+            rows[order].astype(np.uint64),
+            order,
+            tuple(types),
+        )
+
+    def _check_comparisons(self, program: Program, plan: Plan) -> None:
+        """Values are compared by code: an object's and a part's only where their codes mean the same."""
+        for at, left, right in plan.same_attribute:
+            name = program.nodes[left].params[0]
+            if plan.steps[left].on_parts != plan.steps[right].on_parts and not self._coded_alike(name):
+                raise ProgramError(
+                    f"node {at} (equal): the {name} of objects and of parts is coded differently"
+                )
+
+    def _coded_alike(self, name: str) -> bool:
+        mine, of_parts = (
+            {pair: code for pair, code in terms.code.items() if pair[0] == name}
+            for terms in (self.terms, self.part_terms)
+        )
+        return mine == of_parts
+
+    def _word(self, n: Node, on_parts: bool, at: int) -> int:
+        known = self._on_parts if on_parts else self._plain
+        word = known.get(id(n))
+        if word is None:
+            word = known[id(n)] = self._encode(n, on_parts, at)
+            self._seen.append(n)
+        return word
+
+    def _encode(self, n: Node, on_parts: bool, at: int) -> int:
+        name = n.op
+        if name not in PACKED_OPS:
+            raise ProgramError(f"node {at} ({name}): packed execution does not cover this op; exact does")
+        if name == "related" and n.params[1] == "object":
+            name = "related_object"
+        if on_parts and name in ON_PARTS:
+            name = f"{name}_part"
+        first, second = self._arguments(n, on_parts, at)
+        inputs = (*n.inputs, 0, 0)
+        return OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | first << 32 | second << 48
+
+    def _arguments(self, n: Node, on_parts: bool, at: int) -> tuple[int, int]:
+        terms = self.part_terms if on_parts else self.terms
+        match n.op:
+            case "filter" | "exclude" | "verify":
+                return self._term(terms, n.params[0], n.params[1], n, at), 0
+            case "choose":
+                return (
+                    self._term(terms, n.params[0], n.params[1], n, at),
+                    self._term(terms, n.params[0], n.params[2], n, at),
+                )
+            case "query" | "same":
+                return self._column(terms, n.params[0], n, at), 0
+            case "relate" | "related":
+                if n.params[0] not in self.relations:
+                    hint = did_you_mean(n.params[0], self.relations)
+                    raise ProgramError(f"node {at} ({n.op}): no relation {n.params[0]!r}{hint}")
+                return self.relations.index(n.params[0]), 0
+            case "number":
+                if int(n.params[0]) >= WORD_LIMIT:
+                    raise ProgramError(f"node {at} (number): packed numbers end at {WORD_LIMIT - 1}")
+                return int(n.params[0]), 0
+        return 0, 0
+
+    def _term(self, terms: Terms, attribute: str, value: str, n: Node, at: int) -> int:
+        self._column(terms, attribute, n, at)
+        code = terms.code.get((attribute, value))
+        if code is None:
+            options = terms.attributes[terms.index(attribute)].terms
+            raise ProgramError(f"node {at} ({n.op}): no {attribute} {value!r}{did_you_mean(value, options)}")
+        return code
+
+    def _column(self, terms: Terms, attribute: str, n: Node, at: int) -> int:
+        names = [a.name for a in terms.attributes]
+        if attribute not in names:
+            raise ProgramError(
+                f"node {at} ({n.op}): no attribute {attribute!r}{did_you_mean(attribute, names)}"
+            )
+        return names.index(attribute)
+
+
+def run(lowered: Lowered, table: SceneTable) -> Answers:
+    """Run every program on its scene."""
+    from ._packed_loop import loop  # compiles on first use
+
+    if lowered.schema != table.schema:
+        raise ValueError(f"programs in {lowered.schema.name}, scenes in {table.schema.name}")
+    if len(lowered) and lowered.scene.max() >= len(table):
+        raise ValueError("a program names a scene that is not in the table")
+    size = len(lowered)
+    value = np.zeros(size, np.int64)
+    reason = np.zeros(size, np.int8)
+    node = np.zeros(size, np.int16)
+    loop(
+        (lowered.words, lowered.start, lowered.scene, lowered.order),
+        (table.start, table.codes, table.masks, table.everything, table.rows, table.knows),
+        (table.part_start, table.part_codes, table.part_masks, table.owner, table.parts_of),
+        (value, reason, node),
+    )
+    return Answers(value, reason, node, lowered, table.terms, table.part_terms)
+
+
+def execute_many(programs: Sequence[Program], table: SceneTable, scene: Iterable[int]) -> Answers:
+    """Lower and run: program i on the table's scene `scene[i]`."""
+    return run(Lowering(table.schema, table.relations)(programs, scene), table)

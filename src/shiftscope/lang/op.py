@@ -1,0 +1,123 @@
+"""Op: one operation of the language, with its types, its words and its exact meaning.
+
+An op is a function in `lang/ops/`. Its first parameter says what it looks at: `world` (the whole scene), or
+`things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..catalog import OP_FAMILIES
+from ..errors import unknown
+from .types import Type
+
+PAIR = ("attribute", "value")  # written `color=red`
+
+
+class IllFounded(Exception):
+    """Raised by an op whose input does not refer: the reason, and the value to go on with if allowed."""
+
+    def __init__(self, reason: str, default: Any, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.default, self.detail = reason, default, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    inputs: tuple[Type, ...]
+    output: Type
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.inputs))}) -> {self.output}"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """What an op is called, takes, gives and means."""
+
+    name: str
+    family: str
+    signatures: tuple[Signature, ...]
+    params: tuple[str, ...]
+    defaults: tuple[str, ...]  # of the last params
+    pairs: bool  # any number of attribute=value words instead of fixed ones
+    body: int | None  # the input that is run once for each member of the first
+    edits: bool  # gives a new state of the scene
+    looks_at: str  # "world" or "things"
+    exact: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.exact) or "").splitlines()[0]
+
+    @property
+    def arity(self) -> int:
+        return len(self.signatures[0].inputs)
+
+    @property
+    def written(self) -> str:
+        """How a call looks: `filter(Objects, attribute=value)`."""
+        words = ["attribute=value", "…"] if self.pairs else list(self.params)
+        if self.params[:2] == PAIR:
+            words = ["attribute=value", *self.params[2:]]
+        for i in range(1, len(self.defaults) + 1):
+            words[-i] = f"{words[-i]}={self.defaults[-i]}"
+        return f"{self.name}({', '.join([*map(str, self.signatures[0].inputs), *words])})"
+
+
+_ops: dict[str, Op] = {}
+
+
+def op(
+    *signatures: tuple[Type, ...],
+    params: tuple[str, ...] = (),
+    defaults: tuple[str, ...] = (),
+    pairs: bool = False,
+    body: int | None = None,
+    edits: bool = False,
+) -> Callable[[Callable[..., Any]], Op]:
+    """Register a function as an op. A signature is its input types and, last, its output type."""
+
+    def register(function: Callable[..., Any]) -> Op:
+        name = function.__name__.rstrip("_")
+        looks_at = next(iter(inspect.signature(function).parameters))
+        if looks_at not in ("world", "things"):
+            raise TypeError(f"op {name}: the first parameter must be called world or things")
+        made = Op(
+            name=name,
+            family=function.__module__.rpartition(".")[2],
+            signatures=tuple(Signature(s[:-1], s[-1]) for s in signatures),
+            params=params,
+            defaults=defaults,
+            pairs=pairs,
+            body=body,
+            edits=edits,
+            looks_at=looks_at,
+            exact=function,
+        )
+        if name in _ops and _ops[name].family != made.family:
+            raise TypeError(f"op {name} is defined in both {_ops[name].family} and {made.family}")
+        _ops[name] = made
+        return made
+
+    return register
+
+
+@cache
+def all_ops() -> dict[str, Op]:
+    """Every op of every family, by name."""
+    for family in OP_FAMILIES.names():
+        OP_FAMILIES.load(family)
+    return dict(sorted(_ops.items()))
+
+
+def get_op(name: str) -> Op:
+    found = all_ops().get(name)
+    if found is None:
+        raise unknown("op", name, all_ops())
+    return found

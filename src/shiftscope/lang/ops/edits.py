@@ -1,0 +1,56 @@
+"""Edits: the scene as it would be after an action (CLEVR_HYP, Table 4).
+
+Each gives all objects of the scene after the action, so a question about it simply starts there:
+`count(filter(change(filter(scene(), shape=sphere), color=red), color=red))`. The first input of add, remove
+and move says which state of the scene is edited.
+"""
+
+from ...bits import members
+from ...edit import Add, Change, Edit, Move, Remove
+from ...scene import Object
+from ..op import PAIR, IllFounded, op
+from ..types import OBJECT, OBJECTS, THING
+from ..world import World
+
+
+@op((THING,), pairs=True)
+def thing(world: World, *words: str) -> Object:
+    """A description of an object that need not be there."""
+    return Object(tuple(zip(words[::2], words[1::2], strict=True)))
+
+
+@op((OBJECTS, THING, OBJECTS), edits=True)
+def add(world: World, among: int, new: Object) -> Edit:
+    """The scene with a new object in a free place."""
+    return Add(new)
+
+
+@op((OBJECTS, THING, OBJECT, OBJECTS), params=("relation",), edits=True)
+def add_beside(world: World, among: int, new: Object, anchor: int, relation: str) -> Edit:
+    """The scene with a new object placed in a relation to one that is there (`on` puts it on top)."""
+    return Add(new, relation, _index(anchor))
+
+
+@op((OBJECTS, OBJECTS, OBJECTS), edits=True)
+def remove(world: World, among: int, gone: int) -> Edit:
+    """The scene without these objects."""
+    return Remove(tuple(members(gone)))
+
+
+@op((OBJECTS, OBJECTS), params=PAIR, edits=True)
+def change(world: World, among: int, attribute: str, value: str) -> Edit:
+    """The scene with another value of an attribute for these objects."""
+    return Change(tuple(members(among)), attribute, value)
+
+
+@op((OBJECTS, OBJECT, OBJECT, OBJECTS), params=("relation",), edits=True)
+def move(world: World, among: int, mover: int, anchor: int, relation: str) -> Edit:
+    """The scene with an object moved into a relation to another (`on` puts it on top)."""
+    return Move(_index(mover), relation, _index(anchor))
+
+
+def _index(one: int) -> int:
+    """Where the object stands in the scene; a missing one can not be acted on."""
+    if not one:
+        raise IllFounded("none found", None)
+    return one.bit_length() - 1

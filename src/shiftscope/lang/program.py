@@ -1,0 +1,151 @@
+"""Program: a question as a list of operations, each on the results of earlier ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..canonical import content_id
+from ..errors import UserError
+
+Notes = tuple[tuple[str, str], ...]
+Shape = tuple[str, tuple[int, ...], int]  # op, inputs, number of words
+
+_shape_numbers: dict[Shape, int] = {}
+
+
+class ProgramError(UserError):
+    """A program that can not be read, typed or run; says which node and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation: its name, the earlier nodes it reads, its words.
+
+    Notes hold what a file spells its own way (an object id, a synonym); equality and execution ignore them.
+    """
+
+    op: str
+    inputs: tuple[int, ...] = ()
+    params: tuple[str, ...] = ()
+    notes: Notes = field(default=(), compare=False)
+    shape: int = field(init=False, compare=False, repr=False)  # number of its Shape, in this process
+    reach: int = field(init=False, compare=False, repr=False)  # the last node it reads, -1 for none
+
+    def __post_init__(self) -> None:
+        if any(i < 0 for i in self.inputs):
+            raise ProgramError(f"a node can not read node {min(self.inputs)}")
+        object.__setattr__(self, "reach", max(self.inputs, default=-1))
+        shape = (self.op, self.inputs, len(self.params))
+        object.__setattr__(self, "shape", _shape_numbers.setdefault(shape, len(_shape_numbers)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return node, (self.op, self.inputs, self.params, self.notes)
+
+    def note(self, name: str, default: str = "") -> str:
+        return next((value for key, value in self.notes if key == name), default)
+
+
+_known_nodes: dict[tuple[object, ...], Node] = {}
+MAX_NODES = 200  # official programs stay below 40; a longer one is a broken file
+_KNOWN_LIMIT = 200_000  # distinct nodes kept for reuse; a corpus of CLEVR questions has a few thousand
+
+
+def node(op: str, inputs: tuple[int, ...] = (), params: tuple[str, ...] = (), notes: Notes = ()) -> Node:
+    """A node, shared with every equal one made before: a million questions hold a few thousand nodes."""
+    key = (op, inputs, params, notes)
+    found = _known_nodes.get(key)
+    if found is None:
+        found = Node(op, inputs, params, notes)
+        if len(_known_nodes) < _KNOWN_LIMIT:
+            _known_nodes[key] = found
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Nodes in an order in which each comes after its inputs; the last one is the answer."""
+
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if not self.nodes:
+            raise ProgramError("a program needs at least one node")
+        if len(self.nodes) > MAX_NODES:
+            raise ProgramError(f"a program of {len(self.nodes)} nodes; {MAX_NODES} is the most")
+        for i, n in enumerate(self.nodes):
+            if n.reach >= i:
+                raise ProgramError(f"node {i} ({n.op}) reads node {n.reach}, which does not come before it")
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def root(self) -> Node:
+        return self.nodes[-1]
+
+    def skeleton(self) -> tuple[int, ...]:
+        """Ops and wiring without the words; programs of one skeleton are typed and run alike.
+
+        The numbers are good within this process: small keys, so that a million programs are told apart fast.
+        """
+        return tuple([n.shape for n in self.nodes])
+
+    def canonical(self) -> Program:
+        """The same meaning in one fixed order: depth first, nothing unused, a leaf for each use."""
+        uses = Counter(j for i in self.reachable() for j in self.nodes[i].inputs)
+        out: list[Node] = []
+        placed: dict[int, int] = {}
+
+        def place(i: int) -> int:
+            n = self.nodes[i]
+            if i in placed and n.inputs:
+                return placed[i]
+            inputs = tuple(place(j) for j in n.inputs)
+            out.append(node(n.op, inputs, n.params, n.notes))
+            if uses[i] > 1:
+                placed[i] = len(out) - 1
+            return len(out) - 1
+
+        place(len(self.nodes) - 1)
+        return Program(tuple(out))
+
+    def reachable(self) -> set[int]:
+        """The nodes that the answer depends on."""
+        found: set[int] = set()
+        todo = [len(self.nodes) - 1]
+        while todo:
+            i = todo.pop()
+            if i not in found:
+                found.add(i)
+                todo.extend(self.nodes[i].inputs)
+        return found
+
+    def content_id(self) -> str:
+        return content_id([[n.op, n.inputs, n.params] for n in self.nodes])
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [
+            {"op": n.op, "inputs": list(n.inputs), "params": list(n.params)}
+            | ({"notes": dict(n.notes)} if n.notes else {})
+            for n in self.nodes
+        ]
+
+    @classmethod
+    def from_json(cls, data: Iterable[dict[str, Any]]) -> Program:
+        try:
+            return cls(
+                tuple(
+                    node(
+                        str(n["op"]),
+                        tuple(int(i) for i in n.get("inputs", ())),
+                        tuple(str(p) for p in n.get("params", ())),
+                        tuple((str(k), str(v)) for k, v in n.get("notes", {}).items()),
+                    )
+                    for n in data
+                )
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ProgramError(f"not a program in JSON form: {error!r}") from error

@@ -1,0 +1,229 @@
+"""The text notation: programs as a person reads and types them.
+
+    count(filter(relate(unique(filter(scene(), shape=sphere)), left), color=red))
+
+Inputs come first, then words. A word of several parts is quoted: `find("fire truck")`. `filter` takes several
+`attribute=value` words at once, and `attribute!=value` for exclude. A result used twice is named:
+`red = change(filter(scene(), shape=cube), color=red); equal(count(filter(red, color=red)), 2)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..errors import did_you_mean
+from .op import PAIR, Op, all_ops, get_op
+from .program import MAX_NODES, Node, Program, ProgramError, node
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<word>[^\W\d][\w\-]*|\d+)
+    | (?P<quoted>"(?:[^"\\]|\\.)*")
+    | (?P<mark>!=|[(),=;])
+    )""",
+    re.VERBOSE,
+)
+_BARE = re.compile(r"[^\W\d][\w\-]*|\d+")
+
+
+class Token(NamedTuple):
+    kind: str  # word, quoted, mark or end
+    text: str
+    at: int
+
+
+def parse(text: str) -> Program:
+    """The program a text says; an error points at the character."""
+    return _Parser(text).program()
+
+
+def show(program: Program) -> str:
+    """The program as text on one line; what `parse` makes of it has the same canonical form."""
+    shared = _shared(program)
+    names = dict(zip(shared, _names(program), strict=False)) if shared else {}
+    lines = [f"{names[i]} = {_expression(program, i, names, top=True)}" for i in shared]
+    return "; ".join([*lines, _expression(program, len(program) - 1, names, top=True)])
+
+
+def call(n: Node, inputs: list[str]) -> str:
+    """One op as written, given how its inputs are written."""
+    if n.op == "number":
+        return n.params[0]
+    return f"{n.op}({', '.join([*inputs, *_words(n)])})"
+
+
+@lru_cache(maxsize=100_000)
+def _words(n: Node) -> tuple[str, ...]:
+    """A node's words as written: pairs with =, defaults left out, several words quoted."""
+    op = get_op(n.op)
+    words = [_word(p) for p in n.params]
+    if op.pairs:
+        return tuple(f"{a}={v}" for a, v in zip(words[::2], words[1::2], strict=True))
+    for default, word in zip(reversed(op.defaults), reversed(n.params), strict=False):
+        if word != default:
+            break
+        words.pop()
+    if op.params[:2] == PAIR:
+        words = [f"{words[0]}={words[1]}", *words[2:]]
+    return tuple(words)
+
+
+def _shared(program: Program) -> list[int]:
+    """Nodes with inputs of their own that are read more than once, in order."""
+    uses = Counter(j for i in program.reachable() for j in program.nodes[i].inputs)
+    return [i for i, count in sorted(uses.items()) if count > 1 and program.nodes[i].inputs]
+
+
+def _names(program: Program) -> list[str]:
+    taken = {p for n in program.nodes for p in n.params} | set(all_ops())
+    letters = (f"{c}{k or ''}" for k in range(len(program) + 1) for c in "abcdefghijklmnopqrstuvwxyz")
+    return [name for name in letters if name not in taken][: len(program)]
+
+
+def _expression(program: Program, i: int, names: dict[int, str], *, top: bool = False) -> str:
+    if i in names and not top:
+        return names[i]
+    n = program.nodes[i]
+    return call(n, [_expression(program, j, names) for j in n.inputs])
+
+
+def _word(word: str) -> str:
+    if _BARE.fullmatch(word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = self._tokens()
+        self.i = 0
+        self.nodes: list[Node] = []
+        self.names: dict[str, int] = {}
+        self.open: list[str] = []  # the ops whose arguments are being read
+
+    def _tokens(self) -> list[Token]:
+        found, at = [], 0
+        while at < len(self.text.rstrip()):
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                skip = len(self.text[at:]) - len(self.text[at:].lstrip())
+                mark = self.text[at + skip]
+                why = "this quote is not closed" if mark == '"' else f"a {mark!r} means nothing here"
+                raise self.error(why, at + skip)
+            kind = str(match.lastgroup)
+            found.append(Token(kind, match[kind], match.start(kind)))
+            at = match.end()
+        return [*found, Token("end", "", len(self.text.rstrip()))]
+
+    def error(self, what: str, at: int) -> ProgramError:
+        start, end = max(0, at - 30), at + 30
+        shown = f"{'…' if start else ''}{self.text[start:at]}⟨here⟩{self.text[at:end]}"
+        return ProgramError(f"character {at + 1}: {what}: {shown}")
+
+    def next(self) -> Token:
+        self.i += 1
+        return self.tokens[self.i - 1]
+
+    def peek(self, ahead: int = 0) -> Token:
+        return self.tokens[min(self.i + ahead, len(self.tokens) - 1)]
+
+    def expect(self, mark: str, wanted: str = "") -> Token:
+        token = self.next()
+        if token.text != mark or token.kind == "quoted":
+            raise self.error(f"expected {wanted or repr(mark)}, came {token.text or 'the end'!r}", token.at)
+        return token
+
+    def program(self) -> Program:
+        while self.peek().kind == "word" and self.peek(1).text == "=":
+            name = self.next()
+            self.expect("=")
+            if name.text in self.names:
+                raise self.error(f"{name.text!r} is named twice", name.at)
+            value = self.expression()
+            self.expect(";")
+            self.names[name.text] = value
+        root = self.expression()
+        end = self.next()
+        if end.kind != "end":
+            raise self.error("the program ended before this", end.at)
+        if root != len(self.nodes) - 1:
+            raise self.error("the last expression must be a call, not a name", self.tokens[self.i - 2].at)
+        return Program(tuple(self.nodes))
+
+    def expression(self) -> int:
+        token = self.next()
+        if len(self.open) > MAX_NODES:
+            raise self.error(f"more than {MAX_NODES} ops inside each other", token.at)
+        if token.kind != "word":
+            raise self.error(f"expected an op, came {token.text or 'the end'!r}", token.at)
+        if token.text.isdigit():
+            return self.put("number", (), (token.text,))
+        if self.peek().text != "(":
+            if token.text in self.names:
+                return self.names[token.text]
+            raise self.error(f"expected an input, came the word {token.text!r}", token.at)
+        if token.text not in all_ops():
+            raise self.error(f"there is no op {token.text!r}{did_you_mean(token.text, all_ops())}", token.at)
+        return self.arguments(get_op(token.text), token.at)
+
+    def put(self, op: str, inputs: tuple[int, ...], params: tuple[str, ...]) -> int:
+        self.nodes.append(node(op, inputs, params))
+        return len(self.nodes) - 1
+
+    def arguments(self, op: Op, at: int) -> int:
+        self.expect("(")
+        self.open.append(op.name)
+        inputs: list[int] = []
+        words: list[tuple[str, ...]] = []  # (word,) or (attribute, mark, value)
+        while self.peek().text != ")":
+            if inputs or words:
+                self.expect(",", "',' or ')'")
+            if len(inputs) < op.arity:
+                inputs.append(self.expression())
+            else:
+                words.append(self.word())
+        self.expect(")")
+        self.open.pop()
+        return self.build(op, tuple(inputs), words, at)
+
+    def word(self) -> tuple[str, ...]:
+        first = self.plain()
+        if self.peek().text not in ("=", "!="):
+            return (first,)
+        return (first, self.next().text, self.plain())
+
+    def plain(self) -> str:
+        token = self.next()
+        if token.kind == "quoted":
+            return re.sub(r"\\(.)", r"\1", token.text[1:-1])
+        if token.kind != "word":
+            raise self.error(f"expected a word, came {token.text or 'the end'!r}", token.at)
+        if self.peek().text == "(":
+            raise self.error("more inputs than the op takes", token.at)
+        return token.text
+
+    def build(self, op: Op, inputs: tuple[int, ...], words: list[tuple[str, ...]], at: int) -> int:
+        if len(inputs) < op.arity:
+            raise self.error(f"{op.written} takes {op.arity} inputs, came {len(inputs)}", at)
+        if op.name == "filter" and words and all(len(w) == 3 for w in words):
+            for attribute, mark, value in words:
+                inputs = (self.put("filter" if mark == "=" else "exclude", inputs, (attribute, value)),)
+            return inputs[0]
+        named = [w for w in words if len(w) == 3]
+        if any(w[1] == "!=" for w in named):
+            raise self.error("only filter takes !=", at)
+        pairs_wanted = len(words) if op.pairs else int(op.params[:2] == PAIR)
+        if len(named) != pairs_wanted or any(len(w) == 3 for w in words[pairs_wanted:]):
+            raise self.error(f"expected the words of {op.written}", at)
+        params = [p for w in words for p in ((w[0], w[2]) if len(w) == 3 else w)]
+        missing = len(op.params) - len(params)
+        if not op.pairs and 0 < missing <= len(op.defaults):
+            params += op.defaults[-missing:]
+        if (not params) if op.pairs else len(params) != len(op.params):
+            raise self.error(f"expected the words of {op.written}", at)
+        return self.put(op.name, inputs, tuple(params))

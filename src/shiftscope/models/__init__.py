@@ -1,0 +1,1 @@
+"""Models and adapters, one file each: what `shiftscope run --model NAME` can name."""

@@ -1,0 +1,1 @@
+"""What the verbs do: make, answer, train, evaluate, study."""

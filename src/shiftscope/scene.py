@@ -1,0 +1,215 @@
+"""Scene: what one image shows. One record for synthetic scenes, CLEVR files, scene graphs and boxes.
+
+Nothing here changes in place: an edit returns another Scene (`edit.py`). Relations are stored where a file
+annotates them and derived where geometry gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .bits import mask_of, members
+from .canonical import content_id
+from .catalog import SCHEMAS
+from .errors import UserError
+from .schema import OPEN, Schema
+
+Pairs = tuple[tuple[str, str], ...]
+Vector = tuple[float, float, float]
+Notes = tuple[tuple[str, Any], ...]  # what a file said besides the content; no part of equality
+
+RELATION_MARGIN = 0.2  # CLEVR: j is left of i when (p_j − p_i)·left exceeds this
+FREE = "attribute"  # the attribute of a value whose attribute the annotator did not name
+
+
+def pairs(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
+    return tuple(values.items()) if isinstance(values, Mapping) else tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A named part of an object, with attributes of its own."""
+
+    name: str
+    attributes: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A thing in a scene. An open-vocabulary object may carry several values of one attribute."""
+
+    attributes: Pairs
+    id: str = ""  # as its file names it; empty where the position in the list is the name
+    parts: tuple[Part, ...] = ()
+    position: Vector | None = None  # world units, z up
+    rotation: float | None = None  # degrees about z
+    pixel: Vector | None = None  # projected centre x, y in pixels, and depth
+    box: tuple[float, float, float, float] | None = None  # left, top, width, height in pixels
+
+    def values(self, attribute: str) -> tuple[str, ...]:
+        return tuple(v for a, v in self.attributes if a == attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`rows[i]` is the set of objects that stand in this relation to object i: those *left of* i."""
+
+    name: str
+    rows: tuple[int, ...]  # bit masks
+
+    @classmethod
+    def of(cls, name: str, triples: Iterable[tuple[int, int]], size: int) -> Relation:
+        """From (subject, object) pairs: "subject is `name` object"."""
+        rows = [0] * size
+        for subject, target in triples:
+            rows[target] |= 1 << subject
+        return cls(name, tuple(rows))
+
+    def triples(self) -> Iterable[tuple[int, int]]:
+        """(subject, object), by object and then by subject."""
+        return ((subject, target) for target, row in enumerate(self.rows) for subject in members(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Objects, how they stand to each other, and the words used for them."""
+
+    objects: tuple[Object, ...]
+    relations: tuple[Relation, ...] = ()  # annotated, or given by the file
+    directions: tuple[tuple[str, Vector], ...] = ()  # unit vectors that relations derive from
+    attributes: Pairs = ()  # of the whole image: place, weather
+    schema: Schema = OPEN
+    size: tuple[int, int] | None = None  # image width, height in pixels
+    id: str = ""  # what questions call this image
+    notes: Notes = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scene):
+            return NotImplemented
+        return self.content() == other.content()
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.objects))
+
+    def content(self) -> tuple[object, ...]:
+        """All that equality compares: everything but the notes."""
+        return (
+            *(self.id, self.objects, self.relations, self.directions),
+            *(self.attributes, self.schema, self.size),
+        )
+
+    def content_id(self) -> str:
+        """The same for equal content, whatever file it came from and whatever it is called there."""
+        data = self.to_json()
+        data.pop("notes", None)
+        data.pop("id", None)
+        return content_id(data)
+
+    def relation(self, name: str) -> tuple[int, ...] | None:
+        """The rows of a relation: stored if the file gave it, else derived, else None."""
+        for relation in self.relations:
+            if relation.name == name:
+                return relation.rows
+        for direction, vector in self.directions:
+            if direction == name:
+                return derive_rows([o.position for o in self.objects], vector)
+        return None
+
+    def note(self, name: str, default: Any = None) -> Any:
+        return next((value for key, value in self.notes if key == name), default)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data; what is empty is left out."""
+        known = _known_schema(self.schema.name) == self.schema
+        data = {
+            "id": self.id,
+            "schema": self.schema.name if known else self.schema.to_json(),
+            "size": list(self.size) if self.size else None,
+            "attributes": [list(p) for p in self.attributes],
+            "directions": {name: list(vector) for name, vector in self.directions},
+            "objects": [_object_to_json(o) for o in self.objects],
+            "relations": {r.name: [list(members(row)) for row in r.rows] for r in self.relations},
+            "notes": dict(self.notes),
+        }
+        return {k: v for k, v in data.items() if v or k == "objects"}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Scene:
+        schema = data.get("schema", OPEN.name)
+        return cls(
+            id=data.get("id", ""),
+            schema=schema_named(schema) if isinstance(schema, str) else Schema.from_json(schema),
+            size=tuple(data["size"]) if "size" in data else None,
+            attributes=tuple((a, v) for a, v in data.get("attributes", ())),
+            directions=tuple((n, tuple(v)) for n, v in data.get("directions", {}).items()),
+            objects=tuple(_object_from_json(o) for o in data["objects"]),
+            relations=tuple(
+                Relation(name, tuple(mask_of(row) for row in rows))
+                for name, rows in data.get("relations", {}).items()
+            ),
+            notes=tuple(data.get("notes", {}).items()),
+        )
+
+
+def derive_rows(positions: list[Vector | None], direction: Vector) -> tuple[int, ...]:
+    """CLEVR's rule: j relates to i when the offset from i to j, along the direction, exceeds the margin."""
+    dx, dy, dz = direction
+    if any(p is None for p in positions):
+        raise UserError("relations can not be derived: an object has no position")
+    known = [p for p in positions if p is not None]
+    return tuple(
+        mask_of(
+            j
+            for j, q in enumerate(known)
+            if j != i and (q[0] - p[0]) * dx + (q[1] - p[1]) * dy + (q[2] - p[2]) * dz > RELATION_MARGIN
+        )
+        for i, p in enumerate(known)
+    )
+
+
+@cache
+def _known_schema(name: str) -> Schema | None:
+    return schema_named(name) if name == OPEN.name or name in SCHEMAS.names() else None
+
+
+@cache
+def schema_named(name: str) -> Schema:
+    """A schema of the catalogue: the `SCHEMA` of `schemas/NAME.py`."""
+    if name == OPEN.name:
+        return OPEN
+    schema = SCHEMAS.load(name).SCHEMA
+    assert isinstance(schema, Schema)
+    return schema
+
+
+def _object_to_json(o: Object) -> dict[str, Any]:
+    data = {
+        "id": o.id,
+        "attributes": [list(p) for p in o.attributes],
+        "parts": [{"name": p.name, "attributes": [list(q) for q in p.attributes]} for p in o.parts],
+        "position": list(o.position) if o.position else None,
+        "rotation": o.rotation,
+        "pixel": list(o.pixel) if o.pixel else None,
+        "box": list(o.box) if o.box else None,
+    }
+    return {k: v for k, v in data.items() if v not in ("", [], None) or k == "attributes"}
+
+
+def _object_from_json(data: dict[str, Any]) -> Object:
+    def optional(key: str) -> Any:
+        return tuple(data[key]) if key in data else None
+
+    return Object(
+        id=data.get("id", ""),
+        attributes=tuple((a, v) for a, v in data["attributes"]),
+        parts=tuple(
+            Part(p["name"], tuple((a, v) for a, v in p["attributes"])) for p in data.get("parts", ())
+        ),
+        position=optional("position"),
+        rotation=data.get("rotation"),
+        pixel=optional("pixel"),
+        box=optional("box"),
+    )

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+from shiftscope.lang.exec.exact import Undefined, execute
+from shiftscope.lang.exec.packed import PACKED_OPS, Lowering, execute_many, run
+from shiftscope.lang.op import all_ops
+from shiftscope.lang.program import ProgramError
+from shiftscope.lang.sample import random_program
+from shiftscope.lang.text import parse, show
+from shiftscope.lang.world import World
+from shiftscope.rng import derive
+from shiftscope.scenetable import pack
+from shiftscope.schema import Attribute, Schema
+from shiftscope.schemas import clevr, superclevr
+from toy import THREE_AND_ONE, TRAFFIC
+from worlds import random_scene
+
+OPS = tuple(sorted(PACKED_OPS))
+
+
+@pytest.mark.parametrize("schema", [clevr.SCHEMA, superclevr.SCHEMA], ids=lambda s: s.name)
+def test_exact_and_packed_agree_on_random_programs_over_random_scenes(schema):
+    agree_on(schema, programs=5_000, scenes=200)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("schema", [clevr.SCHEMA, superclevr.SCHEMA], ids=lambda s: s.name)
+def test_exact_and_packed_agree_on_a_hundred_thousand(schema):
+    agree_on(schema, programs=100_000, scenes=1_000)
+
+
+def agree_on(schema, programs, scenes):
+    ops = OPS if schema.part_attributes else tuple(o for o in OPS if o not in ("parts", "owners"))
+    table = pack([random_scene(schema, k) for k in range(scenes)])
+    worlds = [World((scene,)) for scene in table]
+    rng = derive("packed", schema.name)
+    made = [random_program(rng, schema, ops) for _ in range(programs)]
+    rows = rng.integers(0, scenes, programs)
+    packed = execute_many(made, table, rows)
+    for i, (program, row) in enumerate(zip(made, rows, strict=True)):
+        expected, found = execute(program, worlds[row]).answer, packed[i]
+        assert found == expected and type(found) is type(expected), (show(program), row)
+    reasons = {packed[i].reason for i in range(programs) if isinstance(packed[i], Undefined)}
+    assert {"none found", "several found", "neither choice holds"} <= reasons
+    assert sum(not isinstance(packed[i], Undefined) for i in range(programs)) > programs / 5
+
+
+def test_sets_come_back_as_masks():
+    answers = execute_many([parse("filter(scene(), color=red)")], pack([THREE_AND_ONE]), [0])
+    assert answers[0] == 0b101
+
+
+def test_answers_stand_in_the_order_of_the_programs():
+    texts = ["count(scene())", "exist(filter(scene(), color=cyan))", "count(filter(scene(), color=red))"]
+    answers = execute_many([parse(t) for t in texts], pack([THREE_AND_ONE]), [0, 0, 0])
+    assert [answers[i] for i in range(3)] == [4, False, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("count(find(dog))", "node 0 (find)"),
+        ("alike(scene(), scene(), color)", "node 2 (alike)"),
+        ("count(keep(group(scene()), equal, 1))", "node 1 (group)"),
+        ("all(scene(), verify(it(), color=red))", "node 1 (it)"),
+        ("count(remove(scene(), scene()))", "node 2 (remove)"),
+    ],
+)
+def test_an_op_it_does_not_cover_is_refused_by_name(text, at):
+    with pytest.raises(ProgramError) as error:
+        Lowering(clevr.SCHEMA)([parse(text)], [0])
+    assert str(error.value).startswith(f"{at}: packed execution does not cover this op")
+
+
+def test_it_covers_only_ops_there_are():
+    assert set(all_ops()) >= PACKED_OPS
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("count(filter(scene(), color=mauve))", "no color 'mauve'"),
+        ("count(filter(scene(), colour=red))", "no attribute 'colour'; did you mean 'color'"),
+        ("count(relate(unique(scene()), beneath))", "no relation 'beneath'"),
+        ("greater(count(scene()), 5000)", "packed numbers end at 4095"),
+    ],
+)
+def test_words_it_does_not_know_are_refused(text, why):
+    with pytest.raises(ProgramError, match=why):
+        Lowering(clevr.SCHEMA)([parse(text)], [0])
+
+
+def test_scenes_must_fit_the_programs():
+    lowered = Lowering(clevr.SCHEMA)([parse("count(scene())")], [3])
+    with pytest.raises(ValueError, match="not in the table"):
+        run(lowered, pack([THREE_AND_ONE]))
+    with pytest.raises(ValueError, match="programs in clevr, scenes in superclevr"):
+        run(lowered, pack([TRAFFIC]))
+    with pytest.raises(ValueError, match="2 programs need as many"):
+        Lowering(clevr.SCHEMA)([parse("count(scene())")] * 2, np.array([0]))
+
+
+def test_values_of_objects_and_parts_compare_only_where_their_codes_mean_the_same():
+    text = "equal(query(unique(scene()), color), query(unique(parts(scene())), color))"
+    Lowering(superclevr.SCHEMA)([parse(text)], [0])
+    odd = Schema(
+        "odd",
+        attributes=(Attribute("color", ("red", "blue")),),
+        part_attributes=(Attribute("name", ("lid",)), Attribute("color", ("red", "blue"))),
+    )
+    with pytest.raises(ProgramError, match="node 7 \\(equal\\): the color of objects and of parts is coded"):
+        Lowering(odd)([parse(text)], [0])
