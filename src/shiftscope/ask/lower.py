@@ -1,0 +1,199 @@
+"""Lowering: templates as arrays that the compiled search walks, bound to one schema.
+
+A step is a template node, or a description and the count or exist that ends it. What a slot may hold is a
+term of the schema's vocabulary (a value or a kind), so that filling it is one AND on the scene's masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import UserError, did_you_mean
+from ..schema import Schema
+from .function import nearest_description
+from .known import known_sets
+from .template import APART, NULL, Template
+from .vocabulary import Numbers, Vocabulary
+
+EMPTY_SLOT = -1  # a slot that is filled with nothing
+OPEN_SLOT = -2  # a slot that is not decided yet
+
+OPS = (
+    *("scene", "describe", "unique", "relate", "union", "intersect", "count", "exist"),
+    *("query", "same", "equal", "less", "greater", "parts", "owners"),
+)
+DIFFER, WORDS_APART, WORDS_LEAVE = range(3)  # rules: outputs, two descriptions, a set and what it is without
+FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty")
+
+# How often, in eighths, a description is offered that nothing fits: as often as not where existence is
+# asked, and about as often as a single match where things are counted.
+EMPTY_EXIST, EMPTY_COUNT = 4, 2
+MOST_COUNTED = 10  # balance looks at the counts 0 to 10, as the official generator does
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """Templates ready to be searched over scenes of a schema."""
+
+    templates: tuple[Template, ...]
+    vocabulary: Vocabulary
+    steps: Numbers  # [step, field, then for each column the slot that a description takes it from, or -1]
+    said: Numbers  # [step, column] the slot whose word all of the step's things fit, or -1
+    start: Numbers  # [template + 1] first step
+    rules: Numbers  # [rule, 3] kind, first and second step
+    rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
+    initial: Numbers  # [template, slot] OPEN_SLOT, or EMPTY_SLOT where a constraint says so
+    answers: Numbers  # [template, 2] code of the first possible answer, and how many there are
+
+    def arrays(self) -> tuple[Numbers, ...]:
+        return (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
+
+
+def lower(templates: tuple[Template, ...], schema: Schema) -> Lowered:
+    """Bind templates to a schema; one that the schema has no words for is refused by name."""
+    if not schema.closed:
+        raise UserError(f"questions are searched over closed vocabularies; {schema.name} is open")
+    if not templates:
+        raise UserError("there are no templates to ask from")
+    vocabulary = Vocabulary.of(schema)
+    widest = max(len(t.params) for t in templates)
+    steps: list[list[int]] = []
+    said: list[list[int]] = []
+    rules: list[list[int]] = []
+    start, rule_start, answers = [0], [0], []
+    initial = np.full((len(templates), max(widest, 1)), EMPTY_SLOT, np.int64)
+    for number, template in enumerate(templates):
+        binder = _Binder(template, vocabulary)
+        initial[number, : len(template.params)] = OPEN_SLOT
+        initial[number, list(template.never)] = EMPTY_SLOT
+        for at in range(len(template.nodes)):
+            for step in binder.steps(at):
+                steps.append(step)
+                said.append(list(binder.known[at].said))
+                rule_start.append(len(rules))
+            rules += binder.rules(at)
+            rule_start[-1] = len(rules)
+        start.append(len(steps))
+        answers.append(binder.answers())
+    return Lowered(
+        templates=templates,
+        vocabulary=vocabulary,
+        steps=np.array(steps, np.int64),
+        said=np.array(said, np.int64),
+        start=np.array(start, np.int64),
+        rules=np.array(rules, np.int64).reshape(-1, 3),
+        rule_start=np.array(rule_start, np.int64),
+        initial=initial,
+        answers=np.array(answers, np.int64),
+    )
+
+
+class _Binder:
+    """One template, looked at with a schema in hand."""
+
+    def __init__(self, template: Template, vocabulary: Vocabulary) -> None:
+        self.template, self.vocabulary, self.schema = template, vocabulary, vocabulary.schema
+        self.names = {p.name: i for i, p in enumerate(template.params)}
+        self.begun: list[int] = []  # first and last step of each node
+        self.ended: list[int] = []
+        for n in template.nodes:
+            self.begun.append(self.ended[-1] + 1 if self.ended else 0)
+            self.ended.append(self.begun[-1] + (n.meaning.tail in ("count", "exist")))
+        nodes = range(len(template.nodes))
+        rows, columns = [tuple(self.slots(at)) for at in nodes], [self.asked(at) for at in nodes]
+        self.known = known_sets(template, rows, columns)
+
+    def steps(self, at: int) -> list[list[int]]:
+        n = self.template.nodes[at]
+        f = n.meaning
+        relation = -1
+        if f.relate or f.op == "relate":
+            relation = self.names[n.slots[0]]
+            if not self.schema.relations:
+                raise self.refused(
+                    f"node {at} relates objects, and schema {self.schema.name} has no relations"
+                )
+        first, second = (*(self.ended[i] for i in n.inputs), 0, 0)[:2]
+        column = self.asked(at)
+        if f.op == "equal":
+            column = int(bool(f.attribute) and f.attribute not in ("integer", "object"))  # compares values
+        main = [
+            *(OPS.index(f.op), first, second, column, relation, int(f.tail == "unique")),
+            *(int(f.on_parts), int(self.needs_a_word(at)), self.empty(at)),
+            *self.slots(at),
+        ]
+        if self.begun[at] == self.ended[at]:
+            return [main]
+        end = [OPS.index(f.tail), self.begun[at], 0, 0, -1, 0, 0, 0, 0]
+        return [main, end + [-1] * (len(main) - len(end))]
+
+    def asked(self, at: int) -> int:
+        """The column that a query or `same` looks at."""
+        f = self.template.nodes[at].meaning
+        return self.column(f.attribute, f.on_parts, at) if f.op in ("query", "same") else 0
+
+    def slots(self, at: int) -> list[int]:
+        n = self.template.nodes[at]
+        f = n.meaning
+        row = [-1] * len(self.vocabulary.columns)
+        if f.op == "describe":
+            for name in n.slots[1:] if f.relate else n.slots:
+                slot = self.names[name]
+                attribute = f.attribute or self.template.params[slot].attribute
+                row[self.column(attribute, f.on_parts, at)] = slot
+        return row
+
+    def rules(self, at: int) -> list[list[int]]:
+        found = []
+        for c in self.template.constraints:
+            if c.type != NULL and max(int(p) for p in c.params) == at:
+                kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
+                found.append([kind, *(place[int(p)] for p in c.params)])
+        return found + [[WORDS_LEAVE, self.begun[at], self.ended[i]] for i in sorted(self.known[at].without)]
+
+    def answers(self) -> list[int]:
+        last = self.template.nodes[-1].meaning
+        if last.op == "query":
+            column = self.column(last.attribute, last.on_parts, len(self.template.nodes) - 1)
+            attribute = self.schema.attribute(last.attribute, part=last.on_parts)
+            return [self.vocabulary.terms(column).start, len(attribute.values)]
+        if "count" in (last.op, last.tail):
+            return [0, MOST_COUNTED + 1]
+        return [0, 2]
+
+    def needs_a_word(self, at: int) -> bool:
+        """Whether a description must say something: all but `how many things are there?` of a whole scene."""
+        f = self.template.nodes[at].meaning
+        if f.op != "describe" or f.relate:
+            return False
+        asked = f.tail == "count" and at == len(self.template.nodes) - 1
+        return not f.tail or (self.whole_scene(at) and not asked)
+
+    def whole_scene(self, at: int) -> bool:
+        before = self.template.nodes[self.template.nodes[at].inputs[0]]
+        if before.function == "object2part":
+            before = self.template.nodes[before.inputs[0]]
+        return before.function == "scene"
+
+    def empty(self, at: int) -> int:
+        """How often nothing may fit, in eighths; only what is counted or asked for may be missing."""
+        f = self.template.nodes[at].meaning
+        if f.op != "describe":
+            return 0
+        ends = {f.tail} if f.tail else {n.meaning.op for n in self.template.nodes if at in n.inputs}
+        if not ends or not ends <= {"count", "exist"}:
+            return 0
+        return EMPTY_EXIST if "exist" in ends else EMPTY_COUNT
+
+    def column(self, attribute: str, on_parts: bool, at: int) -> int:
+        if (attribute, on_parts) in self.vocabulary.columns:
+            return self.vocabulary.columns.index((attribute, on_parts))
+        what = "part attribute" if on_parts else "attribute"
+        hint = did_you_mean(attribute, [name for name, part in self.vocabulary.columns if part == on_parts])
+        hint = hint or nearest_description(self.template.nodes[at].function)
+        raise self.refused(f"node {at} uses the {what} {attribute!r}, not in schema {self.schema.name}{hint}")
+
+    def refused(self, why: str) -> UserError:
+        return UserError(f"{self.template.where}: {why}")

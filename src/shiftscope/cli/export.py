@@ -1,0 +1,28 @@
+"""Convert a dataset to another tool's form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._console import json_line, shard_bar
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="A dataset made by shiftscope make.")],
+    to: Annotated[str, typer.Option(help="clevr, hf or webdataset.")],
+    out: Annotated[Path | None, typer.Option(help="New folder; FOLDER-FORM by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Convert a dataset: clevr (official files), hf (flat Parquet), webdataset (tar shards)."""
+    from ..store.export import export
+
+    target = out or folder.with_name(f"{folder.absolute().name}-{to}")
+    with shard_bar(f"exporting to {to}") as progress:
+        made = export(folder, to, target, progress=progress)
+    if as_json:
+        json_line({"folder": str(made), "form": to})
+    else:
+        print(f"wrote {made}")

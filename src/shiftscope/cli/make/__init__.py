@@ -1,0 +1,12 @@
+"""Make datasets, scenes or questions."""
+
+from __future__ import annotations
+
+import typer
+
+from . import clevr, questions, scenes
+
+group = typer.Typer(help="Make a dataset, scenes and images alone, or questions about given scenes.")
+group.command("clevr")(clevr.command)
+group.command("scenes")(scenes.command)
+group.command("questions")(questions.command)

@@ -1,0 +1,52 @@
+"""Ask questions about a user's own scenes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import UserError
+from .._console import json_line, progress, table
+
+
+def command(
+    scenes: Annotated[Path, typer.Option(help="CLEVR or Super-CLEVR scenes: a file, or a folder of them.")],
+    out: Annotated[Path, typer.Option(help="The question file to write, in CLEVR's format; .gz is gzipped.")],
+    templates: Annotated[
+        Path | None, typer.Option(help="Template files in CLEVR's format; ours by default.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Questions a scene, where the scene allows.")] = 10,
+    seed: Annotated[int, typer.Option(help="Another seed asks other questions.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the distributions as JSON lines.")] = False,
+) -> None:
+    """Ask valid, balanced questions about given scenes, each with its program and answer."""
+    from ...ask.distribution import distribution
+    from ...ask.load import load_templates
+    from ...ask.own import own_templates
+    from ...ask.questions import ask_all
+    from ...formats._any import read_scenes
+    from ...formats.clevr import write_questions
+
+    if not out.parent.is_dir():
+        raise UserError(f"{out}: there is no folder {out.parent}")
+    if out.resolve() == scenes.resolve():
+        raise UserError(f"{out} holds the scenes; write the questions to another file")
+    given = read_scenes(scenes)
+    chosen = load_templates(templates) if templates else own_templates(given[0].schema)
+    asked = list(progress(ask_all(given, chosen, per_image=n, seed=seed), "asking", len(given) * n))
+    if not asked:
+        raise UserError(f"{scenes}: no question could be asked about these scenes")
+    write_questions(out, asked)
+    found = distribution(asked)
+    if as_json:
+        json_line(found.to_json() | {"out": str(out)})
+        return
+    answers = dict(found.answers)
+    rows = []
+    for kind, count in found.types:
+        shares = ", ".join(f"{a} {100 * n / count:.0f}%" for a, n in answers[kind][:8])
+        rows.append((kind, count, f"{100 * count / found.questions:.1f}%", shares))
+    table(("type", "questions", "share", "answers"), rows)
+    print(f"wrote {found.questions:,} questions about {len(given):,} scenes to {out}")

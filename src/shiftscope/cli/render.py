@@ -1,0 +1,32 @@
+"""Render any CLEVR scene file, official ones included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._console import counting_bar, json_line
+from ._size import read_size
+
+
+def command(
+    scenes: Annotated[Path, typer.Option(help="A scene file, or a folder of them.")],
+    out: Annotated[Path, typer.Option(help="Folder for the images: ID.png, ID_mask.png, ID_depth.npy.")],
+    size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "480x320",
+    layers: Annotated[str, typer.Option(help="Of rgb, mask, depth and normal, with commas.")] = "rgb",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Render scenes to images; a mask holds each pixel's object number plus one."""
+    from ..formats._any import read_scenes
+    from ..run.render import render_files
+
+    found = read_scenes(scenes)
+    wanted = [layer.strip() for layer in layers.split(",") if layer.strip()]
+    with counting_bar("rendering", len(found)) as progress:
+        made = render_files(found, out, read_size(size), wanted, progress)
+    if as_json:
+        json_line({"folder": str(out), "scenes": len(found), "rendered": made, "layers": wanted})
+    else:
+        print(f"rendered {made:,} of {len(found):,} scenes to {out}")

@@ -1,0 +1,1 @@
+"""Meshes with named parts, the camera, and the integer visibility pass."""

@@ -1,0 +1,50 @@
+"""Body: a mesh placed in the world, with one look for each of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..catalog import Catalog
+from ..errors import UserError
+from ..scene import Scene, Vector
+from .mesh import Mesh
+
+SHAPES = Catalog("set of shapes", "shiftscope.geometry.shapes")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colour as 8-bit sRGB, and the material that carries it."""
+
+    color: tuple[int, int, int]
+    material: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The mesh scaled, then turned about z, then moved."""
+
+    mesh: Mesh
+    position: Vector
+    scale: float
+    rotation: float  # degrees
+    looks: tuple[Look, ...]  # one per part of the mesh
+
+    def __post_init__(self) -> None:
+        if len(self.looks) != len(self.mesh.parts):
+            raise UserError(f"{self.mesh.name} has {len(self.mesh.parts)} parts but {len(self.looks)} looks")
+
+
+def bodies_of(scene: Scene) -> tuple[Body, ...]:
+    """What stands in the scene, object by object, as `shapes/SCHEMA.py` builds it."""
+    name = scene.schema.name
+    if name not in SHAPES.names():
+        drawn = ", ".join(SHAPES.names())
+        raise UserError(
+            f"no set of shapes {name!r}, the vocabulary of this scene; "
+            f"only solids of {drawn} can be drawn so far"
+        )
+    shapes = SHAPES.load(name)
+    bodies = tuple(shapes.body(o) for o in scene.objects)
+    assert all(isinstance(b, Body) for b in bodies)
+    return bodies

@@ -1,0 +1,95 @@
+"""Camera: where the eye stands and what it looks at; from world units to pixels.
+
+CLEVR's camera stands near (7.48, −6.51, 5.34), always looks at the origin, and its position is jittered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..scene import Scene, Vector
+
+BASE_POSITION: Vector = (7.4811, -6.5076, 5.3437)
+SIZE = (480, 320)  # CLEVR's images, width and height
+SMALLEST, LARGEST = 16, 8192  # sides of an image, in pixels
+FOCAL = 35.0 / 32.0  # lens over sensor width: focal length in image widths
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """An upright pinhole camera with square pixels; y grows downward in the image."""
+
+    position: Vector = BASE_POSITION
+    target: Vector = (0.0, 0.0, 0.0)
+    focal: float = FOCAL  # in image widths
+
+    def frame(self) -> tuple[Vector, Vector, Vector]:
+        """Unit vectors to the right, up, and backward (away from what is seen)."""
+        back = unit(tuple(p - t for p, t in zip(self.position, self.target, strict=True)))
+        right = unit((-back[1], back[0], 0.0))
+        up = (
+            back[1] * right[2] - back[2] * right[1],
+            back[2] * right[0] - back[0] * right[2],
+            back[0] * right[1] - back[1] * right[0],
+        )
+        return right, up, back
+
+    def directions(self) -> tuple[tuple[str, Vector], ...]:
+        """CLEVR's six directions as this camera sees them, the four horizontal ones in the ground plane."""
+        (rx, ry, _), _, (bx, by, _) = self.frame()
+        fx, fy, _ = unit((bx, by, 0.0))
+        return (
+            ("left", (-rx, -ry, 0.0)),
+            ("right", (rx, ry, 0.0)),
+            ("behind", (-fx, -fy, 0.0)),
+            ("front", (fx, fy, 0.0)),
+            ("above", (0.0, 0.0, 1.0)),
+            ("below", (0.0, 0.0, -1.0)),
+        )
+
+    def project(self, points: npt.ArrayLike, size: tuple[int, int] = SIZE) -> npt.NDArray[np.float64]:
+        """[n, 3] world points to [n, 3]: x and y in pixels, and the depth along the view axis."""
+        given = np.asarray(points, np.float64).reshape(-1, 3)
+        offset = given - np.array(self.position)
+        x, y, z = (offset[:, 0] * v[0] + offset[:, 1] * v[1] + offset[:, 2] * v[2] for v in self.frame())
+        scale = self.focal * size[0] / -z
+        return np.stack([size[0] / 2 + scale * x, size[1] / 2 - scale * y, -z], axis=1)
+
+    def packed(self, size: tuple[int, int]) -> npt.NDArray[np.float64]:
+        """The 15 numbers kernels take: position, right, up, back, focal length and centre in pixels."""
+        numbers = (self.position, *self.frame(), (self.focal * size[0], size[0] / 2, size[1] / 2))
+        return np.array([x for vector in numbers for x in vector])
+
+
+def unit(vector: Iterable[float]) -> Vector:
+    """The vector at length 1."""
+    x, y, z = vector
+    length = sqrt(x * x + y * y + z * z)
+    return (x / length, y / length, z / length)
+
+
+def check_size(size: tuple[int, int]) -> None:
+    """Refuse an image too small to see anything on, or too large to hold."""
+    if min(size) < SMALLEST or max(size) > LARGEST:
+        raise UserError(
+            f"an image of {size[0]}×{size[1]} pixels can not be drawn; sides go from {SMALLEST} to {LARGEST}"
+        )
+
+
+def camera_of(scene: Scene) -> Camera:
+    """The camera of a scene: noted by its maker, else fitted to its pixel coordinates, else CLEVR's own."""
+    noted = scene.note("camera")
+    if noted is not None:
+        x, y, z = (float(v) for v in noted)
+        return Camera((x, y, z))
+    if any(o.pixel is not None and o.position is not None for o in scene.objects):
+        from .fit import fit_camera
+
+        return fit_camera(scene)
+    return Camera()

@@ -1,0 +1,45 @@
+"""Mesh: triangles with smooth normals, each belonging to a named part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mesh:
+    """A closed surface. Triangles are counter-clockwise seen from outside; compared by identity."""
+
+    name: str
+    vertices: npt.NDArray[np.float64]  # [vertex, xyz]
+    normals: npt.NDArray[np.float64]  # [vertex, xyz], unit, outward
+    triangles: npt.NDArray[np.int32]  # [triangle, corner]
+    parts: tuple[str, ...] = ("body",)
+    part_of: npt.NDArray[np.int32] | None = None  # [triangle], index into parts; None: all in the first
+
+    def __post_init__(self) -> None:
+        if self.vertices.shape != self.normals.shape or self.vertices.shape[1:] != (3,):
+            raise UserError(f"mesh {self.name!r}: vertices and normals must both be [n, 3]")
+        if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < len(self.vertices):
+            raise UserError(f"mesh {self.name!r}: a triangle names a vertex that is not there")
+        if self.part_of is None:
+            object.__setattr__(self, "part_of", np.zeros(len(self.triangles), np.int32))
+        for array in (self.vertices, self.normals, self.triangles, self.part_of):
+            assert array is not None
+            array.setflags(write=False)
+
+    @property
+    def part_rows(self) -> npt.NDArray[np.int32]:
+        """The part of each triangle."""
+        assert self.part_of is not None
+        return self.part_of
+
+
+def volume(mesh: Mesh) -> float:
+    """The enclosed volume; positive when the triangles face outward."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    return float(np.sum(a * np.cross(b, c)) / 6)

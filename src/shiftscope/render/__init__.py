@@ -1,0 +1,1 @@
+"""Images of scenes: a batched triangle rasteriser with soft shadows and reflections."""

@@ -1,0 +1,1 @@
+"""Datasets on disk: Parquet shards with a manifest, built resumably, opened by anyone, exported."""

@@ -1,0 +1,134 @@
+"""Shard: the unit that is made, hashed and remade; a Parquet file of images and one of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..question import Question
+from ..whole import digest_of, file_digest, write_whole
+from .image import StoredImage
+from .tables import image_table, images_of, question_table, questions_of
+
+IMAGES_IN_GROUP = 16  # rows read together to get at one: a few megabytes of pictures
+QUESTIONS_IN_GROUP = 1000
+MOST_BYTES = 1 << 30  # Arrow addresses 2 GB of bytes in a column
+REPAIR = "run the command that made it again with --repair"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFile:
+    """One file of a shard, as it was written."""
+
+    path: str  # inside the dataset's folder, with forward slashes
+    rows: int
+    bytes: int
+    digest: str  # blake2b
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the file on disk still is what was written; reads all of it."""
+        path = folder / self.path
+        return path.is_file() and path.stat().st_size == self.bytes and file_digest(path) == self.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Shard k of a split; a file without rows is not written."""
+
+    split: str
+    index: int
+    images: ShardFile | None = None
+    questions: ShardFile | None = None
+
+    @property
+    def files(self) -> tuple[ShardFile, ...]:
+        return tuple(f for f in (self.images, self.questions) if f is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        def file(f: ShardFile | None) -> dict[str, Any] | None:
+            if f is None:
+                return None
+            return {"path": f.path, "rows": f.rows, "bytes": f.bytes, "blake2b": f.digest}
+
+        data = {"images": file(self.images), "questions": file(self.questions)}
+        return {"split": self.split, "index": self.index} | {k: v for k, v in data.items() if v}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Shard:
+        def file(f: dict[str, Any] | None) -> ShardFile | None:
+            return ShardFile(f["path"], f["rows"], f["bytes"], f["blake2b"]) if f else None
+
+        return cls(data["split"], data["index"], file(data.get("images")), file(data.get("questions")))
+
+
+def write_shard(
+    folder: Path, split: str, index: int, images: Sequence[StoredImage], questions: Sequence[Question]
+) -> Shard:
+    """Write the files of a shard; the same records give the same bytes."""
+    _refuse_twice([i.id for i in images], f"image of shard {index} of {split}")
+    _refuse_twice([q.id for q in questions], f"question of shard {index} of {split}")
+    if sum(len(i.png) for i in images) > MOST_BYTES:
+        raise UserError(f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller")
+    name = f"{split}/{index:05d}.parquet"
+    pictures = asked = None
+    if images:
+        pictures = _write(folder, f"images/{name}", image_table(images), IMAGES_IN_GROUP)
+    if questions:
+        asked = _write(folder, f"questions/{name}", question_table(questions), QUESTIONS_IN_GROUP)
+    return Shard(split, index, pictures, asked)
+
+
+def _refuse_twice(ids: list[str], what: str) -> None:
+    if len(set(ids)) < len(ids):
+        twice = next(i for i in ids if ids.count(i) > 1)
+        raise ValueError(f"{what}: id {twice!r} is used twice")
+
+
+def _write(folder: Path, name: str, table: Any, group: int) -> ShardFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    words = [n for n in table.column_names if n not in ("image", "mask_values", "mask_lengths")]
+    pq.write_table(table, sink, row_group_size=group, compression="zstd", use_dictionary=words)
+    data = sink.getvalue()
+    write_whole(folder / name, data)
+    return ShardFile(name, table.num_rows, data.size, digest_of(data))
+
+
+def read_images(path: Path) -> Iterator[StoredImage]:
+    """The images of a file, a few in memory at a time."""
+    for table in groups(path):
+        yield from images_of(table)
+
+
+def read_questions(path: Path) -> Iterator[Question]:
+    """The questions of a file, in order."""
+    for table in groups(path):
+        yield from questions_of(table)
+
+
+def groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The tables a file is made of, one after the other."""
+    with reading(path) as file:
+        for k in range(file.num_row_groups):
+            yield file.read_row_group(k, columns=columns, use_threads=False)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Any]:
+    """An open Parquet file; damage is an error that says how to repair it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing; {REPAIR}") from None
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{path} is damaged ({str(error).splitlines()[0]}); {REPAIR}") from None

@@ -1,0 +1,66 @@
+"""Workers: run a function over jobs in spawned local processes that never outlive their parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from ..errors import UserError
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+def run_all(task: Callable[[J], R], jobs: Sequence[J], workers: int) -> Generator[R, None, None]:
+    """The results as they come, in any order. One worker runs here; leaving the loop stops the others."""
+    if workers < 1:
+        raise UserError(f"{workers} workers can not do any work; give at least 1")
+    if workers == 1 or len(jobs) < 2:
+        yield from map(task, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), context, _end_with_parent, (watched,))
+    try:
+        with _interrupts_held():
+            pending = [pool.submit(task, job) for job in jobs]
+        for done in as_completed(pending):
+            yield done.result()
+        pool.shutdown()
+    except BrokenProcessPool:
+        raise UserError(
+            "a worker process died, perhaps for want of memory; what was finished is kept: "
+            "run the same command again with fewer workers"
+        ) from None
+    finally:
+        held.close()  # the workers end at once, in the middle of a job if need be
+        pool.shutdown(cancel_futures=True)
+        watched.close()
+
+
+def _end_with_parent(watched: Connection) -> None:
+    """End this process when the parent lets go of the pipe: on purpose, or because it was killed."""
+
+    def watch() -> None:
+        watched.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: the parent alone decides, and gets it afterwards."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,1 @@
+"""Scenes from nothing: one file per world, each a pure function of (seed, split, index)."""

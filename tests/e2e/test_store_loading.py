@@ -1,0 +1,196 @@
+"""Datasets and exports open in the libraries people use, and read back by our own readers."""
+
+import gc
+import io
+import json
+import os
+import warnings
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from shiftscope.errors import UserError
+from shiftscope.formats import clevr
+from shiftscope.question import Question
+from shiftscope.store.about import About
+from shiftscope.store.build import build
+from shiftscope.store.columns import IMAGES, QUESTIONS
+from shiftscope.store.export import EXPORTS, export
+from shiftscope.store.exports import hf, webdataset
+from store_toys import JOBS, SPEC, content, make, stored
+
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store") / "data"
+    return build(folder, SPEC, JOBS, make, about=About(license="cc0-1.0"))
+
+
+@pytest.fixture
+def load(tmp_path):
+    from datasets import load_dataset
+
+    return lambda folder, *args, **options: load_dataset(
+        str(folder), *args, cache_dir=str(tmp_path / "cache"), **options
+    )
+
+
+def pairs(spec, split, k):
+    images = [stored(f"{split}{k}{i}") for i in range(3)]
+    ids = [i.id for i in images]
+    return images, [Question(f"{k}{n}", "Same?", tuple(ids[:n]), answer=n > 1) for n in (1, 2, 3)]
+
+
+def same_picture(shown: Image.Image, png: bytes) -> bool:
+    return np.array_equal(np.asarray(shown), np.asarray(Image.open(io.BytesIO(png))))
+
+
+def samples_of(tars, *decoders):
+    """What the library yields; it leaves closing the tars to the garbage collector, which warns."""
+    from webdataset import WebDataset
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        found = WebDataset([str(t) for t in tars], shardshuffle=False)
+        samples = list(found.decode(*decoders) if decoders else found)
+        del found
+        gc.collect()
+    return samples
+
+
+def test_load_dataset_opens_the_questions(dataset, load):
+    found = load(dataset.folder)
+    assert {split: rows.num_rows for split, rows in found.items()} == {"train": 36, "val": 18, "test": 18}
+    assert list(found["train"].features) == [name for name, _ in QUESTIONS]
+    row = found["train"][4]
+    question = next(q for n, q in enumerate(dataset.questions("train")) if n == 4)
+    assert (row["question"], row["answer"], row["image_ids"]) == (question.text, "yes", list(question.scenes))
+
+
+def test_load_dataset_opens_the_images(dataset, load):
+    found = load(dataset.folder, "images", split="val")
+    assert list(found.features) == [name for name, _ in IMAGES]
+    assert type(found.features["image"]).__name__ == "Image"
+    for row, image in zip(found, dataset.images("val"), strict=True):
+        assert same_picture(row["image"], image.png)
+        mask = np.repeat(row["mask_values"], row["mask_lengths"]).reshape(row["height"], row["width"])
+        assert [int((mask == i + 1).sum()) for i in range(row["num_objects"])] == row["visible_pixels"]
+        assert row["boxes"] == [list(box) for box in image.boxes]
+
+
+def test_one_file_opens_by_itself(dataset, load):
+    path = dataset.folder / "images" / "val" / "00000.parquet"
+    found = load("parquet", data_files=str(path), split="train")
+    assert found[0]["image"].size == (24, 16)
+    assert str(found.features["boxes"]) == "List(List(Value('int32')))"
+
+
+def test_streaming(dataset, load):
+    rows = load(dataset.folder, "images", split="train", streaming=True)
+    assert [row["image_id"] for row in rows] == [i.id for i in dataset.images("train")]
+
+
+def test_hf_export_joins_images_and_questions(dataset, load, tmp_path):
+    told = []
+    out = export(dataset.folder, "hf", tmp_path / "flat", progress=lambda *p: told.append(p))
+    assert told[-1] == (72, 72, "questions")
+    found = load(out)
+    assert {split: rows.num_rows for split, rows in found.items()} == {"train": 36, "val": 18, "test": 18}
+    for row, example in zip(found["test"], dataset.examples("test"), strict=True):
+        assert same_picture(row["image"], example.images[0].png)
+        assert row["question_id"] == example.question.id
+        assert json.loads(row["scene"])["id"] == example.images[0].id
+    assert 'license: "cc0-1.0"' in (out / "README.md").read_text()
+
+
+def test_hf_export_keeps_each_picture_once_in_a_row_group(dataset, tmp_path):
+    out = export(dataset.folder, "hf", tmp_path / "flat")
+    pictures = sum(len(i.png) for i in dataset.images("train"))
+    column = pq.read_metadata(out / "data" / "train-00000.parquet").row_group(0).column(0)
+    assert column.path_in_schema == "image.bytes"
+    assert column.total_compressed_size < 1.2 * pictures  # though there are three questions an image
+
+
+def test_hf_export_in_several_files(dataset, load, tmp_path, monkeypatch):
+    monkeypatch.setattr(hf, "FILE_BYTES", 1)
+    monkeypatch.setattr(hf, "ROWS_IN_GROUP", 10)
+    out = export(dataset.folder, "hf", tmp_path / "flat")
+    assert [p.name for p in sorted((out / "data").glob("val*"))] == [f"val-0000{k}.parquet" for k in (0, 1)]
+    found = load(out, split="val")
+    assert [row["question_id"] for row in found] == [q.id for q in dataset.questions("val")]
+
+
+def test_several_images_a_question(load, tmp_path):
+    folder = tmp_path / "pairs"
+    built = build(folder, {}, {"train": 2}, pairs)
+    found = load(export(folder, "hf", tmp_path / "flat"), split="train")
+    assert [len(row["images"]) for row in found] == [1, 2, 3, 1, 2, 3]
+    last = list(built.examples())[-1]
+    assert all(same_picture(a, b.png) for a, b in zip(found[5]["images"], last.images, strict=True))
+    tars = export(folder, "webdataset", tmp_path / "tars")
+    samples = samples_of([tars / "train-000000.tar"])
+    assert [sorted(k for k in s if k.endswith("png")) for s in samples[:2]] == [["png"], ["0.png", "1.png"]]
+    with pytest.raises(UserError, match=r"question 02: CLEVR files ask about one image .*--to hf"):
+        export(folder, "clevr", tmp_path / "clevr")
+
+
+def test_webdataset_iterates(dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(webdataset.write, "__defaults__", (20_000,))
+    out = export(dataset.folder, "webdataset", tmp_path / "tars")
+    tars = sorted(out.glob("train-*.tar"))
+    assert len(tars) > 1
+    samples = samples_of(tars, "pil")
+    assert len(samples) == 36
+    for sample, example in zip(samples, dataset.examples("train"), strict=True):
+        assert "." not in sample["__key__"]
+        assert same_picture(sample["png"], example.images[0].png)
+        assert sample["json"]["question"] == example.question.text
+        assert sample["json"]["program"] == example.question.program.to_json()
+        assert sample["json"]["scenes"] == [json.loads(json.dumps(example.images[0].scene.to_json()))]
+
+
+def test_clevr_export_reads_back(dataset, tmp_path):
+    out = export(dataset.folder, "clevr", tmp_path / "clevr")
+    scenes = clevr.read_scenes(out / "scenes" / "CLEVR_val_scenes.json")
+    stored_images = list(dataset.images("val"))
+    assert [s.id for s in scenes] == [i.id for i in stored_images]
+    assert [s.objects for s in scenes] == [i.scene.objects for i in stored_images]
+    assert scenes[0].relation("left") == stored_images[0].scene.relation("left") == (0, 0b1)
+    assert [r.name for r in scenes[0].relations] == ["left", "right"]
+    for image in stored_images:
+        assert (out / "images" / "val" / f"{image.id}.png").read_bytes() == image.png
+    asked = list(clevr.read_questions(out / "questions" / "CLEVR_val_questions.json"))
+    ours = list(dataset.questions("val"))
+    assert [(q.text, q.scenes, q.program, q.provenance) for q in asked] == [
+        (q.text, q.scenes, q.program, q.provenance) for q in ours
+    ]
+    assert [q.answer for q in asked[:3]] == ["2", "yes", "gray"]
+    raw = json.loads((out / "questions" / "CLEVR_val_questions.json").read_text())["questions"][4]
+    assert raw["image_filename"] == f"{raw['image']}.png" == "toy_val_000001.png"
+    assert (raw["image_index"], raw["question_index"], raw["question_family_index"]) == (1, 4, 3)
+
+
+@pytest.mark.parametrize("to", EXPORTS.names())
+def test_an_export_is_whole_or_absent(dataset, tmp_path, to):
+    def stop(done, total, what):
+        raise KeyboardInterrupt
+
+    (tmp_path / ".out.partial" / "data").mkdir(parents=True)  # left by an export that was killed
+    with pytest.raises(KeyboardInterrupt):
+        export(dataset.folder, to, tmp_path / "out", progress=stop)
+    assert list(tmp_path.iterdir()) == []
+    one = export(dataset.folder, to, tmp_path / "out")
+    two = export(dataset.folder, to, tmp_path / "two")
+    assert content(one) == content(two)
+    assert not [name for name in content(one) if name.startswith(".")]
+    with pytest.raises(UserError, match="is already there; choose another folder"):
+        export(dataset.folder, to, tmp_path / "out")
+
+
+def test_an_unknown_form(dataset, tmp_path):
+    with pytest.raises(UserError, match="no export 'webdatset'; did you mean 'webdataset'"):
+        export(dataset.folder, "webdatset", tmp_path / "out")
