@@ -1,0 +1,30 @@
+"""Report: one page that shows where models break, how surely, and on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._console import json_line
+
+
+def command(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, made by shiftscope run.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    data: Annotated[
+        Path | None, typer.Option(help="The dataset, where it is no longer where the runs found it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Make one self-contained page of runs: it opens offline, prints, and needs no other file."""
+    from ..report.page import report
+
+    made = report(runs, out, data)
+    if as_json:
+        sections = [name for name, _ in made.sections]
+        json_line({"page": str(made.path), "bytes": made.bytes, "runs": len(runs), "sections": sections})
+    else:
+        titles = ", ".join(title for _, title in made.sections)
+        print(f"wrote {made.path} ({made.bytes / 1e6:.1f} MB): {titles}")

@@ -1,0 +1,138 @@
+"""Score a run again without its model, or a results file in an official format beside its annotations."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import UserError
+from ._console import json_line, table
+
+if TYPE_CHECKING:
+    from ..result import Score
+
+
+GENERALIZATION = "generalization_score"
+
+
+class Normalise(StrEnum):
+    OFFICIAL = "official"
+    ALWAYS = "always"
+
+
+class Form(StrEnum):
+    OFFICIAL = "official"
+    THIRDS = "thirds"
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A run's folder (several: seeds of one model), or a results file: VQA, GQA, CLEVR."
+        ),
+    ],
+    annotations: Annotated[
+        Path | None,
+        typer.Option(
+            "--annotations", "--questions", help="What a results file should say: VQA annotations, questions."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="What to measure (shiftscope list metrics); repeat for several.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Also for each value of this: kind, template, length, …; crossed with a comma."),
+    ] = None,
+    normalise: Annotated[
+        Normalise | None, typer.Option(help="vqa_accuracy: official (where annotators differ) or always.")
+    ] = None,
+    form: Annotated[
+        Form | None, typer.Option(help="vqa_accuracy: official (averaged over annotators) or thirds.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a figure.")] = False,
+) -> None:
+    """Compute figures with their counts and 95% intervals, in percent."""
+    from ..run.score import read_results, score_records, score_run, score_seeds
+
+    run = runs[0]
+    options = {k: v.value for k, v in (("normalise", normalise), ("form", form)) if v is not None}
+    if run.is_dir():
+        if annotations is not None:
+            raise UserError(f"{run} is a run, which knows its answers; leave --annotations away")
+        if metric == [GENERALIZATION]:
+            _show(_three(runs), as_json)
+            return
+        chosen = (metric or (), by or (), options)
+        scores = score_seeds(runs, *chosen) if len(runs) > 1 else score_run(run, *chosen)
+    else:
+        if not run.exists():
+            raise UserError(f"{run}: no such run or results file")
+        if len(runs) > 1:
+            raise UserError(
+                f"{run} is a results file; several at once must be runs that differ in their seed"
+            )
+        if annotations is None:
+            raise UserError(f"{run} is a file; say what it should hold with --annotations FILE")
+        results = read_results(run, annotations)
+        scores = score_records(results.records, metric or (), by or (), options)
+        if results.extra:
+            note = f"{results.extra:,} predictions in {run} are for questions not in {annotations}"
+            print(f"shiftscope: {note}", file=sys.stderr)
+    _show(scores, as_json)
+
+
+def _three(runs: list[Path]) -> tuple[Score, ...]:
+    """The generalization score, which compares three runs over the same questions."""
+    from ..metrics.generalization_score import measure_runs
+    from ..store.runlog import read_run
+
+    if len(runs) != 3:
+        raise UserError(f"{GENERALIZATION} takes three runs: the model, a text-only one, and the upper bound")
+    return (measure_runs(*(read_run(run).records for run in runs)),)
+
+
+def _show(scores: tuple[Score, ...], as_json: bool) -> None:
+    if as_json:
+        for score in scores:
+            json_line(_data(score))
+        return
+    _table(scores)
+
+
+def _data(score: Score) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "metric": score.metric,
+        "value": _percent(score.value),
+        "n": score.n,
+        "low": _percent(score.low),
+        "high": _percent(score.high),
+        "missing": score.missing,
+        "undefined": score.undefined,
+        "unreadable": score.unreadable,
+        "failed": score.failed,
+    }
+    return data | ({"slice": dict(score.slice)} if score.slice else {})
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 10)
+
+
+def _table(scores: tuple[Score, ...]) -> None:
+    apart = [
+        n for n in ("missing", "undefined", "unreadable", "failed") if any(getattr(s, n) for s in scores)
+    ]
+    sliced = any(s.slice for s in scores)
+    rows = []
+    for s in scores:
+        where = [", ".join(f"{name} {value}" for name, value in s.slice)] if sliced else []
+        interval = "" if s.low is None or s.high is None else f"{100 * s.low:.2f} to {100 * s.high:.2f}"
+        value = "nothing to score" if s.value is None else f"{100 * s.value:.2f}"
+        rows.append([s.metric, *where, value, interval, s.n, *(getattr(s, name) for name in apart)])
+    table(("metric", *(["of"] if sliced else []), "%", "95% interval", "n", *apart), rows)

@@ -1,0 +1,145 @@
+"""Intervals by drawing clusters with replacement: questions about one scene rise and fall together.
+
+The draws are a function of the number of clusters alone, so two columns over the same clusters are resampled
+together and a difference between them is a paired one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..result import Bools, Column, Floats
+from ..rng import derive
+
+REPLICATES = 1000
+MOST_GROUPS = 10_000  # more clusters are dealt into so many groups; widths are then off by about 1%
+LEVEL = 0.95
+_AT_ONCE = 100  # replicates weighed together
+_WIDE = 256  # slices weighed together
+
+Ints = npt.NDArray[np.int64]
+
+
+class Resampling:
+    """The replicates of one set of rows."""
+
+    def __init__(self, cluster: npt.NDArray[Any], replicates: int = REPLICATES) -> None:
+        """`cluster` numbers the scene of each row."""
+        present = np.bincount(cluster) > 0
+        self.clusters = int(present.sum())
+        self.replicates = replicates
+        self.groups = max(1, min(self.clusters, MOST_GROUPS))
+        dealt = np.arange(self.clusters)
+        if self.clusters > MOST_GROUPS:
+            dealt = derive("bootstrap", "groups", self.clusters).permutation(self.clusters) % MOST_GROUPS
+        number = np.zeros(len(present), np.int64)
+        number[present] = dealt
+        self._group: Ints = number[cluster]
+
+    def sums(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+        """The sum of the values of each slice in each replicate; a row whose slice is -1 is in none."""
+        out = np.empty((self.replicates, size))
+        drawn = _draws(self.groups, self.replicates)
+        for left in range(0, size, _WIDE):
+            wide = min(_WIDE, size - left)
+            per_group = self._per_group(values, at, left, wide)
+            for start in range(0, self.replicates, _AT_ONCE):
+                weights = drawn[start : start + _AT_ONCE].astype(np.float64)
+                out[start : start + _AT_ONCE, left : left + wide] = weights @ per_group
+        return out
+
+    def spread(self, among: Bools, at: npt.NDArray[Any] | None, size: int) -> npt.NDArray[Any]:
+        """How many clusters the rows of each slice come from; groups of them, where there are very many."""
+        where = np.zeros(len(among), np.int64) if at is None else at
+        rows = among & (where >= 0)
+        found = np.unique(where[rows].astype(np.int64) * self.groups + self._group[rows])
+        return np.bincount(found // self.groups, minlength=size)
+
+    def _per_group(
+        self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int
+    ) -> Floats:
+        group, weights = self._group, np.asarray(values, np.float64)
+        if at is None:
+            return _count(group, weights, self.groups).reshape(-1, 1)
+        inside = (at >= left) & (at < left + wide)
+        cell = group[inside] * wide + (at[inside] - left)
+        return _count(cell, weights[inside], self.groups * wide).reshape(self.groups, wide)
+
+
+@lru_cache(maxsize=4)
+def _draws(groups: int, replicates: int) -> npt.NDArray[np.uint16]:
+    """How often each group is drawn in each replicate: [replicate, group]."""
+    random = derive("bootstrap", "draws", groups)
+    made = np.empty((replicates, groups), np.uint16)
+    for start in range(0, replicates, _AT_ONCE):
+        many = min(_AT_ONCE, replicates - start)
+        drawn = random.integers(0, groups, (many, groups)) + np.arange(many)[:, None] * groups
+        counts = np.bincount(drawn.ravel(), minlength=many * groups)
+        made[start : start + many] = counts.reshape(many, groups)
+    return made
+
+
+def totals(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    """The sum of the values of each slice."""
+    if at is None:
+        return np.array([np.asarray(values, np.float64).sum()])
+    inside = at >= 0
+    return _count(at[inside], np.asarray(values, np.float64)[inside], size)
+
+
+def _count(at: npt.NDArray[Any], weights: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(at, weights=weights, minlength=size), np.float64)
+
+
+def interval(replicates: Floats) -> tuple[Floats, Floats]:
+    """Low and high of each slice; not a number where there is nothing to tell it from."""
+    tail = (1 - LEVEL) / 2
+    known = ~np.isnan(replicates).all(axis=0)
+    low, high = np.full((2, replicates.shape[1]), np.nan)
+    if known.any():
+        low[known], high[known] = np.nanquantile(replicates[:, known], [tail, 1 - tail], axis=0)
+    return low, high
+
+
+def unanimous(right: float, clusters: int) -> tuple[float, float]:
+    """The exact binomial interval where all clusters agree, of which resampling would make a point."""
+    bound = float(((1 - LEVEL) / 2) ** (1 / clusters))
+    return (bound, 1.0) if right else (0.0, 1 - bound)
+
+
+def share(
+    resampling: Resampling,
+    hits: npt.NDArray[Any],
+    among: npt.NDArray[Any],
+    at: npt.NDArray[Any] | None = None,
+    size: int = 1,
+) -> tuple[Floats, Floats, Floats]:
+    """Hits among those that count, with its interval, of each slice: value, low, high."""
+    hits = np.where(among, hits, 0.0)
+    counted = totals(among, at, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = totals(hits, at, size) / counted
+        low, high = interval(resampling.sums(hits, at, size) / resampling.sums(among, at, size))
+    agreed = np.flatnonzero((value == 0) | (value == 1))
+    if len(agreed):
+        clusters = resampling.spread(among.astype(bool), at, size)
+        for k in agreed:
+            low[k], high[k] = unanimous(value[k], int(clusters[k]))
+    if resampling.clusters < 2:
+        low[:] = high[:] = np.nan
+    return value, low, high
+
+
+def shared_clusters(columns: Sequence[Column]) -> list[Ints]:
+    """The clusters of several runs under one numbering, so that they are resampled together."""
+    numbers: dict[str, int] = {}
+    made = []
+    for column in columns:
+        at = [numbers.setdefault(v, len(numbers)) for v in column.values]
+        made.append(np.array(at, np.int64)[column.codes])
+    return made

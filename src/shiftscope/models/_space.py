@@ -1,0 +1,71 @@
+"""The answers a question admits, told from its program, its kind or its file's notes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..answer import Answer
+from ..lang.check import plan_of
+from ..lang.types import BOOL, INT, VALUE
+from ..question import Question
+from ..reply import ANYTHING, NUMBER, TRUTH, Expected, expected_value, expected_words
+from ..schema import Schema
+
+MOST_COUNTED = 10  # objects in a CLEVR scene
+TRUTH_KINDS = frozenset({"exist", "greater_than", "less_than", "equal_integer", "yes/no"})
+NUMBER_KINDS = frozenset({"count", "number"})
+
+
+def expected_of(question: Question, schema: Schema) -> Expected:
+    """What a reply to the question is read as."""
+    form, attribute, part = _form(question)
+    if form == "choose" and question.program:
+        words = question.program.root.params[1:]
+        return expected_words((w, w) for w in words)
+    if form == "value":
+        return _value(schema, attribute, part)
+    return {"truth": TRUTH, "number": NUMBER}.get(form, ANYTHING)
+
+
+def space_of(question: Question, schema: Schema) -> tuple[Answer, ...]:
+    """Every answer the question's type admits; none where the vocabulary is open."""
+    form, attribute, part = _form(question)
+    if form == "truth":
+        return (False, True)
+    if form == "number":
+        return tuple(range(MOST_COUNTED + 1))
+    if form == "choose" and question.program:
+        return question.program.root.params[1:]
+    known = {a.name: a.values for a in (schema.part_attributes if part else schema.attributes)}
+    return known.get(attribute, ()) if form == "value" and schema.closed else ()
+
+
+@lru_cache(maxsize=256)
+def _value(schema: Schema, attribute: str, part: bool) -> Expected:
+    known = schema.part_attributes if part else schema.attributes
+    if attribute not in (a.name for a in known):
+        return ANYTHING
+    return expected_value(schema, attribute, part=part)
+
+
+def _form(question: Question) -> tuple[str, str, bool]:
+    """truth, number, value, choose or open; the attribute of a value, and whether it is a part's."""
+    if question.program is not None:
+        plan, root = plan_of(question.program), question.program.root
+        kind = plan.types[-1]
+        if kind == BOOL:
+            return "truth", "", False
+        if kind == INT:
+            return "number", "", False
+        if kind == VALUE:
+            form = "choose" if root.op in ("choose", "choose_image") else "value"
+            return form, root.params[0], plan.steps[-1].on_parts
+        return "open", "", False
+    kinds = (str(question.note("answer_type", "")), question.kind)
+    if any(k in TRUTH_KINDS or k.startswith("equal_") for k in kinds):
+        return "truth", "", False
+    if any(k in NUMBER_KINDS for k in kinds):
+        return "number", "", False
+    if question.kind.startswith("query_"):
+        return "value", question.kind.removeprefix("query_"), False
+    return "open", "", False

@@ -1,0 +1,182 @@
+"""A Hugging Face model that reads images and text, `hf:ORG/MODEL` or a folder; run here with transformers."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+from collections.abc import Sequence
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from ..errors import UserError
+from ._model import Options, Prompt, Reply, Setting
+
+HUB_SECONDS = 10.0  # to wait for the hub
+_HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
+_TRUE = ("1", "true", "yes", "on")
+NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
+
+
+class HuggingFace:
+    """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved."""
+
+    def __init__(self, model: Any, processor: Any, options: Options) -> None:
+        self._model, self._processor, self._options = model, processor, options
+        self.batch = options.batch
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+        import torch
+
+        made: dict[int, Reply] = {}
+        for count in sorted({len(p.images) for p in batch}):  # one batch has one number of images a prompt
+            alike = [k for k, p in enumerate(batch) if len(p.images) == count]
+            with torch.inference_mode():
+                made |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
+        return [made[k] for k in range(len(batch))]
+
+    def _generate(self, batch: Sequence[Prompt]) -> list[Reply]:
+        import torch
+
+        start = time.perf_counter()
+        try:
+            inputs = self._inputs(batch)
+            written = self._model.generate(**inputs, **self._how())
+        except torch.OutOfMemoryError:
+            if len(batch) == 1:
+                return [Reply(status="failed", reason="out of memory")]
+            torch.cuda.empty_cache()
+            half = len(batch) // 2
+            return self._generate(batch[:half]) + self._generate(batch[half:])
+        if not self._model.config.is_encoder_decoder:
+            written = written[:, inputs["input_ids"].shape[1] :]
+        texts = self._processor.batch_decode(written, skip_special_tokens=True)
+        pad = self._model.generation_config.pad_token_id
+        read = inputs["attention_mask"].sum(1).tolist()
+        wrote = [(row != pad).sum().item() for row in written]
+        each = (time.perf_counter() - start) / len(batch)
+        return [
+            Reply(raw=text.strip(), seconds=each, tokens=int(r + w))
+            for text, r, w in zip(texts, read, wrote, strict=True)
+        ]
+
+    def _how(self) -> dict[str, Any]:
+        how: dict[str, Any] = {"max_new_tokens": self._options.max_tokens, "do_sample": False}
+        if self._options.temperature > 0:
+            how |= {"do_sample": True, "temperature": self._options.temperature}
+        return how
+
+    def _inputs(self, batch: Sequence[Prompt]) -> Any:
+        pictures = [[_picture(png) for png in prompt.images] for prompt in batch]
+        if getattr(self._processor, "chat_template", None):
+            chats = [_chat(p.text, images) for p, images in zip(batch, pictures, strict=True)]
+            made = self._processor.apply_chat_template(
+                chats,
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                processor_kwargs={"padding": True, "return_tensors": "pt"},
+            )
+        else:
+            mark = getattr(self._processor, "image_token", "") or ""
+            texts = [mark * len(i) + p.text for p, i in zip(batch, pictures, strict=True)]
+            given: dict[str, Any] = {"images": pictures} if pictures[0] else {}
+            made = self._processor(text=texts, padding=True, return_tensors="pt", **given)
+        return made.to(self._model.device, dtype=self._model.dtype)
+
+
+def _picture(png: bytes) -> Any:
+    from PIL import Image
+
+    return Image.open(io.BytesIO(png)).convert("RGB")
+
+
+def _chat(text: str, images: Sequence[Any]) -> list[dict[str, Any]]:
+    shown = [{"type": "image", "image": image} for image in images]
+    return [{"role": "user", "content": [*shown, {"type": "text", "text": text}]}]
+
+
+def build(target: str, setting: Setting) -> HuggingFace:
+    """The model on its device; the first use of an ORG/MODEL downloads it."""
+    if not Path(target).is_dir() and not _HUB.fullmatch(target):
+        raise UserError(f"model hf:{target}: no such folder")
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
+    options = setting.options
+    device = _device(options.device)
+    processor, model = _loaded(transformers, target, _dtype(options.dtype, device))
+    tokenizer = getattr(processor, "tokenizer", processor)
+    tokenizer.padding_side = "left"  # what is generated follows the prompt directly
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if model.generation_config.pad_token_id is None:
+        model.generation_config.pad_token_id = tokenizer.pad_token_id
+    torch.manual_seed(options.seed)
+    return HuggingFace(model.to(device).eval(), processor, options)
+
+
+def _loaded(transformers: Any, target: str, dtype: Any) -> tuple[Any, Any]:
+    """Processor and model: from the folder, or the cache, or, once the hub is known to be up, from it."""
+
+    def load(**where: bool) -> tuple[Any, Any]:
+        processor = transformers.AutoProcessor.from_pretrained(target, **where)
+        return processor, transformers.AutoModelForImageTextToText.from_pretrained(
+            target, dtype=dtype, **where
+        )
+
+    try:
+        return load(local_files_only=True)
+    except (OSError, ValueError, ImportError) as error:
+        cause = error
+    if not Path(target).is_dir():
+        _need_hub(target)
+        try:
+            return load()
+        except (OSError, ValueError, ImportError) as error:
+            cause = error
+    said = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+    raise UserError(f"model hf:{target} can not be loaded: {said}") from None
+
+
+def _need_hub(target: str) -> None:
+    """One short look, for the hub's own client tries for a minute."""
+    hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    why = "HF_HUB_OFFLINE is set" if os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE else ""
+    try:
+        if not why:
+            with urlopen(Request(hub, method="HEAD"), timeout=HUB_SECONDS):
+                return
+    except HTTPError:
+        return  # it answers
+    except (OSError, ValueError, HTTPException) as error:
+        why = f"{hub} can not be reached: {getattr(error, 'reason', None) or error}"
+    raise UserError(f"model hf:{target} is neither a folder nor downloaded already, and {why}")
+
+
+def _device(name: str) -> str:
+    import torch
+
+    if name != "auto":
+        return name
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _dtype(name: str, device: str) -> Any:
+    """On a GPU bfloat16, on a CPU float32, unless one is named."""
+    import torch
+
+    if name == "auto":
+        name = "bfloat16" if device.startswith("cuda") else "float32"
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise UserError(f"no dtype {name!r}; write float32, bfloat16, float16 or auto")
+    return found

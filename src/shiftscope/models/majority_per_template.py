@@ -1,0 +1,45 @@
+"""Majority per template: the commonest training answer of the question's template, else of its kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..question import Question
+from ._counts import Tally, answered
+from ._model import Prompt, Reply, Setting
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityPerTemplate:
+    """A reply for each template family, for each kind, and one for all the rest."""
+
+    replies: Mapping[Key, Reply]
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+        return [next(self.replies[k] for k in _keys(p.question) if k in self.replies) for p in batch]
+
+
+def _keys(question: Question) -> Iterator[Key]:
+    """From the narrowest group to all questions."""
+    origin = question.provenance
+    if origin.template or origin.family is not None:
+        yield "template", origin.template, str(origin.family)
+    if question.kind:
+        yield "kind", question.kind
+    yield ("all",)
+
+
+def build(target: str, setting: Setting) -> MajorityPerTemplate:
+    tallies: dict[Key, Tally] = defaultdict(Tally)
+    for question, answer in answered(setting, "majority_per_template"):
+        for key in _keys(question):
+            tallies[key].add(answer)
+    made = {}
+    for key, tally in tallies.items():
+        answer, share = tally.commonest()
+        made[key] = Reply(answer=answer, belief=share)
+    return MajorityPerTemplate(made)

@@ -1,0 +1,185 @@
+"""Headline: every model on every test, and on every kind of question, with intervals and significance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...result import Score
+from ..chart.interval import interval
+from ..figure import figure, mark
+from ..legend import signed
+from ..level import levels
+from ..markup import Child, Html, tag, text
+from ..measure import LEVEL, accuracy, accuracy_by, corrected, detectable, paired
+from ..number import NONE, chance, count, percent, points
+from ..pool import pooled
+from ..section import Section
+from ..study import Run, Study, judged
+from ..table import Cell, Head, table
+
+PLACE = 10
+MOST_ACROSS = 8  # contenders side by side; more of them stand below each other
+MOST_KINDS = 30
+
+Key = tuple[str, str]  # contender, and test or kind
+
+
+def section(study: Study) -> Section | None:
+    home = study.home()
+    parts: list[Child] = [
+        _one_test(home, home.tests[0]) if len(home.tests) == 1 else _tests(home),
+        _by_kind(home),
+        _key(home),
+    ]
+    lead = "Accuracy in per cent, with 95% intervals that take the questions of a scene together."
+    if len(home.runs) < len(study.runs):
+        lead += " Each model is shown as trained on the variant it is asked about."
+    return Section("Results", text(parts), lead)
+
+
+def best(study: Study, scores: Mapping[str, Score]) -> str | None:
+    """The contender to beat among those that are ranked; of equals, the first."""
+    pool = dict.fromkeys(r.contender for r in judged(study.runs))
+    known = [(v, -study.series(c), c) for c in pool if c in scores and (v := scores[c].value) is not None]
+    return max(known)[2] if known else None
+
+
+def _one_test(study: Study, test: str) -> Html:
+    """One test: a row a contender, with its distance from the best."""
+    runs = {c: run for c in study.contenders if (run := study.run(c, test))}
+    scores = {c: accuracy(run) for c, run in runs.items()}
+    top = best(study, scores)
+    chances = corrected({c: _chance(run, runs[top]) for c, run in runs.items() if top and c != top})
+    heads = [
+        Head("Model"),
+        Head("0 to 100", sortable=False),
+        Head("Accuracy", numeric=True),
+        Head("To the best", numeric=True, title="points from the best model"),
+        Head("p (McNemar, Holm)", numeric=True, title="against the best, on the same questions"),
+        Head("Scored", numeric=True, title="questions with a reply and a known answer"),
+        Head("No reply", numeric=True, title="failed or missing: not in the accuracy"),
+        Head(
+            "Detectable", numeric=True, title="the smallest drop that a second test of this size would find"
+        ),
+    ]
+    models = [c for c in runs if c not in study.references]
+    bodies = [
+        [_row(study, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for c in group]
+        for group in (models, [c for c in runs if c not in models])
+    ]
+    return table(heads, bodies, caption=f"Accuracy on {test}")
+
+
+def _row(study: Study, run: Run, score: Score, top: Score | None, p: float | None) -> list[Cell]:
+    series, value = study.series(run.contender), score.value
+    known = value is not None and top is not None and top.value is not None and score is not top
+    behind = value - top.value if known and value is not None and top and top.value is not None else None
+    least = detectable(run)
+    unreplied = score.missing + score.failed
+    return [
+        Cell(signed(study, run.contender), run.contender),
+        Cell(interval(value, score.low, score.high, series) if value is not None else NONE, class_="pick"),
+        figure(score, best=score is top),
+        Cell("best" if score is top else text([points(behind), mark(p, behind)]), behind or 0.0),
+        Cell(NONE if p is None else chance(p).removeprefix("p ").removeprefix("= "), 2.0 if p is None else p),
+        Cell(count(score.n), float(score.n)),
+        Cell(count(unreplied), float(unreplied)),
+        Cell(NONE if least is None else percent(least), least),
+    ]
+
+
+def _tests(study: Study) -> Html:
+    runs = {(r.contender, r.test): r for r in study.runs}
+    scores = {key: accuracy(run) for key, run in runs.items()}
+    return _grid(study, "Accuracy by test", "Test", study.tests, scores, runs)
+
+
+def _by_kind(study: Study) -> Html | None:
+    """All tests together by kind of question; None where the runs do not say of what kind they are."""
+    scores: dict[Key, Score] = {}
+    parts: dict[Key, Run] = {}
+    for contender in study.contenders:
+        run = pooled(study.of(contender))
+        column = dict(run.records.facts).get("kind")
+        if column is None:
+            return None
+        cut = levels(column)
+        for k, (kind, score) in enumerate(zip(cut.names, accuracy_by(run, "kind", cut), strict=True)):
+            if score is not None:
+                scores[contender, kind] = score
+                parts[contender, kind] = replace(run, records=run.records.take(cut.codes == k))
+    kinds = sorted({kind for _, kind in scores})
+    if not 2 <= len(kinds) <= MOST_KINDS:
+        return None
+    return _grid(study, "Accuracy by kind of question", "Kind", kinds, scores, parts)
+
+
+def _grid(
+    study: Study,
+    caption: str,
+    noun: str,
+    slices: Sequence[str],
+    scores: Mapping[Key, Score],
+    runs: Mapping[Key, Run],
+) -> Html:
+    """Contenders against slices, each compared with the best of its slice; Holm over the whole table."""
+    tops = {s: best(study, {c: scores[c, s] for c in study.contenders if (c, s) in scores}) for s in slices}
+    ranked = {r.contender for r in judged(study.runs)}
+    chances = corrected(
+        {
+            (c, s): _chance(run, runs[top, s])
+            for (c, s), run in runs.items()
+            if (top := tops[s]) is not None and c != top and c in ranked
+        }
+    )
+
+    def cell(contender: str, one: str) -> Cell:
+        score, top = scores.get((contender, one)), scores.get((tops[one] or "", one))
+        behind = None
+        if score and top and score.value is not None and top.value is not None:
+            behind = score.value - top.value
+        return figure(score, best=contender == tops[one], p=chances.get((contender, one)), behind=behind)
+
+    if len(study.contenders) <= MOST_ACROSS:
+        heads = [Head(noun), *(Head(signed(study, c), numeric=True) for c in study.contenders)]
+        rows = [[Cell(s), *(cell(c, s) for c in study.contenders)] for s in slices]
+    else:
+        heads = [Head("Model"), *(Head(s, numeric=True) for s in slices)]
+        rows = [[Cell(signed(study, c), c), *(cell(c, s) for s in slices)] for c in study.contenders]
+    return table(heads, [rows], caption=caption)
+
+
+def _chance(run: Run, other: Run) -> float | None:
+    """The p-value of the difference of two runs on the same questions, not yet corrected; none of seeds."""
+    if run.seeds or other.seeds:
+        return None
+    made = paired(run.records, other.records)
+    return made.p if made else None
+
+
+def _key(study: Study) -> Html:
+    said: list[Child] = [
+        tag("b", "Bold"),
+        ": the best model. ",
+        tag("span", "▼", class_="mark-worse"),
+        f" significantly below it: exact McNemar test on the same questions, {LEVEL:g}, Holm-corrected over "
+        "the table. ",
+    ]
+    if study.references and len(study.references) < len(study.contenders):
+        said.append(
+            f"Reference points ({', '.join(study.references)}) mark floor and ceiling and are not ranked."
+        )
+    for run in study.runs:
+        if lacking := sum(one.lacking for one in run.each):
+            whole = sum(one.log.questions or 0 for one in run.each)
+            said.append(
+                f" {run.contender} on {run.test} is unfinished: {count(lacking)} of {count(whole)} questions "
+                "are missing."
+            )
+        if run.seeds:
+            said.append(
+                f" {run.contender} on {run.test} is the mean of {len(run.seeds)} seeds, with the interval "
+                "over seeds; it is not tested against others."
+            )
+    return tag("p", said, class_="note")

@@ -1,0 +1,109 @@
+"""Method: how the numbers on the page come about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...metrics._resample import REPLICATES
+from ...metrics.calibration import BINS
+from ..library import has_data
+from ..markup import tag
+from ..measure import tests_available
+from ..section import Section
+from ..study import Study
+from ..worst import FEWEST, SCENES
+
+PLACE = 85
+
+
+def section(study: Study) -> Section | None:
+    notes = [(tag("dt", name), tag("dd", said)) for name, said in _notes(study)]
+    return Section("How the numbers come about", tag("dl", notes, class_="method"))
+
+
+def _notes(study: Study) -> Iterator[tuple[str, str]]:
+    yield (
+        "Accuracy",
+        "The share of right answers among the questions that were replied to and whose answer is known. "
+        "Answers are compared as they are spelled: yes and true, 3 and the number 3 are the same. An "
+        "unreadable or undefined reply counts as not right and is also counted apart; a failed or missing "
+        "one is not in the share.",
+    )
+    yield (
+        "Intervals",
+        f"95%, from {REPLICATES:,} draws of whole scenes with replacement, because questions about one scene "
+        "rise and fall together. Where all agree, the exact binomial interval over scenes stands in. A "
+        "figure is written with ± the longer side, or with both ends where they differ much.",
+    )
+    yield from _selection(study)
+    if not tests_available():
+        yield (
+            "Significance",
+            "Not tested: the libraries for it are not installed (pip install 'shiftscope[stats]'), so "
+            "that no mark is shown.",
+        )
+    elif len(study.contenders) > 1 or len(study.tests) > 1:
+        yield (
+            "Significance",
+            "Exact McNemar tests on the same questions, or on twins, two-sided, corrected by Holm's method "
+            "over all comparisons of a table. The test takes questions to be independent; the intervals do "
+            "not.",
+        )
+        yield (
+            "Detectable drop",
+            "The smallest true drop that a second test of the same size would find significant four times in "
+            "five, given how much the questions of a scene go together.",
+        )
+    yield (
+        "Worst slices",
+        f"Every slice by one fact or two with at least {FEWEST} questions over {SCENES} scenes, against the "
+        "rest, with errors that take scenes together; Holm-corrected over all slices searched. Numbers are "
+        "cut into ranges of like size first.",
+    )
+    seeded = [r for r in study.runs if r.seeds]
+    if seeded:
+        listed = ", ".join(f"{r.contender} on {r.test} ({len(r.seeds)})" for r in seeded)
+        yield (
+            "Seeds",
+            f"{listed}: the accuracy is the mean over seeds, with Student's interval over them. By kind and "
+            "in the curves the rows of all seeds are taken together; twins, conditions, beliefs and single "
+            "examples are of the first seed. Seeds are tested neither against each other nor against other "
+            "models.",
+        )
+    unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_data(r.data))
+    if unseen:
+        yield (
+            "Pictures left out",
+            f"{', '.join(unseen)}: the dataset is gone from where the runs found it, or another is there "
+            "now; say where it is with --data.",
+        )
+    unfinished = [r for r in study.each if not r.log.finished]
+    if unfinished:
+        listed = ", ".join(f"{r.contender} on {r.test}" for r in unfinished)
+        yield "Unfinished runs", f"{listed}: what is there so far is shown, the rest is counted as missing."
+    if any(np.isfinite(r.records.belief).any() for r in study.runs):
+        yield (
+            "Calibration error",
+            f"Answers are put into {BINS} bins by the belief the model gave them; the error is the mean "
+            "distance between belief and accuracy, weighed by bin. It is never negative, and so overstates "
+            "with few answers.",
+        )
+
+
+def _selection(study: Study) -> Iterator[tuple[str, str]]:
+    """Which runs were chosen among several, and whether that was fair to the figures here."""
+    for run in study.runs:
+        chosen = run.selection
+        if chosen.get("on_ood"):
+            yield (
+                f"{run.contender} was chosen on out-of-distribution data",
+                f"It was the best of {len(chosen.get('chosen_from', ()))} on split {chosen.get('split')!r}, "
+                "by a flag: its figures on that data are no fair test.",
+            )
+        elif chosen:
+            yield (
+                f"{run.contender} was chosen on validation data",
+                f"It was the best of {len(chosen.get('chosen_from', ()))} on split {chosen.get('split')!r}.",
+            )

@@ -1,0 +1,303 @@
+"""Study: the runs of a report, arranged by who was asked and what about.
+
+A *contender* is a model, or one training of it; a *test* is the data it was asked about. Both are read from
+the runs' specs: `model`, `trained_on`, `data`, `variant`, `split`, `seed`. Where a model was trained on
+several variants, a run at *home* is one asked about what it was trained on: models are compared at home, and
+what leaving home costs is shown apart. Runs whose specs differ in the seed alone are one contender.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from ..canonical import canonical_json
+from ..errors import UserError
+from ..formats import _json
+from ..result import AS_IS, Records, RunLog
+from ..run.evaluate import data_id
+from ..run.select import NAME as SELECTION
+from ..store.dataset import Dataset
+from ..store.runlog import read_run
+
+# Models that mark the floor and the ceiling of a test: they are shown apart and are never "the best".
+REFERENCES = ("random", "majority", "majority_per_template", "question_only", "oracle")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One run with the names it goes by on the page."""
+
+    log: RunLog
+    records: Records  # asked as is, without any condition
+    model: str
+    trained: str  # the variant it was trained on, or nothing
+    test: str
+    contender: str = ""  # the name it is compared under
+    training: str = ""  # the same for all runs of one trained model
+    home: bool = True
+    folder: Path | None = None
+    data: Path | None = None  # the dataset; None where what is there now is not what was asked about
+    seeds: tuple[Run, ...] = ()  # all runs of several seeds; what is shown one by one is of the first
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return dict(self.log.spec)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What it was chosen on, where `shiftscope select` chose it; else nothing."""
+        path = self.folder / SELECTION if self.folder else None
+        return dict(_json.load(path)) if path and path.is_file() else {}
+
+    @property
+    def reference(self) -> bool:
+        """Whether it is a built-in floor or ceiling; an endpoint's model of that name is none."""
+        return str(self.spec.get("model") or "") in REFERENCES
+
+    @property
+    def lacking(self) -> int:
+        """Questions that were to be asked and have no row yet, as `shiftscope score` counts them."""
+        return max(0, (self.log.questions or 0) - len(self.records))
+
+    @property
+    def each(self) -> tuple[Run, ...]:
+        """The runs of all its seeds; itself where there is one."""
+        return self.seeds or (self,)
+
+    @property
+    def source(self) -> str:
+        """The same for runs about the same scenes, whatever they are called."""
+        return canonical_json([_identity(self), self.spec.get("split") or ""])
+
+    @property
+    def asked(self) -> str:
+        """The same for runs in which equal names are the same question."""
+        return canonical_json([_identity(self), self.spec.get("split") or "", _variant(self)])
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions that questions were asked under, in the order of the rows."""
+        column = self.log.records.condition
+        there = set(np.unique(column.codes).tolist())
+        return tuple(value for k, value in enumerate(column.values) if k in there)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """All runs; contenders in the order given, reference points last."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def each(self) -> tuple[Run, ...]:
+        """Every run, those of several seeds one by one."""
+        return tuple(one for run in self.runs for one in run.each)
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        ordered = sorted(self.runs, key=lambda r: r.reference)
+        return tuple(dict.fromkeys(r.contender for r in ordered))
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(r.test for r in self.runs))
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(r.contender for r in self.runs if r.reference))
+
+    def series(self, contender: str) -> int:
+        """The number that gives a contender its colour and sign, the same in every chart."""
+        return self.contenders.index(contender)
+
+    def run(self, contender: str, test: str) -> Run | None:
+        return next((r for r in self.runs if r.contender == contender and r.test == test), None)
+
+    def of(self, contender: str) -> tuple[Run, ...]:
+        return tuple(r for r in self.runs if r.contender == contender)
+
+    def home(self) -> Study:
+        """The runs that models are compared by."""
+        at_home = tuple(r for r in self.runs if r.home)
+        return Study(at_home) if at_home else self
+
+
+def judged(runs: Sequence[Run]) -> list[Run]:
+    """The runs to rank and look into: those of models, or of reference points where there is nothing else."""
+    models = [r for r in runs if not r.reference]
+    return models or [r for r in runs if r.spec.get("model") != "oracle"] or list(runs)
+
+
+def read_study(folders: Iterable[Path], data: Path | None = None) -> Study:
+    """The runs in these folders; `data` is where their dataset is now, if it has moved."""
+    listed = list(folders)
+    if not listed:
+        raise UserError("give the folder of at least one run: shiftscope report RUN --out report.html")
+    twice = [str(f) for f, n in Counter(f.resolve() for f in listed).items() if n > 1]
+    if twice:
+        raise UserError(f"{twice[0]} is given twice")
+    return study_of([(read_run(folder), folder) for folder in listed], data)
+
+
+def study_of(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None = None) -> Study:
+    """The study that these logs make up."""
+    moved = _content(data) if data else None
+    runs = [
+        Run(
+            log=log,
+            records=_as_is(log, folder),
+            model=_model(dict(log.spec)),
+            trained=str(dict(log.spec).get("trained_on") or ""),
+            test="",
+            folder=folder,
+            data=_dataset(dict(log.spec), data, moved),
+        )
+        for log, folder in logs
+    ]
+    if data is not None and not any(run.data == data for run in runs):
+        raise UserError(f"{data}: another dataset than the one that the runs were asked about")
+    return Study(tuple(_named_contenders(_seeds_together(_named_tests(runs)))))
+
+
+def _as_is(log: RunLog, folder: Path | None) -> Records:
+    """The rows asked as they are; a run that has others only can not be compared."""
+    found = log.records.under(AS_IS)
+    if len(log.records) and not len(found):
+        under = ", ".join(sorted({str(c) for c in log.records.condition.listed()}))
+        raise UserError(
+            f"{folder or 'a run'} was asked only under {under}; a report compares questions asked as they "
+            f"are: make a run with --condition {AS_IS} besides, and give that"
+        )
+    return found
+
+
+def _model(spec: Mapping[str, Any]) -> str:
+    """A model by the part of its name that people say: llava for openai:llava@http://…."""
+    name = str(spec.get("model") or "model")
+    kind, _, target = name.partition(":")
+    if kind == "openai":
+        return target.partition("@")[0] or name
+    return PurePath(target).name if kind in ("hf", "predictions") and target else name
+
+
+def _dataset(spec: Mapping[str, Any], moved: Path | None, content: str | None) -> Path | None:
+    """Where the run's dataset is: ids repeat from one dataset to another, so its content must be the same."""
+    wanted = spec.get("data_id")
+    if moved is not None and (not wanted or content == wanted):
+        return moved
+    if not spec.get("data"):
+        return None
+    folder = Path(str(spec["data"]))
+    return folder if not wanted or _content(folder) == wanted else None
+
+
+def _content(folder: Path) -> str | None:
+    """The identity of a dataset's content; None where no finished dataset is there."""
+    try:
+        return data_id(Dataset.open(folder))
+    except UserError:
+        return None
+
+
+def _identity(run: Run) -> str:
+    return str(run.spec.get("data_id") or run.spec.get("data") or "")
+
+
+def _named_tests(runs: Sequence[Run]) -> list[Run]:
+    """Name what was asked about in as few words as tell it apart: the variant or folder, split, parent, id.
+
+    What is the same goes by one name, that of its first run, wherever its folder stood.
+    """
+    firsts: dict[str, Run] = {}
+    for run in runs:
+        firsts.setdefault(run.asked, run)
+    names = {
+        key: [_variant(run) or PurePath(str(run.spec.get("data") or "data")).name or "data"]
+        for key, run in firsts.items()
+    }
+    for more in (_split_name, _parent_name, _identity_name):
+        taken = Counter(" ".join(name) for name in names.values())
+        for key, run in firsts.items():
+            if taken[" ".join(names[key])] > 1 and more(run):
+                names[key] = [*names[key], more(run)]
+    return [replace(run, test=" ".join(names[run.asked])) for run in runs]
+
+
+def _variant(run: Run) -> str:
+    """The variant of the data, as the run's spec or all of its questions say."""
+    if run.spec.get("variant"):
+        return str(run.spec["variant"])
+    column = dict(run.log.records.facts).get("variant")
+    if column is None:
+        return ""
+    used = np.unique(column.codes)
+    return str(column.values[int(used[0])]) if len(used) == 1 and used[0] >= 0 else ""
+
+
+def _split_name(run: Run) -> str:
+    return str(run.spec.get("split") or "")
+
+
+def _parent_name(run: Run) -> str:
+    parent = PurePath(str(run.spec.get("data") or "")).parent.name
+    return f"({parent})" if parent else ""
+
+
+def _identity_name(run: Run) -> str:
+    return f"[{_identity(run)[:8]}]"
+
+
+def _seeds_together(runs: Sequence[Run]) -> list[Run]:
+    """Runs that differ in the seed alone as one, in the place of the first."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        rest = {k: v for k, v in run.spec.items() if k != "seed"}
+        groups.setdefault(canonical_json([run.test, rest]), []).append(run)
+    made = []
+    for group in groups.values():
+        several = len({run.spec.get("seed") for run in group}) == len(group) > 1
+        made += [replace(group[0], seeds=tuple(group))] if several else group
+    return made
+
+
+def _named_contenders(runs: Sequence[Run]) -> list[Run]:
+    """Name a contender by its model, and by training, seed, folder or place where that is not enough."""
+    trainings: dict[str, set[str]] = {}
+    for run in runs:
+        trainings.setdefault(run.model, set()).add(run.trained)
+    names = [
+        f"{r.model} ({r.trained})" if r.trained and len(trainings[r.model]) > 1 else r.model for r in runs
+    ]
+    for more in (_seed_name, _folder_name, _place_name):
+        taken = Counter(zip(names, (r.test for r in runs), strict=True))
+        names = [
+            f"{name}, {said}" if taken[name, run.test] > 1 and (said := more(run, k)) else name
+            for k, (name, run) in enumerate(zip(names, runs, strict=True), 1)
+        ]
+    several = {model for model, of in trainings.items() if len(of) > 1}
+    made = []
+    for run, name in zip(runs, names, strict=True):
+        home = run.model not in several or run.trained == run.test
+        at_home = home and run.model in several
+        named: dict[str, Any] = {"contender": run.model if at_home else name, "training": name, "home": home}
+        seeds = tuple(replace(one, **named) for one in run.seeds)
+        made.append(replace(run, **named, seeds=seeds))
+    return made
+
+
+def _seed_name(run: Run, place: int) -> str:
+    return f"seed {run.spec['seed']}" if "seed" in run.spec else ""
+
+
+def _folder_name(run: Run, place: int) -> str:
+    return run.folder.name if run.folder else ""
+
+
+def _place_name(run: Run, place: int) -> str:
+    return f"run {place}"

@@ -1,0 +1,148 @@
+"""Conditions: the same question asked so that one stage is taken away from the model, or done for it.
+
+as_is        the image and the question
+blind        no image: what the language alone gives away
+other_image  the image of another scene: whether the image is looked at
+scene_text   the scene in words instead of the image: seeing is done for the model
+program_text the program in words beside the question: parsing is done for the model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ..errors import UserError, unknown
+from ..lang.text import show
+from ..models._model import Prompt
+from ..question import Question
+from ..result import CONDITIONS
+from ..scene import Scene
+from ..store.dataset import Dataset
+from ..store.image import StoredImage
+from ..store.shard import Shard, groups, read_questions
+from ..store.shelf import Shelf
+from .described import described
+from .prompts import check_mode, prompt_text
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question with its answer and its own scenes, and the prompt that is made of it."""
+
+    question: Question
+    scenes: tuple[Scene, ...]
+    prompt: Prompt
+
+
+def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
+    """The conditions named, in the order of the list above; `all` names every one."""
+    named = [one for word in words for one in word.split(",") if one]
+    for one in named:
+        if one not in (*CONDITIONS, "all"):
+            raise unknown("condition", one, (*CONDITIONS, "all"))
+    if not named:
+        raise UserError(f"no condition is named; known: {', '.join((*CONDITIONS, 'all'))}")
+    return tuple(c for c in CONDITIONS if c in named or "all" in named)
+
+
+class Feed:
+    """The prompts of a split, condition by condition, in the dataset's order."""
+
+    def __init__(self, dataset: Dataset, split: str, mode: str) -> None:
+        check_mode(mode)
+        self._dataset, self._split, self._mode = dataset, split, mode
+        self._shelf = Shelf(dataset.folder, dataset.shards())
+        self._shards = dataset.shards(split)
+        self._others: Others | None = None
+
+    def ids(self, limit: int | None = None) -> list[str]:
+        """The ids of the questions asked, in order; reads nothing else."""
+        files = [self._dataset.folder / s.questions.path for s in self._shards if s.questions]
+        found = (
+            name for f in files for t in groups(f, ["question_id"]) for name in t["question_id"].to_pylist()
+        )
+        return list(islice(found, limit))
+
+    def questions(self, limit: int | None = None) -> Iterator[tuple[Shard, Question]]:
+        """The questions asked, with the shard each stands in."""
+        stand = (
+            (shard, question)
+            for shard in self._shards
+            if shard.questions
+            for question in read_questions(self._dataset.folder / shard.questions.path)
+        )
+        return islice(stand, limit)
+
+    def items(
+        self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
+    ) -> Iterator[Item]:
+        """The prompts under a condition, but for the questions that are done."""
+        for shard, question in self.questions(limit):
+            if question.id not in done:
+                images = tuple(self._shelf.get(name, shard) for name in question.scenes)
+                yield self._item(condition, question, images, shard)
+
+    def _item(
+        self, condition: str, question: Question, images: tuple[StoredImage, ...], shard: Shard
+    ) -> Item:
+        own = tuple(image.scene for image in images)
+        shown, scene, program = images, "", ""
+        if condition == "other_image":
+            shown = self._exchanged(question, shard)
+        elif condition == "scene_text":
+            scene = "\n".join(map(described, own))
+        elif condition == "program_text" and question.program is not None:
+            program = show(question.program)
+        blind = condition == "blind"
+        pictured = condition not in ("blind", "scene_text")
+        asked = replace(question, answer=None, answers=())
+        prompt = Prompt(
+            question=asked,
+            text=prompt_text(asked, self._mode, blind=blind, scene=scene, program=program),
+            images=tuple(image.png for image in shown) if pictured else (),
+            scenes=() if blind else tuple(image.scene for image in shown),
+            scene_text=scene,
+            program_text=program,
+            condition=condition,
+        )
+        return Item(question, own, prompt)
+
+    def _exchanged(self, question: Question, shard: Shard) -> tuple[StoredImage, ...]:
+        if self._others is None:
+            self._others = Others(self._image_ids())
+        names = self._others.of(question.scenes)
+        if names is None:
+            raise UserError(
+                f"split {self._split!r} has too few images to show others; leave out --condition other_image"
+            )
+        return tuple(self._shelf.get(name, shard) for name in names)
+
+    def _image_ids(self) -> Iterator[str]:
+        for shard in self._shards:
+            for table in (
+                groups(self._dataset.folder / shard.images.path, ["image_id"]) if shard.images else ()
+            ):
+                yield from table["image_id"].to_pylist()
+
+
+class Others:
+    """For each image another, half the split further on: no neighbour, and read in order like the first."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids = list(ids)
+        self._places = {name: k for k, name in enumerate(self._ids)}
+
+    def of(self, names: Sequence[str]) -> list[str] | None:
+        """As many images, none of them among those given; None where there are not enough."""
+        size, taken, found = len(self._ids), set(names), []
+        if size < 2 * len(taken):
+            return None
+        for name in names:
+            place = self._places.get(name, 0) + size // 2
+            while self._ids[place % size] in taken:
+                place += 1
+            found.append(self._ids[place % size])
+            taken.add(found[-1])
+        return found

@@ -1,0 +1,26 @@
+"""Data by name: a folder, or a suite whose default dataset is made once and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..canonical import content_id
+from ..catalog import SUITES
+from ..errors import UserError, did_you_mean
+from ..store.build import Progress
+from .make import make
+from .memory import default_folder
+
+
+def data_folder(name: str, progress: Progress | None = None) -> Path:
+    """The folder itself, or the suite's dataset, made in the user's cache if it is not there yet."""
+    folder = Path(name)
+    if folder.exists() or "/" in name:
+        return folder
+    suites = SUITES.names()
+    if name not in suites:
+        raise UserError(f"{name}: no such folder, nor a suite of that name{did_you_mean(name, suites)}")
+    order = SUITES.load(name).Order()
+    target = default_folder() / "data" / f"{name}-{content_id(order.spec())[:12]}"
+    make(name, order, target, progress=progress)
+    return target

@@ -1,0 +1,263 @@
+"""Evaluate: ask a model every question of a split, under each condition, and keep all that it says.
+
+A run goes on where it stopped; what an endpoint was paid for is kept as it arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..canonical import content_id
+from ..errors import UserError
+from ..models._model import DEFAULTS, Model, Options, Reply, Setting, Stopped, replies
+from ..models._name import build, read_name
+from ..models._space import expected_of
+from ..models.predictions import Predictions
+from ..question import Question
+from ..reply import read_reply
+from ..result import AS_IS, MISSING, Asked, Prediction, RunLog, asked_of
+from ..schema import OPEN, Schema
+from ..store.dataset import Dataset
+from ..store.runlog import RunWriter, refuse_foreign
+from .conditions import Feed, Item
+from .memory import DiskMemory, default_folder
+from .prompts import prompt_spec
+
+BATCH = 64  # prompts at once, for a model that does not say
+KEPT_ROWS = 512  # written together
+KEPT_SECONDS = 10.0  # or after this long
+
+Tell = Callable[[int, int], None]  # done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to run: everything that the replies depend on."""
+
+    model: str
+    data: Path
+    split: str = "test"
+    limit: int | None = None
+    conditions: tuple[str, ...] = (AS_IS,)
+    mode: str = "short"
+    learn_from: Path | None = None  # a dataset whose train split the model learns from; else `data`
+    options: Options = DEFAULTS
+    trained_on: str = ""  # what the model was trained on, for the report's comparisons
+    variant: str = ""  # what the data is called there
+
+    def spec(self, dataset: Dataset) -> dict[str, Any]:
+        """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
+        o = self.options
+        learned = Dataset.open(self.learn_from) if self.learn_from else dataset
+        kind = read_name(self.model).kind
+        spec: dict[str, Any] = {
+            "model": self.model,
+            "data": str(self.data.resolve()),
+            "data_id": data_id(dataset),
+            "split": self.split,
+            "limit": self.limit,
+            "conditions": list(self.conditions),
+            "seed": o.seed,
+        }
+        if kind in ("openai", "hf", "python"):
+            spec |= {
+                "prompt": prompt_spec(self.mode),
+                "max_tokens": o.max_tokens,
+                "temperature": o.temperature,
+            }
+        if kind == "openai":
+            spec |= {"parameters": dict(o.parameters), "price": list(o.price) if o.price else None}
+        elif kind == "hf":
+            spec |= {"dtype": o.dtype}
+        elif kind not in ("oracle", "predictions"):
+            spec |= {"learned_from": data_id(learned)}
+        spec |= {"trained_on": self.trained_on} if self.trained_on else {}
+        spec |= {"variant": self.variant} if self.variant else {}
+        return spec
+
+
+def data_id(dataset: Dataset) -> str:
+    """The same for the same content, wherever the folder stands."""
+    return content_id([file.digest for shard in dataset.shards() for file in shard.files])
+
+
+def evaluate(
+    order: Order,
+    out: Path,
+    *,
+    cache: Path | None = None,
+    tell: Tell = lambda done, total: None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> RunLog:
+    """Run it; the same call again goes on where it stopped, and asks anew what failed."""
+    refuse_foreign(out)
+    dataset = Dataset.open(order.data)
+    feed = Feed(dataset, order.split, order.mode)
+    ids = feed.ids(order.limit)
+    if not ids:
+        raise UserError(f"{order.data}: there are no questions in split {order.split!r}")
+    spec = order.spec(dataset)
+    with ExitStack() as held:
+        memory = None
+        if read_name(order.model).kind == "openai":
+            memory = held.enter_context(closing(DiskMemory(cache or default_folder())))
+        model = built(order, dataset, memory)
+        writer = held.enter_context(RunWriter(out, spec, questions=len(ids)))
+        items = _wanted(order, feed, writer)
+        try:
+            said = _answered(model, items, order.model)
+            _fill(writer, said, tell, len(ids) * len(order.conditions))
+        except Stopped as error:
+            kept = "what was asked before is kept, run the same command again to go on"
+            raise UserError(f"{error}; {kept}") from error
+        if not writer.done and not writer.failed:
+            raise UserError(
+                f"model {order.model!r} had no reply to any of the {len(ids)} questions "
+                f"of split {order.split!r} of {order.data}"
+            )
+        if isinstance(model, Predictions):
+            unknown = model.unknown(question for _, question in feed.questions())
+            if unknown:
+                warn(
+                    f"{len(unknown)} of the {len(model.replies)} ids in {model.name} are of no question "
+                    f"of split {order.split!r}, {unknown[0]!r} for one"
+                )
+        return writer.finish(ids)
+
+
+def built(order: Order, dataset: Dataset, memory: DiskMemory | None = None) -> Model:
+    """The order's model, with what it may learn from."""
+    return build(order.model, Setting(_train(order, dataset), _schema(dataset), order.options, memory))
+
+
+def _wanted(order: Order, feed: Feed, writer: RunWriter) -> Iterator[Item]:
+    for condition in order.conditions:
+        done = frozenset(question for question, under in writer.done if under == condition)
+        yield from feed.items(condition, order.limit, done)
+
+
+def _fill(writer: RunWriter, said: Iterator[tuple[Item, Reply]], tell: Tell, total: int) -> None:
+    """Ask, read and keep; what was answered is kept however this ends."""
+    rows: list[tuple[Asked, Prediction]] = []
+    done = len(writer.done)
+    last = time.monotonic()
+    tell(done, total)
+    try:
+        for item, reply in said:
+            done += 1
+            if reply.status != MISSING:
+                rows.append((asked_of(item.question, item.scenes), prediction_of(item, reply)))
+            if len(rows) >= KEPT_ROWS or (rows and time.monotonic() - last > KEPT_SECONDS):
+                kept, rows = rows, []
+                writer.add(kept)
+                last = time.monotonic()
+            tell(done, total)
+    finally:
+        writer.add(rows)
+
+
+def prediction_of(item: Item, reply: Reply) -> Prediction:
+    """A reply as the log keeps it; text is read as what the question expects."""
+    answer, status, reason = reply.answer, reply.status, reply.reason
+    if answer is None and not status:
+        schema = item.scenes[0].schema if item.scenes else OPEN
+        answer = read_reply(reply.raw, expected_of(item.question, schema))
+        if answer is None:
+            status = "unreadable"
+    return Prediction(
+        question=item.question.id,
+        answer=answer,
+        raw=reply.raw,
+        status="answered" if answer is not None else status,
+        reason=reason,
+        seconds=reply.seconds,
+        cost=reply.cost,
+        tokens=reply.tokens,
+        belief=reply.belief,
+        condition=item.prompt.condition,
+        trace=reply.trace,
+        program=reply.program,
+    )
+
+
+def _answered(model: Model, items: Iterator[Item], name: str) -> Iterator[tuple[Item, Reply]]:
+    """Every item with its reply, as they come."""
+    if hasattr(model, "ask"):
+        yield from _streamed(model, items)
+        return
+    size = getattr(model, "batch", BATCH)
+    if type(size) is not int or size < 1:
+        raise UserError(f"model {name!r}: batch must be a whole number from 1 up, not {size!r}")
+    while block := list(islice(items, size)):
+        start = time.perf_counter()
+        made = replies(model, [item.prompt for item in block], name)
+        each = (time.perf_counter() - start) / len(block)
+        for item, reply in zip(block, made, strict=True):
+            yield item, reply if reply.seconds is not None else _timed(reply, each)
+
+
+def _streamed(model: Any, items: Iterator[Item]) -> Iterator[tuple[Item, Reply]]:
+    """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()  # run directly: Runner.run sets a signal handler each time, which is slow
+        stop = _interrupt(loop)
+        loop.run_until_complete(model.__aenter__())
+        under_way: dict[asyncio.Future[Any], Item] = {}
+        try:
+            while True:
+                for item in islice(items, model.in_flight - len(under_way)):
+                    under_way[loop.create_task(model.ask(item.prompt))] = item
+                if not under_way:
+                    return
+                waited = asyncio.wait({*under_way, stop}, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = loop.run_until_complete(waited)
+                for task in done - {stop}:
+                    yield under_way.pop(task), task.result()
+                if stop in done:
+                    raise KeyboardInterrupt
+        finally:
+            for task in under_way:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*under_way, return_exceptions=True))
+            loop.run_until_complete(model.__aexit__(None, None, None))
+
+
+def _interrupt(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+    """Done once the user interrupts: an interrupt in the midst of a call would leave it half finished."""
+    stop = loop.create_future()
+
+    def interrupted() -> None:
+        if not stop.done():
+            stop.set_result(None)
+
+    if threading.current_thread() is threading.main_thread():
+        loop.add_signal_handler(signal.SIGINT, interrupted)
+    return stop
+
+
+def _timed(reply: Reply, seconds: float) -> Reply:
+    return replace(reply, seconds=seconds)
+
+
+def _train(order: Order, dataset: Dataset) -> Callable[[], Iterator[Question]]:
+    """What a model may learn from: the train split, opened only if the model asks for it."""
+
+    def questions() -> Iterator[Question]:
+        source = Dataset.open(order.learn_from) if order.learn_from else dataset
+        return source.questions("train") if "train" in source.splits else iter(())
+
+    return questions
+
+
+def _schema(dataset: Dataset) -> Schema:
+    image = next(dataset.images(), None)
+    return image.scene.schema if image else OPEN

@@ -1,0 +1,140 @@
+"""Recognise: which question of a dataset a chat message asks, told from its text and its pictures.
+
+An endpoint is given text and pictures, never ids. A picture is known by its bytes, or, where a harness has
+encoded it anew, by its pixels. A question is the line of the text that is a question about those pictures, or
+else the longest question the text contains. A scene in words is known by those words. Without pictures or
+such words the first question of that text is taken, and the model is asked blind: it is shown no scene.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import blake2b
+
+from ..errors import UserError
+from ..models._model import Prompt
+from ..question import Question
+from ..result import AS_IS
+from ..store.dataset import Dataset
+from ..store.image import StoredImage
+from ..store.shard import Shard, groups, read_questions
+from ..store.shelf import Shelf
+from .described import OPENING, described
+
+
+class Recogniser:
+    """The questions and pictures of a dataset, found by content."""
+
+    def __init__(self, dataset: Dataset, splits: Iterable[str] = ()) -> None:
+        self._shelf = Shelf(dataset.folder, dataset.shards())
+        self._where: dict[str, Shard] = {}  # image id → shard
+        self._by_bytes: dict[bytes, str] = {}
+        self._by_pixels: dict[bytes, str] | None = None
+        self._by_words: dict[str, str] | None = None
+        self._lengths: list[int] = []  # lines that scenes in words have, the longest first
+        self._by_text: dict[str, list[Question]] = defaultdict(list)
+        self._by_images: dict[tuple[str, ...], list[Question]] = defaultdict(list)
+        for split in splits or dataset.splits:
+            for shard in dataset.shards(split):
+                self._add(dataset, shard)
+        if not self._by_text:
+            raise UserError(f"{dataset.folder}: there are no questions to be asked")
+
+    def _add(self, dataset: Dataset, shard: Shard) -> None:
+        for table in (
+            groups(dataset.folder / shard.images.path, ["image_id", "image"]) if shard.images else ()
+        ):
+            pictures = table["image"].combine_chunks().field("bytes")
+            for name, png in zip(table["image_id"].to_pylist(), pictures, strict=True):
+                self._where[name] = shard
+                self._by_bytes[_digest(png.as_buffer())] = name
+        for question in read_questions(dataset.folder / shard.questions.path) if shard.questions else ():
+            self._by_text[_tidy(question.text)].append(question)
+            self._by_images[question.scenes].append(question)
+
+    def prompt(self, text: str, pictures: Sequence[bytes]) -> Prompt:
+        """The question asked, with the scenes its pictures show; a UserError where it is not known."""
+        told = () if pictures else self._told(text)
+        names = told or tuple(map(self._name, pictures))
+        question = self._question(text, names)
+        images = tuple(self._image(name) for name in names)
+        return Prompt(
+            question=replace(question, answer=None, answers=()),
+            text=text,
+            images=tuple(pictures),
+            scenes=tuple(image.scene for image in images),
+            scene_text="\n".join(described(image.scene) for image in images) if told else "",
+            condition="scene_text" if told else AS_IS,
+        )
+
+    def _told(self, text: str) -> tuple[str, ...]:
+        """The images whose scenes the text gives in words, in the order it gives them."""
+        lines = [line.strip() for line in text.splitlines()]
+        starts = [at for at, line in enumerate(lines) if line.startswith(OPENING)]
+        if not starts:
+            return ()
+        if self._by_words is None:
+            self._by_words = {}
+            for name in self._where:
+                self._by_words.setdefault(described(self._image(name).scene), name)
+            self._lengths = sorted({words.count("\n") + 1 for words in self._by_words}, reverse=True)
+        found = []
+        for at in starts:
+            spans = ("\n".join(lines[at : at + length]) for length in self._lengths)
+            known = next((words for words in spans if words in self._by_words), None)
+            if known is None:
+                raise UserError("the scene in words is none of the dataset that is served")
+            found.append(self._by_words[known])
+        return tuple(found)
+
+    def _question(self, text: str, names: tuple[str, ...]) -> Question:
+        about = self._by_images.get(names, ())
+        here = {_tidy(q.text): q for q in reversed(about)}
+        lines = [_tidy(line) for line in text.splitlines()]
+        for line in lines:
+            if line in here:
+                return here[line]
+        whole = _tidy(text)
+        inside = [said for said in here if said in whole]
+        if inside:
+            return here[max(inside, key=len)]
+        for line in lines:  # another scene's picture, or none
+            if line in self._by_text:
+                return self._by_text[line][0]
+        raise UserError("the text asks no question of the dataset that is served")
+
+    def _name(self, picture: bytes) -> str:
+        name = self._by_bytes.get(_digest(picture))
+        if name is None:
+            if self._by_pixels is None:
+                self._by_pixels = {_pixels(self._image(n).png): n for n in self._where}
+            name = self._by_pixels.get(_pixels(picture))
+        if name is None:
+            raise UserError("the picture is none of the dataset that is served")
+        return name
+
+    def _image(self, name: str) -> StoredImage:
+        return self._shelf.get(name, self._where[name])
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _digest(data: object) -> bytes:
+    return blake2b(data, digest_size=16).digest()  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _pixels(picture: bytes) -> bytes:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        image = Image.open(io.BytesIO(picture)).convert("RGB")
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+        raise UserError("a picture can not be decoded") from None
+    return _digest(repr(image.size).encode() + image.tobytes())

@@ -1,0 +1,124 @@
+"""Select: the best of several checkpoints, by a figure on validation data.
+
+Choosing on out-of-distribution data is a quiet form of fitting to the test (Teney et al., 2020; VQA-VS, Si et
+al., 2022, section 2.2 and Table 4), so the runs must be of an IID validation split; choosing on other data
+takes a word of the user's, and marks the chosen run for good.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..metrics._shares import base_rows
+from ..result import RunLog, Score
+from ..store.runlog import read_run
+from ..whole import write_whole
+from .score import refuse_twice, score_run
+
+NAME = "selection.json"
+VALIDATION = ("val", "valid", "validation")
+LESS_IS_BETTER = ("calibration", "missing_objects")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of several runs is the best, and what that was judged by."""
+
+    runs: tuple[Path, ...]  # as they were named
+    models: tuple[str, ...]
+    scores: tuple[Score, ...]
+    best: int
+    split: str
+    data_id: str
+    on_ood: bool
+
+    @property
+    def chosen(self) -> Path:
+        return self.runs[self.best]
+
+    def data(self) -> dict[str, Any]:
+        """What `selection.json` holds; the value is in percent, as `shiftscope score --json` gives it."""
+        score = self.scores[self.best]
+        assert score.value is not None
+        return {
+            "chosen_from": [str(run) for run in self.runs],
+            "metric": score.metric,
+            "value": round(100 * score.value, 10),
+            "split": self.split,
+            "on_ood": self.on_ood,
+            "data_id": self.data_id,
+        }
+
+
+def select(
+    folders: Sequence[Path], metric: str = "accuracy", *, split: str = "", on_ood: bool = False
+) -> Selection:
+    """Choose the run with the highest figure, the first named of equals, and write that into its folder.
+
+    `split` is a name of the IID validation split other than the usual ones.
+    """
+    if len(folders) < 2:
+        raise UserError("choosing takes two runs or more: shiftscope select RUN RUN …")
+    refuse_twice(folders)
+    logs = [read_run(folder) for folder in folders]
+    _refuse_unlike(folders, logs)
+    spec = dict(logs[0].spec)
+    here = str(spec.get("split") or "")
+    allowed = (split,) if split else VALIDATION
+    if here not in allowed and not on_ood:
+        raise UserError(
+            f"{folders[0]} is a run on split {here!r}, and models are chosen on validation data "
+            f"({', '.join(allowed)}): run them with --split {allowed[0]}, name this data's own with --split, "
+            "or choose on it all the same with --on-ood"
+        )
+    scores = tuple(_figure(folder, metric) for folder in folders)
+    best = max(range(len(scores)), key=lambda k: (scores[k].value, -k))
+    models = tuple(str(dict(log.spec).get("model", "")) for log in logs)
+    made = Selection(tuple(folders), models, scores, best, here, str(spec.get("data_id") or ""), on_ood)
+    text = json.dumps(made.data(), ensure_ascii=False, allow_nan=False, indent=1)
+    write_whole(made.chosen / NAME, f"{text}\n".encode())
+    return made
+
+
+def _refuse_unlike(folders: Sequence[Path], logs: Sequence[RunLog]) -> None:
+    """Figures compare where the same questions of the same data were asked in the same way."""
+    first = dict(logs[0].spec)
+    rows = _asked(logs[0])
+    for folder, log in zip(folders, logs, strict=True):
+        if not log.finished:
+            raise UserError(f"{folder}: the run is not finished; go on with it by the same command first")
+        spec = dict(log.spec)
+        other = [k for k in ("data_id", "split") if spec.get(k) != first.get(k)]
+        if other or _asked(log) != rows:
+            what = "data" if "data_id" in other else "splits" if other else "questions"
+            raise UserError(
+                f"{folder} and {folders[0]} are runs on different {what}; choose among runs on the same"
+            )
+
+
+def _asked(log: RunLog) -> set[tuple[str, str]]:
+    rows = base_rows(log.records)
+    return set(zip(rows.question.listed(), rows.condition.listed(), strict=True))
+
+
+def _figure(folder: Path, metric: str) -> Score:
+    if metric in LESS_IS_BETTER:
+        raise UserError(f"{metric} is better when it is lower; choose by another metric")
+    scores = score_run(folder, (metric,))
+    if len(scores) != 1:
+        listed = ", ".join(s.metric for s in scores)
+        raise UserError(f"{metric} gives several figures ({listed}); choose by a metric that gives one")
+    (score,) = scores
+    if score.failed or score.missing:
+        raise UserError(
+            f"{folder}: {score.failed + score.missing:,} questions have no reply, so that its figure does "
+            "not compare; ask them by the command of the run"
+        )
+    if score.value is None:
+        raise UserError(f"{folder}: {metric} has nothing to score there")
+    return score

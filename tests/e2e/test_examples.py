@@ -1,0 +1,29 @@
+"""Every example runs, as a newcomer would run it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(name, *words):
+    command = [sys.executable, str(ROOT / "examples" / name), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_official_questions_are_answered():
+    assert run("01_answer_official_questions.py").count("100.00% of those checked") == 4
+
+
+def test_a_study_ends_with_the_path_of_its_report(tmp_path):
+    shown = run("02_find_where_models_break.py", "--images", 20, "--out", tmp_path / "demo")
+    report = Path(shown.splitlines()[-1].removeprefix("the report: "))
+    page = report.read_text("utf-8")
+    assert "question_only" in page
+    assert page.rstrip().endswith("</html>")
+
+
+def test_every_example_is_tested():
+    names = sorted(p.name for p in (ROOT / "examples").glob("*.py"))
+    assert names == ["01_answer_official_questions.py", "02_find_where_models_break.py"]

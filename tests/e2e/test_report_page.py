@@ -1,0 +1,157 @@
+"""The page in a real browser: it loads nothing, fits every window, sorts, filters, prints, and works without scripts."""
+
+import os
+import shutil
+
+import pytest
+
+from report_toys import log, right, study, write_runs
+from shiftscope.report.page import page, report
+from shiftscope.report.section import sections
+
+pytestmark = pytest.mark.full
+CHROMIUM = (
+    os.environ.get("SHIFTSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine; run `make setup-browser`")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    report(write_runs(folder), folder / "report.html")
+    return folder / "report.html"
+
+
+def opened(browser, page_file, **how):
+    """The page, and what it asked for or complained of besides itself."""
+    context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | how))
+    page = context.new_page()
+    trouble = []
+    page.on(
+        "request",
+        lambda r: trouble.append(r.url) if not r.url.startswith(("data:", page_file.as_uri())) else None,
+    )
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: trouble.append(message.text))
+    page.goto(page_file.as_uri())
+    return page, trouble
+
+
+def test_it_loads_nothing_and_complains_of_nothing(browser, page_file):
+    page, trouble = opened(browser, page_file, offline=True)
+    assert page.locator("section").count() == 12
+    load = "all => Promise.all(all.map(i => (i.loading = 'eager', i.decode().then(() => i.naturalWidth))))"
+    assert min(page.locator("img").evaluate_all(load)) > 0
+    assert trouble == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 2000])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_runs_out_of_the_window(browser, page_file, width, scheme):
+    page, _ = opened(browser, page_file, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_long_name_stays_in_the_window(browser, tmp_path):
+    names = [f"{k}{'long_name_' * 8}" for k in range(2)]
+    made = study(*(log(right(5 + k), model=name) for k, name in enumerate(names)))
+    (tmp_path / "report.html").write_text(page(made, list(sections(made))), "utf-8")
+    shown, _ = opened(browser, tmp_path / "report.html", viewport={"width": 360, "height": 800})
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+    head = shown.locator("#headline tbody th .name").first
+    assert head.bounding_box()["width"] <= 260
+    assert head.get_attribute("title") in names
+
+
+def test_text_can_be_read_in_both_schemes(browser, page_file):
+    """Every piece of text against the background it stands on, WCAG AA: 4.5 to 1."""
+    for scheme in ("light", "dark"):
+        page, _ = opened(browser, page_file, color_scheme=scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.evaluate(CONTRAST) == []
+
+
+CONTRAST = """() => {
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length === 3 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const e of document.querySelectorAll("main *:not(svg *), nav *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())) continue;
+    if (e.tagName === "OPTION" || e.classList.contains("unseen")) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) bad.push(e.outerHTML.slice(0, 90));
+  }
+  return bad;
+}"""
+
+
+def test_a_table_sorts_by_a_click_and_by_a_key(browser, page_file):
+    page, _ = opened(browser, page_file)
+    page.locator("#outcomes details summary").click()
+    table = page.locator("#outcomes details table")
+    head = table.locator("th", has_text="Right")
+    values = lambda: [int(v) for v in table.locator("tbody tr td:nth-of-type(3)").all_inner_texts()]  # noqa: E731
+    head.click()
+    assert values() == sorted(values(), reverse=True)
+    assert head.get_attribute("aria-sort") == "descending"
+    head.press("Enter")
+    assert values() == sorted(values())
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+def test_cards_filter_by_model_and_kind(browser, page_file):
+    page, _ = opened(browser, page_file)
+    cards = page.locator("#failure-cards > .card")
+    every = cards.count()
+    page.select_option("#failures select[name=kind]", label="exist")
+    shown = [c for c in cards.all() if c.is_visible()]
+    assert 0 < len(shown) < every
+    assert all("kind exist" in c.inner_text() for c in shown)
+    assert page.locator("#failures output").inner_text() == f"{len(shown)} of {every}"
+
+
+def test_everything_is_there_without_scripts(browser, page_file):
+    page, _ = opened(browser, page_file, java_script_enabled=False)
+    assert page.locator("#failure-cards > .card").first.is_visible()
+    assert not page.locator(".filters").is_visible()
+    page.locator("#failures summary").first.click()
+    assert page.locator("#failures .tree").first.is_visible()
+
+
+def test_it_prints_in_black_on_white_without_menus(browser, page_file):
+    page, _ = opened(browser, page_file, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+    assert page.pdf(format="A4", print_background=True).startswith(b"%PDF")
+
+
+def test_it_can_be_walked_by_headings_and_names(browser, page_file):
+    page, _ = opened(browser, page_file)
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("document.documentElement.lang") == "en"
+    unnamed = "all => all.filter(e => !e.getAttribute('aria-label') && !e.getAttribute('aria-hidden')).length"
+    assert page.locator("svg").evaluate_all(unnamed) == 0
+    for link in page.locator("nav a").all():
+        assert page.locator(link.get_attribute("href")).count() == 1

@@ -1,0 +1,219 @@
+"""`shiftscope score` as a user meets it: real processes, a run's folder, official results files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import shiftscope
+from shiftscope.result import Asked, Prediction
+from shiftscope.store.runlog import RunWriter
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "examples" / "data"
+BARE = {"undefined": 0, "unreadable": 0, "failed": 0}
+
+
+def score(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "shiftscope", "score", *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+def figures(result):
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def refused(result):
+    assert result.returncode == 2, (result.stdout, result.stderr)
+    (line,) = result.stderr.strip().splitlines()
+    return line
+
+
+def annotation(question, answers, kind="what", image=1):
+    listed = [{"answer": a, "answer_confidence": "yes", "answer_id": k} for k, a in enumerate(answers, 1)]
+    return {
+        "question_id": question, "image_id": image, "question_type": kind, "answer_type": "other",
+        "multiple_choice_answer": answers[0], "answers": listed,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def vqa(tmp_path):
+    """Three questions about two images; the third has no prediction."""
+    annotations = [
+        annotation(1, ["red"] * 3 + ["blue"] * 7),
+        annotation(2, ["Two"] * 10, "how many", 2),
+        annotation(3, ["yes"] * 10, "is", 2),
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"annotations": annotations}))
+    results = [{"question_id": 1, "answer": "The red."}, {"question_id": 2, "answer": "two"}]
+    (tmp_path / "r.json").write_text(json.dumps(results))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ((), 45),
+        (("--normalise", "always"), 95),
+        (("--form", "thirds"), 50),
+        (("--form", "thirds", "--normalise", "always"), 100),
+    ],
+)
+def test_vqa_results_are_scored_directly(vqa, options, value):
+    words = (vqa / "r.json", "--annotations", vqa / "a.json", "--metric", "vqa_accuracy", *options, "--json")
+    (made,) = figures(score(*words))
+    assert made.pop("low") is not None
+    assert made.pop("high") is not None
+    assert made == {"metric": "vqa_accuracy", "value": value, "n": 2, "missing": 1} | BARE
+
+
+def test_slices_and_a_table(vqa):
+    words = (vqa / "r.json", "--annotations", vqa / "a.json", "--by", "kind")
+    made = figures(score(*words, "--json"))
+    assert [(m.get("slice"), m["value"], m["missing"]) for m in made] == [
+        (None, 45, 1), ({"kind": "how many"}, 0, 0), ({"kind": "is"}, None, 1), ({"kind": "what"}, 90, 0),
+    ]  # fmt: skip
+    shown = score(*words).stdout
+    assert "kind how many" in shown
+    assert "nothing to score" in shown
+
+
+def test_answers_written_by_answer_are_scored(tmp_path):
+    out = tmp_path / "said.json"
+    words = (
+        "answer",
+        "--scenes",
+        DATA / "clevr_scenes.json",
+        "--questions",
+        DATA / "clevr_questions.json",
+        "--out",
+        out,
+    )
+    subprocess.run([sys.executable, "-m", "shiftscope", *map(str, words)], check=True, capture_output=True)
+    (made,) = figures(score(out, "--annotations", DATA / "clevr_questions.json", "--json"))
+    assert (made["metric"], made["value"], made["n"]) == ("accuracy", 100, 7)
+
+
+def test_gqa_predictions_are_scored(tmp_path):
+    questions = json.loads((DATA / "gqa_questions.json").read_text())
+    said = [{"questionId": name, "prediction": q["answer"].upper()} for name, q in questions.items()]
+    said[0]["prediction"] = "nonsense"
+    said.append({"questionId": "elsewhere", "prediction": "yes"})
+    (tmp_path / "p.json").write_text(json.dumps(said))
+    result = score(
+        tmp_path / "p.json", "--annotations", DATA / "gqa_questions.json", "--metric", "accuracy", "--json"
+    )
+    (made,) = figures(result)
+    assert (made["value"], made["n"], made["missing"]) == (75, 4, 0)
+    assert "1 predictions in" in result.stderr
+
+
+@pytest.fixture
+def run(tmp_path):
+    with RunWriter(tmp_path / "run", {"model": "toy"}, questions=5) as writer:
+        for k, said in enumerate(("yes", "yes", "no")):
+            asked = Asked(str(k), (f"s{k}",), "yes", facts=(("kind", "exist" if k else "query"),))
+            writer.add([(asked, Prediction(str(k), said, belief=0.9))])
+        writer.add([(Asked("3", ("s3",), "yes"), Prediction("3", status="unreadable", raw="I notice"))])
+    return tmp_path / "run"
+
+
+def test_a_run_is_scored_again_without_its_model(run):
+    total, exist, query = figures(score(run, "--by", "kind", "--json"))
+    assert (total["value"], total["n"], total["missing"], total["unreadable"]) == (50, 4, 1, 1)
+    assert (exist["value"], query["value"]) == (50, 100)
+    made = figures(score(run, "--metric", "accuracy", "--metric", "calibration", "--json"))
+    assert [m["metric"] for m in made] == ["accuracy", "calibration"]
+    assert made[1]["value"] == pytest.approx(100 * (1.8 + 0.9 - 2) / 3)
+
+
+def test_bad_input_is_one_sentence_and_exit_2(run, vqa, tmp_path):
+    results, annotations = vqa / "r.json", vqa / "a.json"
+    assert "no such run or results file" in refused(score(tmp_path / "nowhere"))
+    assert "say what it should hold with --annotations FILE" in refused(score(results))
+    assert "no metric 'acuracy'; did you mean 'accuracy'?" in refused(score(run, "--metric", "acuracy"))
+    assert "no column 'knid' in the run; did you mean 'kind'?" in refused(score(run, "--by", "knid"))
+    assert "--by needs the name of a column" in refused(score(run, "--by", ""))
+    assert "--by needs the name of a column" in refused(score(run, "--by", "kind,"))
+    assert "is given twice; name each run once" in refused(score(run, run.parent / "." / run.name))
+    assert "relative_degrade compares several runs" in refused(score(run, "--metric", "relative_degrade"))
+    assert "contrast can not be sliced" in refused(score(run, "--metric", "contrast", "--by", "kind"))
+    assert "accuracy: takes no --form" in refused(score(run, "--form", "thirds"))
+    assert "leave --annotations away" in refused(score(run, "--annotations", annotations))
+    assert "not the folder of a run" in refused(score(tmp_path))
+
+
+BAD = {
+    "truncated": ("[{", "not valid JSON"),
+    "not a list": ("{}", "expected a list of results"),
+    "empty": ("[]", "there are no results in it"),
+    "no id": ('[{"answer": "x"}]', "result 0 needs an id (question_id, questionId, question_index)"),
+    "no answer": ('[{"question_id": 1}]', "result 0 needs an id"),
+    "odd answer": ('[{"question_id": 1, "answer": [1]}]', "result 0: an answer must be true or false"),
+    "twice": (
+        '[{"question_id": 1, "answer": "x"}, {"question_id": "1", "answer": "x"}]',
+        "question 1 appears twice",
+    ),
+    "other questions": ('[{"question_id": 7, "answer": "x"}]', "it has '7', the annotations '1'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_results_file_is_refused(name, vqa):
+    text, sentence = BAD[name]
+    (vqa / "bad.json").write_text(text)
+    assert sentence in refused(score(vqa / "bad.json", "--annotations", vqa / "a.json"))
+
+
+def test_questions_without_answers_are_refused(vqa):
+    (vqa / "q.json").write_text(json.dumps([{"question_id": 1, "image_id": 1, "question": "?"}]))
+    sentence = "questions without answers; give the annotations file that goes with it"
+    assert sentence in refused(score(vqa / "r.json", "--annotations", vqa / "q.json"))
+
+
+def test_several_seeds_of_one_model_become_one_figure_and_other_runs_are_refused(tmp_path):
+    data = tmp_path / "data"
+    make = ["make", "clevr", "--images", 8, "--size", "96x64", "--out", data]
+    assert shiftscope(*make).returncode == 0
+    for seed in (0, 1, 2):
+        made = shiftscope(
+            "run", "--model", "random", "--seed", seed, "--data", data, "--out", tmp_path / f"r{seed}"
+        )
+        assert made.returncode == 0, made.stderr
+    singles = [json.loads(shiftscope("score", tmp_path / f"r{s}", "--json").stdout) for s in (0, 1, 2)]
+    pooled = json.loads(shiftscope("score", *(tmp_path / f"r{s}" for s in (0, 1, 2)), "--json").stdout)
+    assert pooled["value"] == pytest.approx(sum(s["value"] for s in singles) / 3)
+    assert pooled["n"] == sum(s["n"] for s in singles)
+    assert pooled["low"] <= pooled["value"] <= pooled["high"]
+    relative = ("run", "--model", "random", "--seed", 1, "--data", "data", "--out", "spelled")
+    assert shiftscope(*relative, cwd=tmp_path).returncode == 0
+    again = shiftscope("score", tmp_path / "r0", tmp_path / "spelled", tmp_path / "r2", "--json")
+    assert json.loads(again.stdout) == pooled  # the same data under another spelling
+    shiftscope("run", "--model", "majority", "--data", data, "--out", tmp_path / "other")
+    result = shiftscope("score", tmp_path / "r0", tmp_path / "other")
+    assert result.returncode == 2
+    assert "differ in model" in result.stderr
+
+
+def test_the_generalization_score_takes_three_runs(tmp_path):
+    data = tmp_path / "data"
+    shiftscope("make", "clevr", "--images", 8, "--size", "96x64", "--out", data)
+    for model in ("random", "majority", "oracle"):
+        shiftscope("run", "--model", model, "--data", data, "--out", tmp_path / model)
+    words = [tmp_path / m for m in ("random", "majority", "oracle")]
+    found = json.loads(shiftscope("score", *words, "--metric", "generalization_score", "--json").stdout)
+    random, majority = (json.loads(shiftscope("score", w, "--json").stdout)["value"] for w in words[:2])
+    assert found["value"] == pytest.approx(100 * (random - majority) / (100 - majority))
+    result = shiftscope("score", *words[:2], "--metric", "generalization_score")
+    assert result.returncode == 2
+    assert "takes three runs" in result.stderr

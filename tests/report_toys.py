@@ -1,0 +1,94 @@
+"""Toy studies for the tests of the report: a handful of questions, answers written out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import store_toys
+from shiftscope.report.markup import Html
+from shiftscope.report.section import SECTIONS
+from shiftscope.report.study import Study, study_of
+from shiftscope.result import AS_IS, CONDITIONS, Asked, Prediction, RunLog, asked_of, records_of
+from shiftscope.run.evaluate import data_id
+from shiftscope.store.build import build
+from shiftscope.store.runlog import RunWriter
+
+
+def asked(name, truth="yes", scene="", twin="", **facts):
+    return Asked(name, (scene or f"scene of {name}",), truth, facts=tuple(facts.items()), twin=twin)
+
+
+def log(rows, questions=None, **spec):
+    """A log of (question, answer) pairs; a status in brackets, such as "[unreadable]", stands for no answer."""
+    made = [(q, _said(q, answer)) for q, answer in rows]
+    return RunLog(tuple(({"model": "toy", "data": "toys"} | spec).items()), records_of(made), questions)
+
+
+def _said(question, answer, condition=AS_IS):
+    if answer is None:
+        return None
+    if isinstance(answer, tuple):
+        answer, condition = answer
+    if answer.startswith("["):
+        return Prediction(question.question, None, status=answer.strip("[]"), condition=condition)
+    return Prediction(question.question, answer, condition=condition)
+
+
+def study(*logs, data: Path | None = None) -> Study:
+    return study_of([(one, None) for one in logs], data)
+
+
+def body(name: str, of: Study) -> Html | None:
+    """What a section shows of a study, or None where it is absent."""
+    made = SECTIONS.load(name).section(of)
+    return made.body if made else None
+
+
+TEN = [
+    asked(f"q{k}", "yes" if k % 2 else "no", kind="exist" if k < 5 else "count", length=5 + k)
+    for k in range(10)
+]
+
+
+def right(first, questions=TEN):
+    """Right about the first so many of the questions, wrong about the others."""
+    return [(q, str(q.truth) if k < first else "wrong") for k, q in enumerate(questions)]
+
+
+def write_runs(folder: Path) -> list[Path]:
+    """Two models on the toy dataset, base and twin, as `shiftscope run` would leave them."""
+    dataset = build(folder / "data", store_toys.SPEC, {"test": 8}, store_toys.make)
+    examples = list(dataset.examples("test"))
+    runs = []
+    for model, every in (("film", 2), ("nsvqa", 5)):
+        for variant in ("base", "hard"):
+            rows = []
+            for k, e in enumerate(examples):
+                twin = e.question.id if variant == "hard" else ""
+                about = asked_of(e.question, [i.scene for i in e.images], twin, (("variant", variant),))
+                wrong = k % every == 0 or (variant == "hard" and k % 3 == 0)
+                rows += [(about, _toy_reply(e.question, k, wrong, condition)) for condition in CONDITIONS]
+            spec = {
+                "model": model,
+                "data": str(dataset.folder),
+                "data_id": data_id(dataset),
+                "split": "test",
+                "conditions": [AS_IS],
+                "seed": 0,
+            }
+            runs.append(folder / f"{model}_{variant}")
+            with RunWriter(runs[-1], spec, len(examples)) as writer:
+                writer.add(rows)
+                writer.finish()
+    return runs
+
+
+def _toy_reply(question, k, wrong, condition):
+    """Wrong answers are mended by the scene in words or by the program, in turn; one is not readable."""
+    if k == 7:
+        return Prediction(
+            question.id, None, "no <idea>", "unreadable", "nothing to read", condition=condition
+        )
+    mended = condition == ("scene_text" if k % 4 else "program_text")
+    answer = "brown" if (wrong and not mended) or condition == "blind" else question.answer
+    return Prediction(question.id, answer, seconds=0.01, belief=0.8, condition=condition)

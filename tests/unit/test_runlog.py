@@ -1,0 +1,264 @@
+"""The folder of a run: written in parts, resumed, compacted; the same bytes however often it was stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shiftscope.result import Asked, Prediction, records_of
+from shiftscope.store.runlog import RunWriter, read_rows, read_run, run_content_id
+
+SPEC = {"model": "oracle", "data": "toy", "prompt": {"version": 1}}
+ORDER = ("9", "10", "a", "2")
+
+
+def rows():
+    """Facts of several types, of mixed types, and in some rows only; every status."""
+    facts = [
+        (("kind", "count"), ("length", 5)),
+        (("kind", "exist"), ("mixed", 3)),
+        (("mixed", "x"), ("flag", True)),
+        (),
+    ]
+    made = []
+    for k, question in enumerate(ORDER):
+        asked = Asked(
+            question, (f"s{k}",) if k else (), (2, "red", False, None)[k], ("2", "Two ") if k == 2 else (), facts[k],
+            twin="9" if k == 3 else "", program="count(scene())" if k < 2 else "",
+        )  # fmt: skip
+        for condition in ("as_is", "blind"):
+            said = Prediction(question, (2, "Red", False, "x")[k], "raw é", seconds=0.1 * k, cost=0.01, tokens=7,
+                              belief=0.5, condition=condition, trace="t", program="count(scene())")  # fmt: skip
+            made.append((asked, said))
+    made[3] = (made[3][0], Prediction("10", status="undefined", reason="none found", condition="blind"))
+    made[5] = (made[5][0], Prediction("a", status="unreadable", raw="hm", condition="blind"))
+    return made
+
+
+def written(folder, parts, order=ORDER):
+    for part in parts:
+        with RunWriter(folder, SPEC, 4) as run:
+            run.add(part)
+    with RunWriter(folder, SPEC, 4) as run:
+        return run.finish(order)
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def columns(records):
+    names = (
+        "question",
+        "condition",
+        "cluster",
+        "truth",
+        "answer",
+        "said",
+        "status",
+        "reason",
+        "twin",
+        "answers",
+    )
+    made = {name: getattr(records, name).listed() for name in names}
+    made |= {
+        name: getattr(records, name).tolist() for name in ("answers_at", "program_right", "seconds", "cost")
+    }
+    return made | {name: column.listed() for name, column in records.facts}
+
+
+def test_rows_come_back_as_they_were(tmp_path):
+    log = written(tmp_path, [rows()])
+    assert list(read_rows(tmp_path)) == [(replace(a, facts=tuple(sorted(a.facts))), p) for a, p in rows()]
+    assert log.finished
+    assert (dict(log.spec), log.questions) == (SPEC, 4)
+    assert sorted(contents(tmp_path)) == ["predictions.parquet", "run.json"]
+
+
+def test_the_columns_are_those_of_the_rows(tmp_path):
+    made, expected = columns(written(tmp_path, [rows()]).records), columns(records_of(rows()))
+    for name in expected:
+        assert str(made[name]) == str(expected[name]), name
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(range(8)), st.sets(st.integers(1, 7)))
+def test_the_bytes_do_not_depend_on_where_the_run_was_stopped(tmp_path_factory, order, cuts):
+    whole, broken = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("broken")
+    written(whole, [rows()])
+    shuffled = [rows()[k] for k in order]
+    edges = [0, *sorted(cuts), 8]
+    written(broken, [shuffled[a:b] for a, b in pairwise(edges)])
+    assert contents(broken) == contents(whole)
+
+
+def test_a_resumed_run_knows_what_is_done(tmp_path):
+    with RunWriter(tmp_path, SPEC) as run:
+        assert run.done == set()
+        run.add(rows()[:3])
+    with RunWriter(tmp_path, SPEC) as run:
+        assert run.done == {("9", "as_is"), ("9", "blind"), ("10", "as_is")}
+        with pytest.raises(ValueError, match="question 10 was already answered under as_is"):
+            run.add(rows()[2:4])
+    assert not read_run(tmp_path).finished
+    assert len(read_run(tmp_path).records) == 3
+
+
+def test_a_failure_may_be_asked_again(tmp_path):
+    asked = Asked("1", ("s",), "yes")
+    failed = Prediction("1", status="failed", reason="time-out")
+    with RunWriter(tmp_path, SPEC) as run:
+        run.add([(asked, failed)])
+        run.finish()
+    with RunWriter(tmp_path, SPEC) as run:
+        assert (run.done, run.failed) == (set(), {("1", "as_is")})
+        run.add([(asked, Prediction("1", "yes"))])
+        assert run.failed == set()
+        log = run.finish()
+    assert log.records.status.listed() == ["answered"]
+
+
+def test_finishing_twice_changes_nothing(tmp_path):
+    written(tmp_path, [rows()])
+    before = contents(tmp_path)
+    with RunWriter(tmp_path, SPEC, 4) as run:
+        run.finish(ORDER)
+    assert contents(tmp_path) == before
+
+
+def test_without_an_order_questions_go_by_their_ids(tmp_path):
+    log = written(tmp_path, [rows()], order=())
+    assert log.records.question.listed()[::2] == ["2", "9", "10", "a"]
+    assert log.records.condition.listed()[:2] == ["as_is", "blind"]
+
+
+def test_the_content_id_leaves_out_how_long_it_took(tmp_path):
+    slow = [(a, replace(p, seconds=9.0)) for a, p in rows()]
+    other = [(a, replace(p, raw="other")) for a, p in rows()]
+    for name, made in (("quick", rows()), ("slow", slow), ("other", other)):
+        written(tmp_path / name, [made])
+    assert run_content_id(tmp_path / "slow") == run_content_id(tmp_path / "quick")
+    assert run_content_id(tmp_path / "other") != run_content_id(tmp_path / "quick")
+
+
+def test_another_spec_is_refused(tmp_path, refuses):
+    written(tmp_path, [rows()])
+    with refuses(
+        'holds a run with another spec (model "oracle" there, "random" here); choose another folder'
+    ):
+        RunWriter(tmp_path, {**SPEC, "model": "random"}).__enter__()
+    with RunWriter(tmp_path, SPEC):  # the refusal let go of the lock
+        pass
+
+
+def test_a_folder_is_held_by_one(tmp_path, refuses):
+    with RunWriter(tmp_path, SPEC), refuses(f"process {os.getpid()} is already working on it"):
+        RunWriter(tmp_path, SPEC).__enter__()
+
+
+def test_what_is_not_a_run_is_refused(tmp_path, refuses):
+    with refuses("not the folder of a run (no run.json in it); make one with shiftscope run"):
+        read_run(tmp_path)
+    with RunWriter(tmp_path, SPEC) as run, refuses("nothing was answered yet"):
+        run.finish()
+    with refuses("not the folder of a run"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with refuses("not a run's description"):
+        read_run(tmp_path)
+
+
+def test_a_folder_of_something_else_is_not_written_to(tmp_path, refuses):
+    for name, sentence in (("manifest.json", "holds a dataset"), ("notes.txt", "is not empty and no run")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text("{}")
+        with refuses(sentence):
+            RunWriter(folder, SPEC).__enter__()
+        assert sorted(contents(folder)) == [name]
+    both = tmp_path / "both"
+    written(both, [rows()])
+    (both / "manifest.json").write_text("{}")
+    with refuses("holds a dataset; choose another folder for --out"):
+        RunWriter(both, SPEC).__enter__()
+
+
+def test_a_run_without_rows_leaves_nothing(tmp_path):
+    (tmp_path / "here").mkdir()
+    for folder in (tmp_path / "new" / "deeper", tmp_path / "here"):
+        with pytest.raises(KeyboardInterrupt), RunWriter(folder, SPEC):
+            raise KeyboardInterrupt
+    assert [p.name for p in tmp_path.rglob("*")] == ["here"]
+
+
+def test_where_the_data_stands_is_no_part_of_the_spec(tmp_path, refuses):
+    spec = {**SPEC, "data_id": "a"}
+    for name in ("one", "two"):
+        with RunWriter(tmp_path / name, {**spec, "data": name}) as run:
+            run.add(rows())
+            run.finish(ORDER)
+    assert run_content_id(tmp_path / "one") == run_content_id(tmp_path / "two")
+    with RunWriter(tmp_path / "one", {**spec, "data": "/elsewhere"}) as run:
+        assert len(run.done) == 8
+    with refuses('(data_id "a" there, "b" here)'):
+        RunWriter(tmp_path / "one", {**spec, "data_id": "b"}).__enter__()
+
+
+def test_a_damaged_part_is_named(tmp_path, refuses):
+    with RunWriter(tmp_path, SPEC) as run:
+        run.add(rows())
+    (tmp_path / "predictions" / "part-00000.parquet").write_bytes(b"PAR1")
+    with refuses("part-00000.parquet is damaged"):
+        read_run(tmp_path)
+
+
+def test_a_fact_must_be_a_plain_value(tmp_path):
+    with RunWriter(tmp_path, SPEC) as run, pytest.raises(ValueError, match=r"fact.x: a fact must be text"):
+        run.add([(Asked("1", facts=(("x", (1, 2)),)), Prediction("1", "y"))])
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from shiftscope.result import Asked, Prediction
+from shiftscope.store import runlog
+folder, stop = Path(sys.argv[1]), int(sys.argv[2])
+calls = 0
+for name in ("write_whole",):
+    real = getattr(runlog, name)
+    def counted(*words, real=real):
+        global calls
+        calls += 1
+        if calls == stop:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*words)
+    setattr(runlog, name, counted)
+with runlog.RunWriter(folder, {"model": "toy"}) as run:
+    for k in range(6):
+        if (str(k), "as_is") not in run.done:
+            run.add([(Asked(str(k), ("s",), "yes"), Prediction(str(k), "yes"))])
+    run.finish([str(k) for k in range(6)])
+"""
+
+
+@pytest.mark.parametrize("stop", [1, 2, 4, 8, 9])
+def test_a_killed_run_ends_as_an_undisturbed_one(stop, tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(KILLED)
+
+    def start(folder: Path, at: int) -> int:
+        return subprocess.run([sys.executable, script, folder, str(at)], check=False).returncode
+
+    assert start(tmp_path / "whole", 0) == 0
+    assert start(tmp_path / "killed", stop) == -signal.SIGKILL
+    assert start(tmp_path / "killed", 0) == 0
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert json.loads((tmp_path / "killed" / "run.json").read_text())["rows"] == 6
