@@ -56,7 +56,7 @@ def _one_test(study: Study, test: str) -> Html:
         Head("0 to 100", sortable=False),
         Head("Accuracy", numeric=True),
         Head("To the best", numeric=True, title="points from the best model"),
-        Head("p (McNemar, Holm)", numeric=True, title="against the best, on the same questions"),
+        Head("p (Holm)", numeric=True, title="exact McNemar test against the best, on the same questions"),
         Head("Scored", numeric=True, title="questions with a reply and a known answer"),
         Head("No reply", numeric=True, title="failed or missing: not in the accuracy"),
         Head(
