@@ -26,7 +26,12 @@ def command(
             help="A built-in name, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or package.module:Class."
         ),
     ],
-    data: Annotated[str, typer.Option(help="A dataset's folder, or a suite: its dataset is then made once.")],
+    data: Annotated[
+        str,
+        typer.Option(
+            help="The folder of a dataset or of an audit, or a suite: its dataset is then made once."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The run's folder; an unfinished run is gone on with.")],
     split: Annotated[str, typer.Option(help="Which questions.")] = "test",
     limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions; 0 for all.")] = 0,
@@ -35,6 +40,10 @@ def command(
         typer.Option(help="as_is, blind, other_image, scene_text, program_text, or all; may be repeated."),
     ] = None,
     mode: Annotated[str, typer.Option(help="short: one word is asked for; free: reasoning first.")] = "short",
+    joined: Annotated[
+        bool,
+        typer.Option("--joined", help="Tell an action and the question about its outcome in one sentence."),
+    ] = False,
     learn_from: Annotated[
         Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
     ] = None,
@@ -63,6 +72,9 @@ def command(
         str, typer.Option(help="What the model was trained on; the report compares by it.")
     ] = "",
     variant: Annotated[str, typer.Option(help="What the report calls this data.")] = "",
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every reply; the same command again goes on."""
@@ -92,7 +104,18 @@ def command(
     with shard_bar(f"making {data}") as making:
         folder = data_folder(data, making)
     order = Order(
-        model, folder, split, limit or None, conditions, mode, learn_from, options, trained_on, variant
+        model,
+        folder,
+        split,
+        limit or None,
+        conditions,
+        mode,
+        learn_from,
+        options,
+        trained_on,
+        variant,
+        images,
+        joined,
     )
     with shard_bar(f"asking {model}") as tell:
         log = evaluate(order, out, cache=cache, tell=lambda done, total: tell(done, total, ""), warn=_warn)

@@ -42,6 +42,10 @@ def command(
             "--annotations", "--questions", help="What a results file should say: VQA annotations, questions."
         ),
     ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Folder of an audit: score its IID test and all its OOD sets at once."),
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="What to measure (shiftscope list metrics); repeat for several.")
     ] = None,
@@ -58,9 +62,14 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a figure.")] = False,
 ) -> None:
     """Compute figures with their counts and 95% intervals, in percent."""
-    from ..run.score import read_results, score_records, score_run, score_seeds
+    from ..run.score import SHORTCUTS, named, read_results, score_records, score_run, score_seeds
 
     run = runs[0]
+    if audit is not None and not audit.is_dir():
+        kind = "a file" if audit.exists() else "no folder"
+        raise UserError(
+            f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file"
+        )
     options = {k: v.value for k, v in (("normalise", normalise), ("form", form)) if v is not None}
     if run.is_dir():
         if annotations is not None:
@@ -68,8 +77,11 @@ def command(
         if metric == [GENERALIZATION]:
             _show(_three(runs), as_json)
             return
-        chosen = (metric or (), by or (), options)
-        scores = score_seeds(runs, *chosen) if len(runs) > 1 else score_run(run, *chosen)
+        chosen = (metric or (), by or (), options, audit)
+        if len(runs) > 1:
+            scores = score_seeds(runs, *chosen, warn=_warn)
+        else:
+            scores = score_run(run, *chosen, warn=_warn)
     else:
         if not run.exists():
             raise UserError(f"{run}: no such run or results file")
@@ -77,14 +89,25 @@ def command(
             raise UserError(
                 f"{run} is a results file; several at once must be runs that differ in their seed"
             )
+        if annotations is not None and audit is not None:
+            raise UserError("an audit knows its annotations; give --audit or --annotations, not both")
+        annotations = annotations or audit
         if annotations is None:
-            raise UserError(f"{run} is a file; say what it should hold with --annotations FILE")
+            raise UserError(
+                f"{run} is a file; say what it should hold with --annotations FILE or --audit DIR"
+            )
         results = read_results(run, annotations)
-        scores = score_records(results.records, metric or (), by or (), options)
+        measured = metric or ([SHORTCUTS] if annotations.is_dir() else ())
+        scores = score_records(results.records, measured, by or (), options)
         if results.extra:
-            note = f"{results.extra:,} predictions in {run} are for questions not in {annotations}"
-            print(f"shiftscope: {note}", file=sys.stderr)
+            test = "the IID test of " if annotations.is_dir() else ""
+            note = f"{results.extra:,} predictions in {run} are for questions not in {test}{annotations}"
+            _warn(f"{note}: {named(results.elsewhere)}" if results.elsewhere else note)
     _show(scores, as_json)
+
+
+def _warn(sentence: str) -> None:
+    print(f"shiftscope: {sentence}", file=sys.stderr)
 
 
 def _three(runs: list[Path]) -> tuple[Score, ...]:

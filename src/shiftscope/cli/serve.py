@@ -30,11 +30,12 @@ def command(
     from ..run.evaluate import Order, built
     from ..run.recognise import Recogniser
     from ..run.serve import Service, serve
+    from ..run.source import DatasetSource
     from ..store.dataset import Dataset
 
     dataset = Dataset.open(data)
     order = Order(model, data, learn_from=learn_from, options=Options(seed=seed))
-    service = Service(model, built(order, dataset), Recogniser(dataset))
+    service = Service(model, built(order, DatasetSource(dataset)), Recogniser(dataset))
 
     def ready(url: str) -> None:
         if as_json:

@@ -10,10 +10,10 @@ from typing import Any
 from ..errors import UserError
 from ..question import Question
 from ..scene import Scene
-from . import _json, clevr, coco, gqa, visual_genome, vqa, yolo
+from . import _json, clevr, coco, gqa, visual_genome, vqa, vqa_cp, yolo
 
 SCENE_FAMILIES: tuple[ModuleType, ...] = (clevr, coco, gqa)
-QUESTION_FAMILIES: tuple[ModuleType, ...] = (clevr, gqa, vqa)
+QUESTION_FAMILIES: tuple[ModuleType, ...] = (clevr, gqa, vqa_cp, vqa)
 
 
 def read_scenes(path: Path) -> list[Scene]:

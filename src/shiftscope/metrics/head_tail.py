@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..audit.groups import build
+from ..audit.labels import Labels
 from ..errors import UserError
 from ..result import Bools, Column, Records, Score
 from ._shares import Shared, share_scores, slices
 from .vqa_accuracy import row_agreement
 
 PART = "part"
-IMBALANCED = 0.9  # normalised entropy below this
-RARE = 1.2  # times the average count
 
 
 def measure(records: Records, by: Sequence[str] = (), group: str = "kind") -> tuple[Score, ...]:
@@ -62,20 +62,9 @@ def split(group: np.typing.NDArray[np.int32], truth: Column) -> tuple[Bools, Boo
     inside = (group >= 0) & (truth.codes >= 0)
     if not inside.any():
         raise UserError("head_tail needs rows with a known answer and a group, or with the fact 'part'")
-    width = len(truth.values)
-    pairs, at, counts = np.unique(
-        group[inside].astype(np.int64) * width + truth.codes[inside], return_inverse=True, return_counts=True
-    )
-    owner = pairs // width  # the group of each distinct (group, answer)
-    size = int(owner.max()) + 1
-    total = np.bincount(owner, weights=counts, minlength=size)
-    classes = np.bincount(owner, minlength=size)
-    p = counts / total[owner]
-    entropy = np.bincount(owner, weights=-p * np.log(p), minlength=size)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        imbalanced = entropy / np.log(classes) < IMBALANCED  # one answer only: 0 / 0, not imbalanced
-        rare = counts < RARE * (total / classes)[owner]
+    concepts = int(group.max()) + 1
+    labels = Labels("group", ((),), np.arange(concepts, dtype=np.int32)[:, None], group)
+    found = build(labels, truth.codes, np.flatnonzero(inside))
     head, tail = np.zeros((2, len(group)), bool)
-    head[inside] = (imbalanced[owner] & ~rare)[at]
-    tail[inside] = (imbalanced[owner] & rare)[at]
+    head[found.head], tail[found.tail] = True, True
     return head, tail

@@ -45,3 +45,10 @@ def answered(setting: Setting, model: str) -> Iterable[tuple[Question, Answer]]:
             f"model {model!r} learns from answered questions and there are none; "
             "name a dataset with a train split: --learn-from DIR"
         )
+
+
+def chosen_by(setting: Setting) -> Iterable[tuple[Question, Answer]]:
+    """The questions that a model may be chosen by, with their answers; there need not be any."""
+    for question in setting.choosing():
+        if question.answer is not None:
+            yield question, question.answer

@@ -84,6 +84,10 @@ def _nothing() -> Iterable[Question]:
     return ()
 
 
+def _unseen(question: Question) -> Sequence[Scene]:
+    return ()
+
+
 DEFAULTS = Options()
 
 
@@ -95,6 +99,8 @@ class Setting:
     schema: Schema = OPEN  # of the data it will be asked about
     options: Options = DEFAULTS
     memory: Memory | None = None
+    choosing: Callable[[], Iterable[Question]] = _nothing  # of the IID val split: to choose an epoch by
+    scenes: Callable[[Question], Sequence[Scene]] = _unseen  # what the images of these questions show
 
 
 class Stopped(UserError):

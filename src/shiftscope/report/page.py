@@ -45,20 +45,24 @@ def report(runs: Iterable[Path], out: Path, data: Path | None = None) -> Written
 
 def page(study: Study, made: Sequence[tuple[str, Section]]) -> str:
     """The page as text, from the sections made."""
-    title = f"ShiftScope report: {_short(study)}"
+    return document(f"ShiftScope report: {_short(study)}", _header(study), made)
+
+
+def document(
+    title: str, header: Html, made: Sequence[tuple[str, Section]], styles: Sequence[str] = ("style.css",)
+) -> str:
+    """A whole file of sections with their contents; the styles are files beside this one."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="generator", content=f"shiftscope {__version__}"),
         tag("title", title),
-        tag("style", Html(_file("style.css"))),
+        tag("style", Html("\n".join(map(_file, styles)))),
     )
     body = tag(
         "body",
-        tag(
-            "div", _contents(made), tag("main", _header(study), map(_section, made), _footer()), class_="page"
-        ),
+        tag("div", _contents(made), tag("main", header, map(_section, made), _footer()), class_="page"),
         tag("script", Html(_file("script.js"))),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"

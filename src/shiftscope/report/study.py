@@ -20,8 +20,8 @@ from ..canonical import canonical_json
 from ..errors import UserError
 from ..formats import _json
 from ..result import AS_IS, Records, RunLog
-from ..run.evaluate import data_id
 from ..run.select import NAME as SELECTION
+from ..run.source import data_id
 from ..store.dataset import Dataset
 from ..store.runlog import read_run
 

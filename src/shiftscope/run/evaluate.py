@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..canonical import content_id
 from ..errors import UserError
 from ..models._model import DEFAULTS, Model, Options, Reply, Setting, Stopped, replies
 from ..models._name import build, read_name
@@ -25,12 +24,12 @@ from ..models.predictions import Predictions
 from ..question import Question
 from ..reply import read_reply
 from ..result import AS_IS, MISSING, Asked, Prediction, RunLog, asked_of
-from ..schema import OPEN, Schema
-from ..store.dataset import Dataset
+from ..schema import OPEN
 from ..store.runlog import RunWriter, refuse_foreign
-from .conditions import Feed, Item
+from .conditions import Item
 from .memory import DiskMemory, default_folder
-from .prompts import prompt_spec
+from .prompts import in_one_text, prompt_spec
+from .source import Prompts, Source, open_source
 
 BATCH = 64  # prompts at once, for a model that does not say
 KEPT_ROWS = 512  # written together
@@ -53,16 +52,18 @@ class Order:
     options: Options = DEFAULTS
     trained_on: str = ""  # what the model was trained on, for the report's comparisons
     variant: str = ""  # what the data is called there
+    images: Path | None = None  # where the pictures of an audit's VQA files lie
+    joined: bool = False  # an action and the question about its outcome are told in one text
 
-    def spec(self, dataset: Dataset) -> dict[str, Any]:
+    def spec(self, source: Source) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
         o = self.options
-        learned = Dataset.open(self.learn_from) if self.learn_from else dataset
+        learned = open_source(self.learn_from) if self.learn_from else source
         kind = read_name(self.model).kind
         spec: dict[str, Any] = {
             "model": self.model,
             "data": str(self.data.resolve()),
-            "data_id": data_id(dataset),
+            "data_id": source.data_id(),
             "split": self.split,
             "limit": self.limit,
             "conditions": list(self.conditions),
@@ -79,15 +80,11 @@ class Order:
         elif kind == "hf":
             spec |= {"dtype": o.dtype}
         elif kind not in ("oracle", "predictions"):
-            spec |= {"learned_from": data_id(learned)}
+            spec |= {"learned_from": learned.data_id()}
         spec |= {"trained_on": self.trained_on} if self.trained_on else {}
         spec |= {"variant": self.variant} if self.variant else {}
+        spec |= {"joined": True} if self.joined else {}
         return spec
-
-
-def data_id(dataset: Dataset) -> str:
-    """The same for the same content, wherever the folder stands."""
-    return content_id([file.digest for shard in dataset.shards() for file in shard.files])
 
 
 def evaluate(
@@ -100,19 +97,19 @@ def evaluate(
 ) -> RunLog:
     """Run it; the same call again goes on where it stopped, and asks anew what failed."""
     refuse_foreign(out)
-    dataset = Dataset.open(order.data)
-    feed = Feed(dataset, order.split, order.mode)
-    ids = feed.ids(order.limit)
+    source = open_source(order.data, order.images)
+    prompts = source.prompts(order.split, order.mode, order.joined)
+    ids = prompts.ids(order.limit)
     if not ids:
         raise UserError(f"{order.data}: there are no questions in split {order.split!r}")
-    spec = order.spec(dataset)
+    spec = order.spec(source)
     with ExitStack() as held:
         memory = None
         if read_name(order.model).kind == "openai":
             memory = held.enter_context(closing(DiskMemory(cache or default_folder())))
-        model = built(order, dataset, memory)
+        model = built(order, source, memory)
         writer = held.enter_context(RunWriter(out, spec, questions=len(ids)))
-        items = _wanted(order, feed, writer)
+        items = _wanted(order, prompts, writer)
         try:
             said = _answered(model, items, order.model)
             _fill(writer, said, tell, len(ids) * len(order.conditions))
@@ -125,7 +122,7 @@ def evaluate(
                 f"of split {order.split!r} of {order.data}"
             )
         if isinstance(model, Predictions):
-            unknown = model.unknown(question for _, question in feed.questions())
+            unknown = model.unknown(source.questions(order.split))
             if unknown:
                 warn(
                     f"{len(unknown)} of the {len(model.replies)} ids in {model.name} are of no question "
@@ -134,15 +131,32 @@ def evaluate(
         return writer.finish(ids)
 
 
-def built(order: Order, dataset: Dataset, memory: DiskMemory | None = None) -> Model:
-    """The order's model, with what it may learn from."""
-    return build(order.model, Setting(_train(order, dataset), _schema(dataset), order.options, memory))
+def built(order: Order, source: Source, memory: DiskMemory | None = None) -> Model:
+    """The order's model, with what it may learn from and be chosen by."""
+    learned = open_source(order.learn_from) if order.learn_from else source
+
+    def questions(split: str) -> Callable[[], Iterator[Question]]:
+        def read() -> Iterator[Question]:
+            found = learned.questions(split) if split in learned.splits else iter(())
+            return map(in_one_text, found) if order.joined else found
+
+        return read
+
+    setting = Setting(
+        train=questions("train"),
+        schema=source.schema(),
+        options=order.options,
+        memory=memory,
+        choosing=questions("val"),
+        scenes=learned.scenes,
+    )
+    return build(order.model, setting)
 
 
-def _wanted(order: Order, feed: Feed, writer: RunWriter) -> Iterator[Item]:
+def _wanted(order: Order, prompts: Prompts, writer: RunWriter) -> Iterator[Item]:
     for condition in order.conditions:
         done = frozenset(question for question, under in writer.done if under == condition)
-        yield from feed.items(condition, order.limit, done)
+        yield from prompts.items(condition, order.limit, done)
 
 
 def _fill(writer: RunWriter, said: Iterator[tuple[Item, Reply]], tell: Tell, total: int) -> None:
@@ -246,18 +260,3 @@ def _interrupt(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
 
 def _timed(reply: Reply, seconds: float) -> Reply:
     return replace(reply, seconds=seconds)
-
-
-def _train(order: Order, dataset: Dataset) -> Callable[[], Iterator[Question]]:
-    """What a model may learn from: the train split, opened only if the model asks for it."""
-
-    def questions() -> Iterator[Question]:
-        source = Dataset.open(order.learn_from) if order.learn_from else dataset
-        return source.questions("train") if "train" in source.splits else iter(())
-
-    return questions
-
-
-def _schema(dataset: Dataset) -> Schema:
-    image = next(dataset.images(), None)
-    return image.scene.schema if image else OPEN

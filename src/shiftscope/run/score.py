@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..answer import read_answer
+from ..audit.folder import check_audit, is_audit
+from ..audit.layout import ANSWERS, TEST, file_of
+from ..audit.marks import marked, splits_of
+from ..audit.split import AUDIT_SPLIT, NAMES
+from ..audit.split import TEST as IID_TEST
 from ..catalog import METRICS
 from ..errors import UserError
 from ..formats import _json, vqa
 from ..formats._any import read_questions
+from ..metrics._shares import base_rows
 from ..metrics._statistics import across_seeds
 from ..result import AS_IS, Asked, Prediction, Records, RunLog, Score, asked_of, records_of
 from ..store.runlog import read_run
 
 IDS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
 SAID = ("answer", "prediction")
+SHORTCUTS = "shortcut_gap"  # what is measured where an audit is given and nothing is named
+Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +36,7 @@ class Results:
 
     records: Records
     extra: int  # predictions for questions that the annotations do not have
+    elsewhere: tuple[tuple[str, int], ...] = ()  # how many of them are for other splits of the audit
 
 
 def score_run(
@@ -34,12 +44,36 @@ def score_run(
     metrics: Sequence[str] = (),
     by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
+    audit: Path | None = None,
+    warn: Warn = lambda sentence: None,
 ) -> tuple[Score, ...]:
-    """The figures of a run as it stands; questions not asked yet are missing."""
+    """The figures of a run as it stands; questions not asked yet are missing.
+
+    `audit` is the folder of an audit, whose shortcuts the rows are then marked with; a run on an audit's
+    own files knows its folder. Rows that the audit does not have are left out, which `warn` is told.
+    """
     log = read_run(folder)
     lacking = _lacking(log)
-    scores = score_records(log.records, metrics, by, options)
-    return tuple(replace(s, missing=s.missing + lacking) if not s.slice else s for s in scores)
+    audit = audit or _own_audit(log)
+    records = _audited(log.records, audit, folder, warn) if audit else log.records
+    scores = score_records(records, metrics or ([SHORTCUTS] if audit else []), by, options)
+    whole = ((), *((("split", name),) for name in NAMES))
+    return tuple(replace(s, missing=s.missing + lacking) if s.slice in whole else s for s in scores)
+
+
+def _audited(records: Records, audit: Path, run: Path, warn: Warn) -> Records:
+    """The rows that an audit has, marked with their shortcuts; says what the others are."""
+    rows = marked(records, audit)
+    column = rows.column(AUDIT_SPLIT)
+    base = base_rows(rows).column(AUDIT_SPLIT)
+    unknown = int((base.codes < 0).sum())
+    if unknown:
+        warn(f"{unknown:,} of the {len(base):,} questions of {run} are not in the audit {audit}; left out")
+    for name in NAMES:
+        n = int(base.equals(name).sum())
+        if n and name != IID_TEST:
+            warn(f"{n:,} questions of {run} are of the audit's {name} split, not of its IID test")
+    return rows.take(column.codes >= 0) if (column.codes < 0).any() else rows
 
 
 def score_seeds(
@@ -47,6 +81,8 @@ def score_seeds(
     metrics: Sequence[str] = (),
     by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
+    audit: Path | None = None,
+    warn: Warn = lambda sentence: None,
 ) -> tuple[Score, ...]:
     """The figures of several seeds of one model: means, with intervals over seeds."""
     refuse_twice(folders)
@@ -60,7 +96,7 @@ def score_seeds(
             )
     found: dict[tuple[Any, ...], list[Score]] = {}
     for folder in folders:
-        for score in score_run(folder, metrics, by, options):
+        for score in score_run(folder, metrics, by, options, audit, warn):
             found.setdefault((score.metric, score.slice), []).append(score)
     return tuple(across_seeds(scores) for scores in found.values())
 
@@ -113,6 +149,11 @@ def _measure(name: str) -> Any:
     return module.measure
 
 
+def _own_audit(log: RunLog) -> Path | None:
+    folder = Path(str(dict(log.spec).get("data", "")))
+    return folder if is_audit(folder) else None
+
+
 def _lacking(log: RunLog) -> int:
     """Questions that were to be asked and are not there yet."""
     if log.questions is None:
@@ -122,17 +163,43 @@ def _lacking(log: RunLog) -> int:
 
 
 def read_results(results: Path, annotations: Path) -> Results:
-    """Predictions in an official format beside what they should be: VQA, GQA or CLEVR."""
+    """Predictions in an official format beside what they should be: VQA, GQA or CLEVR.
+
+    Annotations may also be the folder of an audit: those of its IID test, marked with their shortcuts.
+    """
+    audit = annotations if annotations.is_dir() else None
+    if audit is not None:
+        check_audit(audit)
+        annotations = file_of(audit, TEST, ANSWERS)
     asked = list(_asked(annotations))
     said = {p.question: p for p in _predictions(results)}
     rows = [(a, said.get(a.question)) for a in asked]
     found = sum(p is not None for _, p in rows)
+    elsewhere = _elsewhere(said, asked, audit) if audit is not None and found < len(said) else ()
+    if not found and elsewhere:
+        raise UserError(
+            f"{results}: none of its predictions is for the IID test of {audit}; {named(elsewhere)}"
+        )
     if not found:
         one, other = next(iter(said), ""), asked[0].question
         raise UserError(
             f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}"
         )
-    return Results(records_of(rows), len(said) - found)
+    records = records_of(rows)
+    return Results(marked(records, audit) if audit else records, len(said) - found, elsewhere)
+
+
+def _elsewhere(said: Iterable[str], asked: Iterable[Asked], audit: Path) -> tuple[tuple[str, int], ...]:
+    """How many predictions are for questions of the audit's other splits."""
+    split = splits_of(audit)
+    counts = Counter(split.get(one) for one in set(said) - {a.question for a in asked})
+    return tuple((name, counts[name]) for name in NAMES if counts[name])
+
+
+def named(elsewhere: Iterable[tuple[str, int]]) -> str:
+    """In words: `400 are for its train split, 20 for its val split`."""
+    first, *others = (f"{count:,} are for its {split} split" for split, count in elsewhere)
+    return ", ".join([first, *(one.replace("are for", "for") for one in others)])
 
 
 def _asked(path: Path) -> Iterator[Asked]:

@@ -1,0 +1,158 @@
+"""Changing priors: train and test share no (question type, answer), so the prior of a type changes.
+
+Agrawal et al., "Don't Just Assume; Look and Answer" (CVPR 2018), who made VQA-CP of VQA this way. Samples of
+one type with one answer stay together. Groups go to the test one after the other, in the order in which the
+shuffled samples first show them, large ones early; after each, the free group with most of the words and
+answers that the test has and train still lacks goes to train. What would make the test larger than its share,
+and all that is free in the end, goes to train.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..audit.information import Bags, bags_of
+from ..audit.keys import distinct
+from ..audit.samples import Rows, Samples
+from ..audit.sets import SampleSet
+from ..audit.types import question_types
+from ..audit.words import Words, read_words
+from ..compiled import exact
+from ..errors import UserError
+from ..rng import derive
+
+SHARE = 1 / 3  # of the samples, for the test
+TRAIN, TEST = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the split depends on besides the samples."""
+
+    share: float = SHARE  # at most this much goes to the test
+    seed: int = 0
+    types: str = "auto"  # how question types are found, as in an audit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resplit:
+    """The two parts, and how much of what the test speaks of train has shown."""
+
+    train: Rows
+    test: Rows
+    groups: int  # of question type and answer
+    covered: float  # share of the test's distinct words and answers that train has
+
+
+def sets(samples: Samples, settings: Settings | None = None) -> tuple[SampleSet, ...]:
+    """Train and Test."""
+    found = build(samples, settings)
+    return SampleSet("Train", found.train), SampleSet("Test", found.test)
+
+
+def build(samples: Samples, settings: Settings | None = None) -> Resplit:
+    """Both parts; a function of the samples and the settings, whatever the order of the files."""
+    chosen = settings or Settings()
+    if not 0 < chosen.share < 1:
+        raise UserError(f"the test's share must be between 0 and 1, not {chosen.share}")
+    words = read_words(samples.texts.values)
+    _, types = question_types(samples, words, chosen.types)
+    answers = samples.answers
+    key = (types.codes.astype(np.int64) + 1) * len(answers.values) + answers.codes
+    groups, group = np.unique(key, return_inverse=True)
+    shown = _shown(samples, words, group, groups % len(answers.values))
+    holders = bags_of(shown.codes.astype(np.int64), _owners(shown), _kinds(shown), np.zeros(0, np.int64))
+    size = np.bincount(group)
+    order = _order(size, chosen.seed)
+    most = int(chosen.share * len(samples))
+    part, lacking = _assigned(order, size, most, shown.codes, shown.at, holders.codes, holders.at)
+    test = np.flatnonzero(part[group] == TEST)
+    if not len(test):
+        raise UserError("every group of one question type and answer is larger than the test may be")
+    told = distinct(shown.codes[np.repeat(part, np.diff(shown.at)) == TEST])
+    return Resplit(
+        np.flatnonzero(part[group] == TRAIN),
+        test,
+        len(groups),
+        1 - float(lacking[told].mean()),
+    )
+
+
+def _shown(
+    samples: Samples, words: Words, group: npt.NDArray[np.int64], answer: npt.NDArray[np.int64]
+) -> Bags:
+    """The words of each group's questions and its answer, which is numbered after the words."""
+    asked = distinct(group * len(samples.texts.values) + samples.texts.codes)
+    owner, text = asked // len(samples.texts.values), asked % len(samples.texts.values)
+    length = words.at[text + 1] - words.at[text]
+    step = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+    said = words.codes[np.repeat(words.at[text], length) + step].astype(np.int64)
+    return bags_of(
+        np.concatenate([np.repeat(owner, length), np.arange(len(answer))]),
+        np.concatenate([said, len(words.vocabulary) + answer]),
+        len(answer),
+        np.arange(len(answer)),
+    )
+
+
+def _order(size: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
+    """Groups as shuffled samples first show them: the larger, the likelier early."""
+    shuffled = derive("changing_priors", seed).permutation(np.repeat(np.arange(len(size)), size))
+    group, first = np.unique(shuffled, return_index=True)
+    return group[np.argsort(first)]
+
+
+def _owners(bags: Bags) -> npt.NDArray[np.int64]:
+    return np.repeat(np.arange(len(bags.at) - 1), np.diff(bags.at))
+
+
+def _kinds(bags: Bags) -> int:
+    return int(bags.codes.max(initial=-1)) + 1
+
+
+@exact
+def _assigned(
+    order: Any, size: Any, most: int, shown: Any, shown_at: Any, holders: Any, holders_at: Any
+) -> tuple[Any, Any]:
+    """[group] TRAIN or TEST, and [concept] whether train never shows it.
+
+    `score` of a group is how many of its concepts are wanted: in the test, not yet in train.
+    """
+    groups, concepts = len(size), len(holders_at) - 1
+    part = np.zeros(groups, np.int8)
+    wanted = np.zeros(concepts, np.bool_)
+    lacking = np.ones(concepts, np.bool_)
+    score = np.zeros(groups, np.int64)
+    tested = 0
+    for g in order:
+        if part[g] != 0 or tested + size[g] > most:
+            continue
+        part[g] = TEST
+        tested += size[g]
+        for c in shown[shown_at[g] : shown_at[g + 1]]:
+            if lacking[c] and not wanted[c]:
+                wanted[c] = True
+                for h in holders[holders_at[c] : holders_at[c + 1]]:
+                    score[h] += 1
+        best = -1
+        for h in range(groups):
+            if part[h] == 0 and score[h] > 0 and (best < 0 or score[h] > score[best]):
+                best = h
+        if best >= 0:
+            part[best] = TRAIN
+            for c in shown[shown_at[best] : shown_at[best + 1]]:
+                lacking[c] = False
+                if wanted[c]:
+                    wanted[c] = False
+                    for h in holders[holders_at[c] : holders_at[c + 1]]:
+                        score[h] -= 1
+    for g in range(groups):
+        if part[g] == 0:
+            part[g] = TRAIN
+            for c in shown[shown_at[g] : shown_at[g + 1]]:
+                lacking[c] = False
+    return part, lacking

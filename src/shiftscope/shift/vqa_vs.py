@@ -1,0 +1,30 @@
+"""VQA-VS: nine out-of-distribution test sets, one a shortcut, each the rare answers of imbalanced groups.
+
+Si et al., "Language Prior Is Not the Only Shortcut" (Findings of EMNLP 2022), §3. Every OOD test set is part
+of the IID test, so a model answers the IID test once and is scored on all ten. For example, of the questions
+with the keyword "banana", most of whose answers are "yellow", the OOD set holds those answered "green".
+"""
+
+from __future__ import annotations
+
+from ..audit.audit import Audit, Settings, audit
+from ..audit.samples import Samples
+from ..audit.sets import SampleSet
+from ..audit.split import TEST, TRAIN, VAL
+
+WHOLE = (("Training", TRAIN), ("Val", VAL), ("IID-Test", TEST))
+
+
+def sets(samples: Samples, settings: Settings | None = None) -> tuple[SampleSet, ...]:
+    """The split and all OOD test, OOD val and head sets, under the names of their folders."""
+    return sets_of(audit(samples, settings))
+
+
+def sets_of(found: Audit) -> tuple[SampleSet, ...]:
+    """The sets of an audit: Training, Val, IID-Test, then OOD-Test/QT, …, OOD-Val/QT, …, Head/QT, …"""
+    return (
+        *(SampleSet(name, found.split.rows(part)) for name, part in WHOLE),
+        *(SampleSet(f"OOD-Test/{shortcut}", groups.tail) for shortcut, groups in found.test.items()),
+        *(SampleSet(f"OOD-Val/{shortcut}", groups.tail) for shortcut, groups in found.val.items()),
+        *(SampleSet(f"Head/{shortcut}", groups.head) for shortcut, groups in found.test.items()),
+    )
