@@ -7,18 +7,19 @@ scenes; give `position` to choose the place yourself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import sqrt
+from functools import cache
+from typing import Any
 
 from .bits import mask_of, members
-from .scene import RELATION_MARGIN, Object, Relation, Scene, Vector, derive_rows
+from .scene import RELATION_MARGIN, Object, Relation, Scene, Vector, derive_all
 
 ON = "on"  # the one relation that is not in the plane: resting on top of an object
 RADIUS = {"large": 0.7, "small": 0.35}  # CLEVR's solids; other objects rest at their own height
 CLEARANCE = 0.25  # between two solids, as CLEVR places them
 AREA = 3.0  # objects stand within ±3 units of the origin
 STEP = 0.1  # the grid on which a free place is looked for
+OCCUPIED = "something already rests on that object"
 
 
 class Impossible(ValueError):
@@ -61,7 +62,15 @@ class Move:
     position: Vector | None = None
 
 
-Edit = Add | Remove | Change | Move
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two objects that change places."""
+
+    one: int
+    other: int
+
+
+Edit = Add | Remove | Change | Move | Swap
 
 
 def apply(scene: Scene, edit: Edit) -> Scene:
@@ -75,10 +84,14 @@ def apply(scene: Scene, edit: Edit) -> Scene:
             return _change(scene, edit)
         case Move():
             return _move(scene, edit)
+        case Swap():
+            return _swap(scene, edit)
 
 
 def _add(scene: Scene, edit: Add) -> Scene:
     thing = edit.thing
+    if edit.relation == ON and edit.anchor is not None and _loads(scene)[edit.anchor]:
+        raise Impossible(OCCUPIED)
     if _placed(scene):
         radius = _radius(thing)
         position = edit.position or _place(scene, radius, edit.relation, edit.anchor)
@@ -91,9 +104,8 @@ def _add(scene: Scene, edit: Add) -> Scene:
 
 def _remove(scene: Scene, edit: Remove) -> Scene:
     gone = mask_of(edit.objects)
-    for relation in scene.relations:
-        if relation.name == ON and any(gone >> i & 1 and row & ~gone for i, row in enumerate(relation.rows)):
-            raise Impossible("an object that carries another can not be removed alone")
+    if any(gone >> i & 1 and row & ~gone for i, row in enumerate(_loads(scene))):
+        raise Impossible("an object that carries another can not be removed alone")
     kept = [i for i in range(len(scene.objects)) if not gone >> i & 1]
     new_index = {old: new for new, old in enumerate(kept)}
     relations = [
@@ -108,9 +120,13 @@ def _remove(scene: Scene, edit: Remove) -> Scene:
 
 def _change(scene: Scene, edit: Change) -> Scene:
     chosen = frozenset(edit.objects)
+    if edit.attribute == "size" and any(_loads(scene)[i] for i in chosen):
+        raise Impossible("an object that carries another can not change its size")
     objects = tuple(
         _with_value(o, edit.attribute, edit.value) if i in chosen else o for i, o in enumerate(scene.objects)
     )
+    if edit.attribute != "size":  # all stand where they stood
+        return replace(scene, objects=objects)
     return _settle(scene, objects, list(scene.relations), [])
 
 
@@ -123,7 +139,8 @@ def _with_value(thing: Object, attribute: str, value: str) -> Object:
     changed = replace(thing, attributes=tuple(dict.fromkeys(pairs)))
     if attribute == "size" and thing.position and value in RADIUS:
         x, y, z = thing.position
-        changed = replace(changed, position=(x, y, z - _radius(thing) + RADIUS[value]))
+        place = (x, y, z - _radius(thing) + RADIUS[value])
+        changed = replace(changed, position=place, pixel=None, box=None)
     return changed
 
 
@@ -131,9 +148,10 @@ def _move(scene: Scene, edit: Move) -> Scene:
     mover = edit.object
     if mover == edit.anchor:
         raise Impossible("an object can not be moved relative to itself")
-    for relation in scene.relations:
-        if relation.name == ON and relation.rows[mover]:
-            raise Impossible("an object that carries another can not be moved")
+    if _loads(scene)[mover]:
+        raise Impossible("an object that carries another can not be moved")
+    if edit.relation == ON and _loads(scene)[edit.anchor]:
+        raise Impossible(OCCUPIED)
     thing = replace(scene.objects[mover], pixel=None, box=None)
     if _placed(scene):
         others = replace(scene, objects=tuple(o for i, o in enumerate(scene.objects) if i != mover))
@@ -141,11 +159,42 @@ def _move(scene: Scene, edit: Move) -> Scene:
         position = edit.position or _place(others, _radius(thing), edit.relation, anchor)
         thing = replace(thing, position=position)
     objects = tuple(thing if i == mover else o for i, o in enumerate(scene.objects))
+    others_stay = ~(1 << mover)
     relations = [
-        Relation(r.name, tuple(0 if i == mover else row & ~(1 << mover) for i, row in enumerate(r.rows)))
+        Relation(r.name, tuple([0 if i == mover else row & others_stay for i, row in enumerate(r.rows)]))
         for r in scene.relations
     ]
     return _settle(scene, objects, relations, [(edit.relation, mover, edit.anchor)])
+
+
+def _swap(scene: Scene, edit: Swap) -> Scene:
+    a, b = edit.one, edit.other
+    if a == b:
+        raise Impossible("an object can not change places with itself")
+    loads = _loads(scene)
+    if loads[a] or loads[b] or any(row >> a & 1 or row >> b & 1 for row in loads):
+        raise Impossible("an object that carries another or rests on one can not change places")
+    order = [b if i == a else a if i == b else i for i in range(len(scene.objects))]
+    things = list(scene.objects)
+    if _placed(scene):
+        things[a], things[b] = (_at(scene.objects[i], scene.objects[j]) for i, j in ((a, b), (b, a)))
+    relations = [
+        Relation(r.name, tuple(mask_of(order[j] for j in members(r.rows[i])) for i in order))
+        for r in scene.relations
+    ]
+    return _settle(scene, tuple(things), relations, [])
+
+
+def _at(thing: Object, other: Object) -> Object:
+    """The thing where the other stands, at its own height."""
+    assert thing.position is not None and other.position is not None
+    place = (*other.position[:2], thing.position[2])
+    return replace(thing, position=place, pixel=None, box=None)
+
+
+def _loads(scene: Scene) -> tuple[int, ...]:
+    """What rests on each object."""
+    return next((r.rows for r in scene.relations if r.name == ON), (0,) * len(scene.objects))
 
 
 def _settle(
@@ -158,10 +207,9 @@ def _settle(
     if _placed(scene):
         positions = [o.position for o in objects]
         directions = dict(scene.directions)
-        relations = [
-            Relation(r.name, derive_rows(positions, directions[r.name])) if r.name in directions else r
-            for r in relations
-        ]
+        derived = [r.name for r in relations if r.name in directions]
+        anew = dict(zip(derived, derive_all(positions, [directions[n] for n in derived]), strict=True))
+        relations = [Relation(r.name, anew[r.name]) if r.name in anew else r for r in relations]
         stated = [pair for pair in stated if pair[0] not in directions]
     for name, subject, target in stated:
         rows = next((r.rows for r in relations if r.name == name), (0,) * len(objects))
@@ -192,37 +240,48 @@ def _place(scene: Scene, radius: float, relation: str, anchor: int | None) -> Ve
     along = dict(scene.directions).get(relation)
     if anchor is not None and along is None:
         raise Impossible(f"no direction {relation!r} in this scene")
-    solids = [(o.position, _radius(o)) for o in scene.objects if o.position is not None]
-    for dx, dy in _spiral():
-        x, y = base[0] + dx, base[1] + dy
-        if abs(x) > AREA or abs(y) > AREA:
-            continue
-        # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
-        if along is not None and dx * along[0] + dy * along[1] <= 2 * RELATION_MARGIN:
-            continue
-        if all(_apart(x, y, radius, p, r) for p, r in solids):
-            return (x, y, radius)
-    where = f" {relation} of the object" if relation else ""
-    raise Impossible(f"no free place{where}")
+    place = _first_free(scene, radius, base, along)
+    if place is None:
+        where = f" {relation} of the object" if relation else ""
+        raise Impossible(f"no free place{where}")
+    return (*place, radius)
 
 
-def _apart(x: float, y: float, radius: float, other: Vector, other_radius: float) -> bool:
-    dx, dy = x - other[0], y - other[1]
-    return sqrt(dx * dx + dy * dy) - radius - other_radius >= CLEARANCE
+def _first_free(
+    scene: Scene, radius: float, base: Vector, along: Vector | None
+) -> tuple[float, float] | None:
+    """The first place of the spiral around `base` that lies along the direction, clear of the objects."""
+    import numpy as np
+
+    from ._free_place import first_free
+
+    solids = [(o.position[0], o.position[1], _radius(o)) for o in scene.objects if o.position is not None]
+    # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
+    k = first_free(
+        _spiral(),
+        np.array(base[:2]),
+        np.array(along[:2] if along is not None else (0.0, 0.0)),
+        np.array(solids).reshape(-1, 3),
+        *(radius, AREA, 2 * RELATION_MARGIN, CLEARANCE),
+    )
+    if k < 0:
+        return None
+    dx, dy = _spiral()[k].tolist()
+    return base[0] + dx, base[1] + dy
 
 
 def _on_top(scene: Scene, radius: float, anchor: int) -> Vector:
-    for relation in scene.relations:
-        if relation.name == ON and relation.rows[anchor]:
-            raise Impossible("something already rests on that object")
     base = scene.objects[anchor].position
     assert base is not None
     return (base[0], base[1], base[2] + _radius(scene.objects[anchor]) + radius)
 
 
-def _spiral() -> Iterator[tuple[float, float]]:
-    """Grid offsets by distance, then by x and y: one fixed order on every machine."""
+@cache
+def _spiral() -> Any:
+    """Grid offsets [place, xy] by distance, then by x and y: one fixed order on every machine."""
+    import numpy as np
+
     reach = int(2 * AREA / STEP)
     cells = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
     cells.sort(key=lambda c: (c[0] * c[0] + c[1] * c[1], c))
-    return ((i * STEP, j * STEP) for i, j in cells)
+    return np.array([(i * STEP, j * STEP) for i, j in cells])

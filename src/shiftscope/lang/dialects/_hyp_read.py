@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...edit import ON
 from ...errors import did_you_mean
 from ...schemas.clevr import SCHEMA
 from ..op import get_op
@@ -17,6 +18,7 @@ from ..program import Node, Notes, ProgramError, node
 from ._listing import Entry, in_order
 from .clevr import ATTRIBUTES, VALUES, Meaning
 
+BELOW = "below"  # what the object given rests on
 IMPLICIT: Notes = (("implicit", "yes"),)
 
 # How many inputs an action reads and how many value_inputs it takes (None: none, or a description too).
@@ -32,7 +34,9 @@ ACTIONS: dict[str, tuple[int, int | None]] = {
     "change_loc": (3, 1),
     "change_loc_rel": (2, 1),
     "change_loc_on": (2, 1),
+    "swap": (3, 0),
 }
+NEW = ("copy", *(f"inherit_{a}" for a in ATTRIBUTES))  # what describes a new object besides `object`
 ONE_VALUE = VALUES | {f"{verb}_{a}": 1 for verb in ("not", "change") for a in ATTRIBUTES}
 
 
@@ -120,8 +124,12 @@ class _Reader:
                 return self.scene
             case "object":
                 return None if self.readers[at] else self.new(at)
+            case function if function in NEW:
+                return None if self.readers[at] else self.new(at)
             case "relate" if self.only_says_where(at):
                 return None
+            case "relate" if e.values == (BELOW,):
+                return self.put(at, "related", (self.one(e.inputs[0], at),), (ON, "object"))
             case "relate":
                 return self.put(at, "relate", (self.one(e.inputs[0], at),), e.values)
             case "filter":
@@ -171,6 +179,11 @@ class _Reader:
                 spelled = e.function if e.function != usual else ""
                 inputs = (state, self.one(second, at, state), anchor)
                 return self.put(at, "move", inputs, e.values, spelled=spelled)
+            case "swap":
+                among = self.some(first, at)
+                return self.put(
+                    at, "swap", (among, self.one(second, at, among), self.one(e.inputs[2], at, among))
+                )
             case "remove_rel":
                 among = self.some(first, at)
                 gone = self.some(second, at, among)
@@ -251,13 +264,20 @@ class _Reader:
     def new(self, i: int) -> int:
         """The description of an object that is not there yet."""
         e = self.entries[i]
-        if e.function != "object":
+        if e.function not in ("object", *NEW):
             raise ProgramError(
                 f"{self.name(i)} stands where a description (object) of a new object is expected"
             )
-        if i not in self.things:
+        if i in self.things:
+            return self.things[i]
+        if e.function == "object":
             words = tuple(w for pair in describe(e.values, self.name(i)) for w in pair)
             self.things[i] = self.put(i, "thing", (), words)
+        elif e.function == "copy":
+            self.things[i] = self.put(i, "copy", (self.one(e.inputs[0], i),))
+        else:
+            inputs = (self.new(e.inputs[0]), self.one(e.inputs[1], i))
+            self.things[i] = self.put(i, "inherit", inputs, self.table[e.function][1])
         return self.things[i]
 
     def hidden(self, op: str, inputs: tuple[int, ...], params: tuple[str, ...] = ()) -> int:

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ...edit import ON
 from ..check import plan_of
 from ..program import Node, Notes, Program, ProgramError
-from ._hyp_read import describe, state_of
+from ..types import OBJECT
+from ._hyp_read import BELOW, describe, state_of
 from ._listing import Entry, write_entry
 from .clevr import Meaning, official_name
 
@@ -87,7 +89,7 @@ class _Writer:
     def on_demand(self, i: int) -> bool:
         """Whether a node is listed only when another reads it: a description, or what no list had."""
         n = self.nodes[i]
-        return n.op == "thing" or n.note("as") == "object" or bool(n.note("implicit"))
+        return n.op in ("thing", "copy", "inherit") or n.note("as") == "object" or bool(n.note("implicit"))
 
     def row(self, i: int) -> int:
         if i not in self.row_of:
@@ -117,8 +119,17 @@ class _Writer:
             case "filter" if spelled == "filter":
                 base, words = self.filters(i)
                 return "filter", self.some(n, base), words
+            case "copy":
+                return "copy", self.one(n, n.inputs[0]), ()
+            case "inherit":
+                return f"inherit_{n.params[0]}", self.some(n, n.inputs[0]) + self.one(n, n.inputs[1]), ()
             case "relate":
                 return "relate", self.one(n, n.inputs[0]), n.params
+            case "related" if n.params == (ON, "object") and self.single(n.inputs[0]):
+                return "relate", self.one(n, n.inputs[0]), (BELOW,)
+            case "swap":
+                among, one, other = n.inputs
+                return "swap", self.some(n, among) + self.one(n, one) + self.one(n, other), ()
             case "add":
                 return spelled or "add_abs", self.some(n, *n.inputs), ()
             case "add_beside":
@@ -201,6 +212,10 @@ class _Writer:
         if describe(n.params[1::2], f"node {i} ({n.op})") != pairs:
             raise ProgramError(f"node {i} ({n.op}): CLEVR_HYP can not describe an object so")
         return n.params[1::2]
+
+    def single(self, i: int) -> bool:
+        """Whether a node gives exactly one object."""
+        return self.plan.types[i] == OBJECT
 
     def hidden(self, i: int, op: str) -> bool:
         """Whether it is a node of that op which stood in no list."""

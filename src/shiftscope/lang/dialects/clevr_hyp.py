@@ -15,6 +15,10 @@ A program is written as it was read, or with the released names. Where the sourc
   the values are the relation and then the description.
 - `change_loc_rel` and `change_loc_on` read the anchor first and the mover second, as the templates do; Table
   4's `change_loc` reads the scene, the mover and the anchor.
+- `relate` with `below` gives what the object rests on: the paper asks it, and no file spells it.
+- Cloning, swapping and inheriting have no function in either source. `copy` (of an object) and
+  `inherit_size`, … (of a description and an object) stand where `object` does; `swap` reads the scene and
+  two objects.
 - `filter`, which templates leave whole, takes any description.
 - A question's `scene` is the scene after the action. A program that also asks about the scene before it can
   be listed as one program, never as a pair.
@@ -50,7 +54,9 @@ def action_functions() -> dict[str, Meaning]:
         **dict.fromkeys(("remove", "remove_abs", "remove_rel", "remove_relate"), ("remove", ())),
         **dict.fromkeys(("change_loc", "change_loc_rel", "change_loc_on"), ("move", ())),
     }
+    table |= {"copy": ("copy", ()), "swap": ("swap", ())}
     for a in ATTRIBUTES:
+        table[f"inherit_{a}"] = ("inherit", (a,))
         table[f"not_{a}"] = ("exclude", (a,))
         table[f"change_{a}"] = ("change", (a,))
     return table

@@ -6,7 +6,7 @@ and move says which state of the scene is edited.
 """
 
 from ...bits import members
-from ...edit import Add, Change, Edit, Move, Remove
+from ...edit import Add, Change, Edit, Move, Remove, Swap
 from ...scene import Object
 from ..op import PAIR, IllFounded, op
 from ..types import OBJECT, OBJECTS, THING
@@ -17,6 +17,25 @@ from ..world import World
 def thing(world: World, *words: str) -> Object:
     """A description of an object that need not be there."""
     return Object(tuple(zip(words[::2], words[1::2], strict=True)))
+
+
+@op((OBJECT, THING))
+def copy(world: World, one: int) -> Object:
+    """A description of an object just like one that is there."""
+    at = _index(one)
+    return Object([o for scene in world.scenes for o in scene.objects][at].attributes)
+
+
+@op((THING, OBJECT, THING), params=("attribute",))
+def inherit(world: World, new: Object, one: int, attribute: str) -> Object:
+    """The description with one attribute as it is on an object that is there."""
+    value = world.objects.value(_index(one), attribute)
+    if value is None:
+        raise IllFounded("missing attribute", new)
+    known = dict(new.attributes) | {attribute: value}
+    names = [a.name for a in world.scenes[0].schema.attributes]
+    listed = sorted(known, key=lambda name: names.index(name) if name in names else len(names))
+    return Object(tuple((name, known[name]) for name in listed))
 
 
 @op((OBJECTS, THING, OBJECTS), edits=True)
@@ -47,6 +66,12 @@ def change(world: World, among: int, attribute: str, value: str) -> Edit:
 def move(world: World, among: int, mover: int, anchor: int, relation: str) -> Edit:
     """The scene with an object moved into a relation to another (`on` puts it on top)."""
     return Move(_index(mover), relation, _index(anchor))
+
+
+@op((OBJECTS, OBJECT, OBJECT, OBJECTS), edits=True)
+def swap(world: World, among: int, one: int, other: int) -> Edit:
+    """The scene with two objects in each other's place."""
+    return Swap(_index(one), _index(other))
 
 
 def _index(one: int) -> int:

@@ -1,0 +1,43 @@
+"""CLEVR_HYP: how many examples a core makes in a second, twenty placements and second opinion included.
+
+`python -m benchmarks.clevr_hyp [SCENES]`; processor time, best of a few runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks.table import row
+from shiftscope.act import partitions
+from shiftscope.suites.clevr_hyp import OBJECTS
+from shiftscope.world import clevr
+
+SCENES = 250  # a shard
+RUNS = 3
+ORIGINAL = 175_000  # examples of the paper's Original partition
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else SCENES
+    rules = clevr.Rules(objects=OBJECTS)
+    print("clevr_hyp (one core, no images)")
+    began = time.process_time()
+    scenes = [clevr.scene(0, "bench", i, rules) for i in range(count)]
+    each = (time.process_time() - began) / count
+    list(partitions.original(scenes[:1], 0, 0, "bench", 20))
+    for name, budget in (("original", "2,000/s"), ("balanced", ""), ("two_actions", ""), ("two_parts", "")):
+        ask = getattr(partitions, name)
+        best, made = 0.0, 0
+        for seed in range(RUNS if name == "original" else 1):
+            began = time.process_time()
+            found = list(ask(scenes, 0, seed, "bench", 20))
+            best, made = max(best, len(found) / (time.process_time() - began)), len(found)
+        row(f"{name}, {made:,} examples about {count} scenes", f"{best:,.0f}/s", budget or "none")
+        if name == "original":
+            whole = ORIGINAL / best + ORIGINAL / (made / count) * each
+            row(f"{ORIGINAL:,} examples on two cores, scenes included", f"{whole / 2:,.0f} s", "300 s")
+
+
+if __name__ == "__main__":
+    main()

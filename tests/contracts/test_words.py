@@ -1,0 +1,56 @@
+"""Every way in which a question can say an answer is read back as that answer, for every schema with templates."""
+
+import pytest
+
+from shiftscope import catalog
+from shiftscope.ask.lexicon import Lexicon
+from shiftscope.ask.own import own_part_templates, own_templates
+from shiftscope.reply import expected_value, read_reply
+
+SCHEMAS = {
+    name: schema for name in catalog.SCHEMAS.names() if (schema := catalog.SCHEMAS.load(name).SCHEMA).closed
+}
+ASKED = sorted(
+    {
+        (name, last.attribute, last.on_parts)
+        for name, schema in SCHEMAS.items()
+        if schema.relations
+        for own in (own_templates, own_part_templates)[: 1 + bool(schema.part_attributes)]
+        for t in own(schema).templates
+        if (last := t.nodes[-1].meaning).op == "query"
+    }
+)
+
+
+def test_there_is_something_to_read():
+    asked = [
+        *(("clevr", a, False) for a in ("color", "material", "shape", "size")),
+        *(("superclevr", "color", part) for part in (False, True)),
+        *(("superclevr", "material", part) for part in (False, True)),
+        ("superclevr", "shape", False),
+        ("superclevr", "size", False),
+    ]
+    assert asked == ASKED
+
+
+@pytest.mark.parametrize(("name", "attribute", "part"), ASKED)
+@pytest.mark.parametrize("frame", ["{}", "It is a {}.", "The answer is: {}"])
+def test_what_is_said_is_read_back(name, attribute, part, frame):
+    schema = SCHEMAS[name]
+    expected = expected_value(schema, attribute, part=part)
+    lexicon = Lexicon(schema)
+    misread = {
+        (term, way): read
+        for term in schema.attribute(attribute, part=part).terms
+        for way in {*lexicon.ways(term), *lexicon.heard(term)}
+        if (read := read_reply(frame.format(way), expected)) != term
+    }
+    assert misread == {}
+
+
+@pytest.mark.parametrize(("name", "attribute", "part"), ASKED)
+def test_what_is_said_stands_for_its_value(name, attribute, part):
+    schema = SCHEMAS[name]
+    ways = Lexicon(schema).ways
+    for term in schema.attribute(attribute, part=part).terms:
+        assert {schema.canonical(way) for way in ways(term)} == {term}
