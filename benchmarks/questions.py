@@ -1,7 +1,7 @@
 """Questions: how many valid ones a core asks in a second, text, program and second opinion included.
 
-`python -m benchmarks.questions [SCENE_FILE [TEMPLATE_FOLDER]]`; by default scenes of our own world, and our
-own templates.
+`python -m benchmarks.questions [SCENE_FILE [TEMPLATE_FOLDER]]`; by default scenes of our own worlds, and our
+own templates: CLEVR's, then Super-CLEVR's about vehicles and about their parts.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from pathlib import Path
 
 from benchmarks.table import row
 from shiftscope.ask.load import load_templates
-from shiftscope.ask.own import own_templates
+from shiftscope.ask.own import own_part_templates, own_templates
 from shiftscope.ask.questions import ask
 from shiftscope.ask.template import TemplateSet
 from shiftscope.formats.clevr import read_scenes
 from shiftscope.scene import Scene
-from shiftscope.world.clevr import scene
+from shiftscope.world import clevr, superclevr
 
 SCENES = 250
+VEHICLE_SCENES = 100
+STUDY = 30_000  # scenes of Super-CLEVR, 10 questions of each kind, on two cores
 RUNS = 4  # with another seed each: what one run has met before must not help the next
 
 
 def main() -> None:
     given = [Path(a) for a in sys.argv[1:]]
-    scenes = read_scenes(given[0]) if given else [scene(0, "bench", i) for i in range(SCENES)]
+    scenes = read_scenes(given[0]) if given else [clevr.scene(0, "bench", i) for i in range(SCENES)]
     templates = load_templates(given[1]) if len(given) > 1 else own_templates(scenes[0].schema)
     print("questions (one core)")
     began = time.perf_counter()
@@ -36,6 +38,22 @@ def main() -> None:
         f"{rate(scenes, templates):,.0f}/s",
         "5,000/s",
     )
+    if not given:
+        vehicles()
+
+
+def vehicles() -> None:
+    """Super-CLEVR's two kinds of questions, and how long a whole study of them would take."""
+    scenes = [superclevr.scene(0, "bench", i) for i in range(VEHICLE_SCENES)]
+    seconds = 0.0
+    for what, templates in (
+        ("vehicles", own_templates(scenes[0].schema)),
+        ("their parts", own_part_templates(scenes[0].schema)),
+    ):
+        found = rate(scenes, templates)
+        seconds += 10 * STUDY / found
+        row(f"questions about {what}, {len(templates)} templates", f"{found:,.0f}/s", "1,700/s")
+    row(f"{STUDY:,} scenes × 20 questions on two cores", f"{seconds / 2:,.0f} s", "180 s")
 
 
 def rate(scenes: list[Scene], templates: TemplateSet) -> float:

@@ -1,4 +1,4 @@
-"""How fast CLEVR's world is sampled, rendered and encoded: `python -m benchmarks.render`.
+"""How fast CLEVR and Super-CLEVR are sampled, rendered and encoded: `python -m benchmarks.render`.
 
 On a machine that others use too, the time a core was busy is the steadier figure: cores over busy time is
 what the machine does when it is free.
@@ -16,60 +16,67 @@ from multiprocessing import get_context
 from shiftscope.render.png import png
 from shiftscope.render.raster import render
 from shiftscope.scene import Scene
-from shiftscope.world.clevr import scene
+from shiftscope.store.masks import encode
+from shiftscope.world import clevr, superclevr
 
 BATCH = 20  # scenes a worker renders at once
+WORLDS = {"clevr": ("rgb", "mask"), "superclevr": ("rgb", "mask", "parts")}  # and the layers a dataset keeps
 Done = tuple[float, float, int]  # seconds a core was busy, peak memory in MB, bytes of colour images
 
 
 def main(images: int = 400) -> None:
-    """Print images a second on all cores, and the memory it took."""
+    """Print images a second on all cores, and the memory it took, for each world."""
     cores = os.cpu_count() or 1
-    scenes = _scenes(0, images // 2)
-    render(scenes[:2])  # compile, or read the compiled code
-    print(f"{cores} cores, 480×320, four samples a pixel, shadows on\n")
-    print(f"{'work':<50}{'images/s':>10}{'core ms':>10}{'images/s if free':>18}")
-    for layers in (("rgb", "mask"), ("mask",)):
-        began, busy = time.perf_counter(), time.process_time()
-        for first in range(0, len(scenes), BATCH):
-            render(scenes[first : first + BATCH], layers=layers)
-        _row(
-            f"rasterise {' + '.join(layers)}, threads", len(scenes), began, time.process_time() - busy, cores
-        )
+    print(f"{cores} cores, 480×320, four samples a pixel, shadows on")
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_made, [0] * 2 * cores))  # start every worker
-        starts = range(0, images, BATCH)
-        works: tuple[tuple[str, Callable[[int], Done]], ...] = (
-            ("sample and reject, processes", _sampled),
-            ("sample, reject, render, mask and PNG, processes", _made),
-        )
-        for name, work in works:
-            began = time.perf_counter()
-            done = list(pool.map(work, starts))
-            _row(name, images, began, sum(busy for busy, _, _ in done), cores)
-    print(f"\nmean size of a colour image {sum(size for _, _, size in done) / images / 1e3:.0f} kB")
+        for world, layers in WORLDS.items():
+            print(f"\n{world:<50}{'images/s':>10}{'core ms':>10}{'images/s if free':>18}")
+            scenes = _scenes(world, 0, images // 2)
+            render(scenes[:20], layers=layers)  # compile, or read the compiled code
+            for wanted in (layers, ("mask",)):
+                began, busy = time.perf_counter(), time.process_time()
+                for first in range(0, len(scenes), BATCH):
+                    render(scenes[first : first + BATCH], layers=wanted)
+                spent = time.process_time() - busy
+                _row(f"rasterise {' + '.join(wanted)}, threads", len(scenes), began, spent, cores)
+            list(pool.map(_made, [(world, 0)] * 2 * cores))  # start every worker
+            starts = [(world, first) for first in range(0, images, BATCH)]
+            works: tuple[tuple[str, Callable[[tuple[str, int]], Done]], ...] = (
+                ("sample and reject, processes", _sampled),
+                ("sample, reject, render, masks and PNG, processes", _made),
+            )
+            for name, work in works:
+                began = time.perf_counter()
+                done = list(pool.map(work, starts))
+                _row(name, images, began, sum(busy for busy, _, _ in done), cores)
+            print(f"mean size of a colour image {sum(size for _, _, size in done) / images / 1e3:.0f} kB")
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    print(f"peak memory: {own:.0f} MB here, {max(peak for _, peak, _ in done):.0f} MB in the largest worker")
+    print(
+        f"\npeak memory: {own:.0f} MB here, {max(peak for _, peak, _ in done):.0f} MB in the largest worker"
+    )
 
 
-def _scenes(first: int, count: int) -> list[Scene]:
-    return [scene(0, "bench", i) for i in range(first, first + count)]
+def _scenes(world: str, first: int, count: int) -> list[Scene]:
+    indices = range(first, first + count)
+    if world == "clevr":
+        return [clevr.scene(0, "bench", i) for i in indices]
+    return [superclevr.scene(0, "bench", i) for i in indices]
 
 
-def _sampled(first: int) -> Done:
+def _sampled(job: tuple[str, int]) -> Done:
     busy = time.process_time()
-    _scenes(first, BATCH)
+    _scenes(*job, BATCH)
     return time.process_time() - busy, 0.0, 0
 
 
-def _made(first: int) -> Done:
+def _made(job: tuple[str, int]) -> Done:
     busy = time.process_time()
-    images = render(_scenes(first, BATCH), workers=1)
-    assert images.rgb is not None
-    assert images.mask is not None
+    images = render(_scenes(*job, BATCH), layers=WORLDS[job[0]], workers=1)
+    assert images.rgb is not None and images.mask is not None
     size = sum(len(png(rgb)) for rgb in images.rgb)
-    for mask in images.mask:
-        png(mask)
+    for masks in (images.mask, images.parts):
+        for mask in () if masks is None else masks:
+            encode(mask)
     return time.process_time() - busy, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, size
 
 

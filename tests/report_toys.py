@@ -9,7 +9,7 @@ from shiftscope.report.markup import Html
 from shiftscope.report.section import SECTIONS
 from shiftscope.report.study import Study, study_of
 from shiftscope.result import AS_IS, CONDITIONS, Asked, Prediction, RunLog, asked_of, records_of
-from shiftscope.run.evaluate import data_id
+from shiftscope.run.source import data_id
 from shiftscope.store.build import build
 from shiftscope.store.runlog import RunWriter
 

@@ -10,6 +10,7 @@ from .canonical import content_id
 from .lang.program import Program
 
 Notes = tuple[tuple[str, Any], ...]
+JOINED = "joined"  # the note that tells action and question in one text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from .schema import OPEN, Schema
 
 Pairs = tuple[tuple[str, str], ...]
 Vector = tuple[float, float, float]
+Box = tuple[float, float, float, float]  # left, top, width, height in pixels
 Notes = tuple[tuple[str, Any], ...]  # what a file said besides the content; no part of equality
 
 RELATION_MARGIN = 0.2  # CLEVR: j is left of i when (p_j − p_i)·left exceeds this
@@ -35,6 +36,8 @@ class Part:
 
     name: str
     attributes: Pairs = ()
+    texture: str = ""  # a pattern painted on it: seen, but never asked about
+    box: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Object:
     position: Vector | None = None  # world units, z up
     rotation: float | None = None  # degrees about z
     pixel: Vector | None = None  # projected centre x, y in pixels, and depth
-    box: tuple[float, float, float, float] | None = None  # left, top, width, height in pixels
+    box: Box | None = None
+    texture: str = ""  # a pattern painted on its main body: seen, but never asked about
 
     def values(self, attribute: str) -> tuple[str, ...]:
         return tuple(v for a, v in self.attributes if a == attribute)
@@ -156,18 +160,25 @@ class Scene:
 
 def derive_rows(positions: list[Vector | None], direction: Vector) -> tuple[int, ...]:
     """CLEVR's rule: j relates to i when the offset from i to j, along the direction, exceeds the margin."""
-    dx, dy, dz = direction
+    return derive_all(positions, [direction])[0]
+
+
+def derive_all(positions: list[Vector | None], directions: list[Vector]) -> list[tuple[int, ...]]:
+    """The same for several directions at once."""
     if any(p is None for p in positions):
         raise UserError("relations can not be derived: an object has no position")
     known = [p for p in positions if p is not None]
-    return tuple(
-        mask_of(
-            j
-            for j, q in enumerate(known)
-            if j != i and (q[0] - p[0]) * dx + (q[1] - p[1]) * dy + (q[2] - p[2]) * dz > RELATION_MARGIN
-        )
-        for i, p in enumerate(known)
-    )
+    rows: list[list[int]] = [[] for _ in directions]
+    for px, py, pz in known:
+        offsets = [(x - px, y - py, z - pz) for x, y, z in known]
+        for (dx, dy, dz), found in zip(directions, rows, strict=True):
+            row, bit = 0, 1
+            for x, y, z in offsets:  # to itself there is none
+                if x * dx + y * dy + z * dz > RELATION_MARGIN:
+                    row |= bit
+                bit <<= 1
+            found.append(row)
+    return [tuple(found) for found in rows]
 
 
 @cache
@@ -189,13 +200,23 @@ def _object_to_json(o: Object) -> dict[str, Any]:
     data = {
         "id": o.id,
         "attributes": [list(p) for p in o.attributes],
-        "parts": [{"name": p.name, "attributes": [list(q) for q in p.attributes]} for p in o.parts],
+        "parts": [_part_to_json(p) for p in o.parts],
         "position": list(o.position) if o.position else None,
         "rotation": o.rotation,
         "pixel": list(o.pixel) if o.pixel else None,
         "box": list(o.box) if o.box else None,
+        "texture": o.texture,
     }
     return {k: v for k, v in data.items() if v not in ("", [], None) or k == "attributes"}
+
+
+def _part_to_json(p: Part) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": p.name, "attributes": [list(q) for q in p.attributes]}
+    if p.texture:
+        data["texture"] = p.texture
+    if p.box:
+        data["box"] = list(p.box)
+    return data
 
 
 def _object_from_json(data: dict[str, Any]) -> Object:
@@ -205,11 +226,19 @@ def _object_from_json(data: dict[str, Any]) -> Object:
     return Object(
         id=data.get("id", ""),
         attributes=tuple((a, v) for a, v in data["attributes"]),
-        parts=tuple(
-            Part(p["name"], tuple((a, v) for a, v in p["attributes"])) for p in data.get("parts", ())
-        ),
+        parts=tuple(_part_from_json(p) for p in data.get("parts", ())),
         position=optional("position"),
         rotation=data.get("rotation"),
         pixel=optional("pixel"),
         box=optional("box"),
+        texture=data.get("texture", ""),
+    )
+
+
+def _part_from_json(data: dict[str, Any]) -> Part:
+    return Part(
+        name=data["name"],
+        attributes=tuple((a, v) for a, v in data["attributes"]),
+        texture=data.get("texture", ""),
+        box=tuple(data["box"]) if "box" in data else None,
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import UserError
-from .scene import Object, Part, Relation, Scene
+from .scene import Box, Object, Part, Relation, Scene
 from .schema import Attribute, Schema
 
 WORD = 64  # most objects, or parts, of a scene
@@ -86,33 +86,36 @@ class SceneTable:
             Relation(name, tuple(int(w) for w in rows[:, self.relations.index(name)]))
             for name in side["stored"]
         )
-        objects = tuple(
-            self._object(i, i - first, k, side["object_ids"][i - first]) for i in range(first, last)
-        )
+        objects = tuple(self._object(i, i - first, k, side) for i in range(first, last))
         kept = {f: side[f] for f in ("id", "size", "directions", "attributes", "notes")}
         return Scene(objects, relations, schema=self.schema, **kept)
 
-    def _object(self, i: int, local: int, k: int, name: str) -> Object:
+    def _object(self, i: int, local: int, k: int, side: dict[str, Any]) -> Object:
         def given(first: int, last: int) -> tuple[float, ...] | None:
             values = self.numbers[i, first:last].tolist()
             return None if values[0] != values[0] else tuple(values)
 
-        parts = range(int(self.part_start[k]), int(self.part_start[k + 1]))
+        first, last = int(self.part_start[k]), int(self.part_start[k + 1])
         rotation = given(3, 4)
         return Object(
-            id=name,
+            id=side["object_ids"][local],
             attributes=_pairs(self.codes[i], self.terms),
-            parts=tuple(self._part(p) for p in parts if self.owner[p] == local),
+            parts=tuple(
+                self._part(p, side["part_looks"][p - first])
+                for p in range(first, last)
+                if self.owner[p] == local
+            ),
             position=given(0, 3),  # type: ignore[arg-type]
             rotation=rotation[0] if rotation else None,
             pixel=given(4, 7),  # type: ignore[arg-type]
             box=given(7, 11),  # type: ignore[arg-type]
+            texture=side["textures"][local],
         )
 
-    def _part(self, p: int) -> Part:
+    def _part(self, p: int, look: tuple[str, Box | None]) -> Part:
         pairs = _pairs(self.part_codes[p], self.part_terms)
         name = next(value for attribute, value in pairs if attribute == "name")
-        return Part(name, tuple(pair for pair in pairs if pair[0] != "name"))
+        return Part(name, tuple(pair for pair in pairs if pair[0] != "name"), *look)
 
 
 def pack(scenes: Iterable[Scene]) -> SceneTable:
@@ -227,6 +230,8 @@ def _side(scene: Scene) -> dict[str, Any]:
         "notes": scene.notes,
         "stored": tuple(r.name for r in scene.relations),
         "object_ids": tuple(o.id for o in scene.objects),
+        "textures": tuple(o.texture for o in scene.objects),
+        "part_looks": tuple((p.texture, p.box) for o in scene.objects for p in o.parts),
     }
 
 

@@ -40,6 +40,7 @@ class Schema:
     part_attributes: tuple[Attribute, ...] = ()
     relations: tuple[str, ...] = ()
     synonyms: Words = ()  # (value, the words for it), wording only
+    parts: Words = ()  # (value that a noun names, the names of the parts such a thing can have), if known
     closed: bool = True
 
     def __hash__(self) -> int:
@@ -85,6 +86,7 @@ class Schema:
             "part_attributes": [attribute(a) for a in self.part_attributes],
             "relations": list(self.relations),
             "synonyms": {value: list(words) for value, words in self.synonyms},
+            "parts": {value: list(names) for value, names in self.parts},
         }
 
     @classmethod
@@ -100,6 +102,7 @@ class Schema:
             part_attributes=tuple(map(attribute, data.get("part_attributes", ()))),
             relations=tuple(data.get("relations", ())),
             synonyms=tuple((k, tuple(v)) for k, v in data.get("synonyms", {}).items()),
+            parts=tuple((k, tuple(v)) for k, v in data.get("parts", {}).items()),
         )
 
 

@@ -59,6 +59,16 @@ def test_a_metric_measures_a_run_or_several(name):
     assert callable(getattr(metric, "measure", None) or getattr(metric, "measure_runs", None))
 
 
+@pytest.mark.parametrize("name", catalog.SHIFTS.names())
+def test_a_shift_is_a_factor_of_twins_or_makes_sets_of_samples(name):
+    shift = catalog.SHIFTS.load(name)
+    if hasattr(shift, "FACTOR"):
+        assert {shift.FACTOR.base, *shift.FACTOR.test_only} <= set(shift.FACTOR.variants)
+        assert list(inspect.signature(shift.breaches).parameters) == ["base", "twin"]
+    else:
+        assert list(inspect.signature(shift.sets).parameters)[:2] == ["samples", "settings"]
+
+
 @pytest.mark.parametrize("name", catalog.SUITES.names())
 def test_a_suite_is_an_order_its_shards_and_a_card(name):
     suite = catalog.SUITES.load(name)

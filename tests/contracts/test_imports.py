@@ -12,7 +12,7 @@ ROOT = Path(shiftscope.__file__).parent
 # Each line may import from itself and from the lines above; names on one line in braces of the design
 # (models, metrics, store) are siblings and do not import each other.
 ORDER = (
-    ("errors", "whole", "rng", "catalog", "bits", "canonical", "compiled", "schema", "schemas", "scene", "edit", "scenetable"),
+    ("errors", "whole", "rng", "catalog", "bits", "canonical", "compiled", "schema", "schemas", "scene", "_free_place", "edit", "scenetable"),
     ("lang", "answer", "_reply_words", "reply"),
     ("question", "result"),
     ("formats",),
@@ -20,6 +20,8 @@ ORDER = (
     ("render",),
     ("world",),
     ("ask",),
+    ("act",),
+    ("audit",),
     ("shift",),
     ("models",), ("metrics",), ("store",),
     ("suites",),

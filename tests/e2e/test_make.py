@@ -96,9 +96,11 @@ def test_a_damaged_shard_is_found_and_remade(made, tmp_path):
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 0xFF
     shard.write_bytes(data)
+    assert "is not what was written there" in refused(shiftscope("show", folder, "--verify"))
     assert "--repair" in refused(shiftscope("make", "clevr", *ORDER, "--out", folder))
     assert shiftscope("make", "clevr", *ORDER, "--out", folder, "--repair").returncode == 0
     assert fingerprint(folder) == fingerprint(made)
+    assert "are what was written" in shiftscope("show", folder, "--verify").stdout
 
 
 def test_show_prints_an_example_and_saves_its_picture(made, tmp_path):
@@ -168,7 +170,7 @@ def test_questions_about_a_users_own_scenes(tmp_path):
 
 
 def test_the_gallery_is_made(tmp_path):
-    sheets = shiftscope("gallery", "--out", tmp_path).stdout.split()
+    sheets = shiftscope("gallery", "--of", "clevr", "--out", tmp_path).stdout.split()
     assert [Path(s).name for s in sheets] == ["clevr_solids.png", "clevr_scenes.png"]
     assert all(min(pixels(s).shape[:2]) > 500 for s in sheets)
 

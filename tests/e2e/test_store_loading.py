@@ -5,6 +5,7 @@ import io
 import json
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,11 +15,13 @@ from PIL import Image
 from shiftscope.errors import UserError
 from shiftscope.formats import clevr
 from shiftscope.question import Question
+from shiftscope.scene import Part
 from shiftscope.store.about import About
 from shiftscope.store.build import build
-from shiftscope.store.columns import IMAGES, QUESTIONS
+from shiftscope.store.columns import IMAGES, PARTS, QUESTIONS
 from shiftscope.store.export import EXPORTS, export
 from shiftscope.store.exports import hf, webdataset
+from shiftscope.store.masks import encode
 from store_toys import JOBS, SPEC, content, make, stored
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
@@ -80,6 +83,29 @@ def test_load_dataset_opens_the_images(dataset, load):
         mask = np.repeat(row["mask_values"], row["mask_lengths"]).reshape(row["height"], row["width"])
         assert [int((mask == i + 1).sum()) for i in range(row["num_objects"])] == row["visible_pixels"]
         assert row["boxes"] == [list(box) for box in image.boxes]
+
+
+def parted(spec, split, k):
+    images, questions = make(spec, split, k)
+    roof = Part("roof", (("color", "red"),))
+    mask = np.zeros((16, 24), np.uint8)
+    mask[5:7, 1:4] = 1
+    shown = []
+    for image in images:
+        first, *others = image.scene.objects
+        listed = replace(image.scene, objects=(replace(first, parts=(roof,)), *others))
+        shown.append(replace(image, scene=listed, part_mask=encode(mask)))
+    return shown, questions
+
+
+def test_load_dataset_opens_masks_of_parts(load, tmp_path):
+    built = build(tmp_path / "parted", SPEC, JOBS, parted)
+    found = load(built.folder, "images", split="val")
+    assert list(found.features) == [name for name, _ in IMAGES + PARTS]
+    assert found.num_rows == 6
+    for row in found:
+        mask = np.repeat(row["part_values"], row["part_lengths"]).reshape(row["height"], row["width"])
+        assert (int(mask.sum()), int(mask[5, 1])) == (6, 1)
 
 
 def test_one_file_opens_by_itself(dataset, load):

@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,7 @@ from shiftscope.ask.template import (
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.exec.packed import execute_many
 from shiftscope.lang.program import Program, node
+from shiftscope.lang.world import World
 from shiftscope.scenetable import pack
 from shiftscope.schemas import clevr, superclevr
 from toy import THREE_AND_ONE, TRAFFIC, scene, thing
@@ -236,6 +238,78 @@ def test_no_counted_set_is_empty_by_its_words():
     assert not [q.text for q in QUESTIONS if empty_by_words(q.program)]
 
 
+OPPOSITE = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
+
+
+def chain_of(program, at):
+    """What stands along the relations that lead to a node: (relation, words of the thing it starts from)."""
+    found, words = [], {}
+    while program.nodes[at].op != "scene":
+        n = program.nodes[at]
+        if n.op == "filter":
+            words |= [n.params]
+        elif n.op == "relate":
+            found.append((words, n.params[0]))
+            words = {}
+        at = n.inputs[0]
+    return [*found, (words, "")]
+
+
+def exists_by_its_words(program):
+    """Whether one of the things on the way is what is asked for, since it stands the other way round."""
+    (asked, relation), *rest = chain_of(program, program.root.inputs[0])
+    for (_, step), (words, _) in pairwise([*rest, ({}, "")]):
+        if step != OPPOSITE[relation]:
+            return False
+        if asked.items() <= words.items():
+            return True
+    return False
+
+
+def test_what_a_question_mentions_is_not_asked_to_exist():
+    """Left of what is right of the bus, there is the bus."""
+    one = [node("scene"), node("filter", (0,), ("color", "red")), node("unique", (1,))]
+    two = [node("relate", (2,), ("right",)), node("unique", (3,)), node("relate", (4,), ("left",))]
+    assert exists_by_its_words(Program((*one, *two, node("exist", (5,)))))
+    blue = node("filter", (5,), ("color", "blue"))
+    assert not exists_by_its_words(Program((*one, *two, blue, node("exist", (6,)))))
+    found = [
+        q for f in ("two_hop.json", "three_hop.json") for q in ask(SCENES, only(f, 1), seed=1, per_image=4)
+    ]
+    assert len(found) > 200
+    turned = [q for q in found if len({r for _, r in chain_of(q.program, q.program.root.inputs[0])}) > 2]
+    assert len(turned) > 50
+    assert not [q.text for q in found if exists_by_its_words(q.program)]
+
+
+def test_what_is_asked_about_is_mentioned_once():
+    """Else a second mention may say what is asked, and an asked color read cyan."""
+    several = 0
+    for q in QUESTIONS:
+        values = execute(q.program, BY_ID[q.scenes[0]]).values
+        mentioned = [values[i] for i, n in enumerate(q.program.nodes) if n.op == "unique"]
+        if q.program.root.op == "query":
+            several += len(mentioned) > 2
+            assert mentioned.count(values[q.program.root.inputs[0]]) == 1, q.text
+    assert several > 100
+
+
+def test_an_other_thing_is_like_the_first_in_all_that_is_said():
+    """The other red cube that matches the metal thing in size: then the metal thing is a red cube."""
+    others = 0
+    for q in QUESTIONS:
+        for at, n in enumerate(q.program.nodes):
+            if n.op != "same" or not re.search(r"\b(an)?other\b", q.text):
+                continue
+            others += 1
+            values = execute(q.program, BY_ID[q.scenes[0]]).values
+            mask = World((BY_ID[q.scenes[0]],)).objects.mask
+            while at + 1 < len(q.program) and q.program.nodes[at + 1].op == "filter":
+                at += 1
+                assert values[n.inputs[0]] & mask(*q.program.nodes[at].params), q.text
+    assert others > 150
+
+
 def test_words_are_known_along_chains_of_nodes():
     """Single filters, intersections and `same` of a word that was said: slots as the columns see them."""
     slots = tuple(Slot(f"<{n}>", k) for n, k in (("C", "Color"), ("S", "Shape"), ("R", "Relation")))
@@ -322,6 +396,8 @@ def test_parts_are_found_and_asked_about():
         "What is the color of the roof of the car?",
         "What is the color of the front left wheel of the sedan?",
         "What is the color of the front left wheel of the car?",
+        "What is the color of the front wheel of the sedan?",
+        "What is the color of the front wheel of the car?",
         "What is the color of the wheel of the sedan?",
         "What is the color of the wheel of the car?",
         "What is the color of the roof of the school bus?",

@@ -50,6 +50,33 @@ CUBE = n("object", values=("small", "cyan", "metal", "cube"))
 
 # Action lists by function, and the same action in our notation.
 ACTIONS: dict[str, tuple[Listed, str]] = {
+    "copy": (
+        [*RED, n("unique", 1), n("copy", 2), n("add_abs", 0, 3)],
+        "add(scene(), copy(unique(filter(scene(), color=red))))",
+    ),
+    "copy beside": (
+        [
+            *(*RED, n("unique", 1), n("filter_color", 0, values=("green",)), n("unique", 3)),
+            *(n("relate", 4, values=("left",)), n("copy", 2), n("add_relate", 5, 6)),
+        ],
+        "add_beside(scene(), copy(unique(filter(scene(), color=red))), unique(filter(scene(), color=green)), left)",
+    ),
+    **{
+        f"inherit_{a}": (
+            [*RED, n("unique", 1), n("object", values=told), n(f"inherit_{a}", 3, 2), n("add_abs", 0, 4)],
+            f"add(scene(), inherit(thing({pair}), unique(filter(scene(), color=red)), {a}))",
+        )
+        for a, told, pair in (
+            ("size", ("cube",), "shape=cube"),
+            ("color", ("cube",), "shape=cube"),
+            ("material", ("small",), "size=small"),
+            ("shape", ("small",), "size=small"),
+        )
+    },
+    "swap": (
+        [*RED, n("unique", 1), n("filter_color", 0, values=("blue",)), n("unique", 3), n("swap", 0, 2, 4)],
+        "swap(scene(), unique(filter(scene(), color=red)), unique(filter(scene(), color=blue)))",
+    ),
     "add_abs": (
         [n("scene"), CUBE, n("add_abs", 0, 1)],
         "add(scene(), thing(size=small, color=cyan, material=metal, shape=cube))",
@@ -509,3 +536,17 @@ def exact(listed: Listed) -> list[str]:
 
 def meaning(program: Program) -> Program:
     return program.canonical()
+
+
+def test_below_is_what_an_object_rests_on() -> None:
+    blue = [n("scene"), n("filter_color", 0, values=("blue",)), n("unique", 1)]
+    action = [
+        *blue,
+        n("filter_color", 0, values=("red",)),
+        n("unique", 3),
+        n("change_loc_on", 4, 2, values=("on",)),
+    ]
+    question = [*blue, n("relate", 2, values=("below",)), n("unique", 3), n("query_color", 4)]
+    program = read_pair(action, question)
+    assert execute(program, SCENE).answer == "red"
+    assert exact(write_pair(program, "")["program"]) == exact(question)

@@ -1,10 +1,10 @@
 from copy import deepcopy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftscope.edit import Add, Change, Impossible, Move, Remove, apply
+from shiftscope.edit import Add, Change, Impossible, Move, Remove, Swap, apply
 from shiftscope.scene import Object, Relation, Scene
 from toy import THREE_AND_ONE, objects, scene, thing
 
@@ -96,6 +96,7 @@ edits = st.one_of(
 
 
 @given(edits)
+@settings(deadline=None)  # the first search for a place compiles
 def test_the_original_is_never_modified_and_equal_edits_give_equal_scenes(edit):
     before = deepcopy(THREE_AND_ONE)
     try:
@@ -117,3 +118,36 @@ def apart(one: Scene) -> bool:
         for i, (p, r) in enumerate(solids)
         for q, s in solids[:i]
     )
+
+
+def test_two_that_swap_stand_in_each_others_place_at_their_own_height():
+    after = apply(THREE_AND_ONE, Swap(0, 1))
+    assert [o.position for o in after.objects[:2]] == [(0, 0.0, 0.35), (-2, 0.0, 0.7)]
+    assert after.relation("left")[0] == objects(1)
+
+
+def test_swapping_keeps_what_is_annotated_with_the_place():
+    graph = Scene((Object((("name", "cup"),)), Object((("name", "jar"),)), Object((("name", "table"),))),
+                  (Relation.of("near", [(0, 2)], 3),))  # fmt: skip
+    assert list(apply(graph, Swap(0, 1)).relations[0].triples()) == [(1, 2)]
+
+
+def test_what_carries_or_rests_neither_swaps_nor_grows():
+    stacked = apply(THREE_AND_ONE, Move(0, "on", 1))
+    for edit, why in (
+        (Swap(1, 2), "rests on one can not change places"),
+        (Swap(0, 2), "rests on one can not change places"),
+        (Swap(2, 2), "with itself"),
+        (Change((1,), "size", "small"), "carries another can not change its size"),
+        (Add(thing("small red rubber cube"), "on", 1), "already rests"),
+    ):
+        with pytest.raises(Impossible, match=why):
+            apply(stacked, edit)
+    assert apply(stacked, Change((0,), "size", "large")).objects[0].position[2] == pytest.approx(1.4 + 0.7)
+
+
+def test_an_occupied_object_is_known_whatever_stands_before_it_in_the_list():
+    stacked = apply(THREE_AND_ONE, Move(3, "on", 2))
+    with pytest.raises(Impossible, match="already rests"):
+        apply(stacked, Move(0, "on", 2))
+    assert apply(stacked, Move(0, "on", 1)).relation("on") == (0, objects(0), objects(3), 0)

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shiftscope.formats import _any, _json, clevr
 from shiftscope.lang.text import show
+from shiftscope.schemas import superclevr
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
@@ -26,6 +28,29 @@ def test_scenes_come_back_as_they_were(name):
 )
 def test_questions_come_back_as_they_were(name):
     assert [clevr.question_to(q) for q in clevr.read_questions(DATA / name)] == load(name)["questions"]
+
+
+def test_textures_and_boxes_are_kept_where_there_are_any(tmp_path):
+    scene = clevr.read_scenes(DATA / "superclevr_scenes.json")[0]
+    car, bus, bike = scene.objects
+    roof, wheel = car.parts
+    roof = replace(roof, texture="checkered", box=(12.0, 40.0, 31.0, 8.0))
+    car = replace(car, parts=(roof, wheel), texture="striped", box=(10.0, 38.0, 60.0, 22.5))
+    painted = replace(scene, objects=(car, bus, bike))
+    clevr.write_scenes(tmp_path / "scenes.json", [painted])
+    assert clevr.read_scenes(tmp_path / "scenes.json") == [painted]
+    (found,) = json.loads((tmp_path / "scenes.json").read_text())["scenes"]
+    assert found["objects"][0]["texture"] == "striped"
+    painted_roof = {"texture": "checkered", "box": [12.0, 40.0, 31.0, 8.0]}
+    assert found["objects"][0]["parts"]["roof"] == dict(roof.attributes) | painted_roof
+    assert not {"texture", "box"} & found["objects"][1].keys()
+
+
+def test_what_others_call_texture_or_box_is_left_alone():
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    plain = clevr.scene_from(raw, superclevr.SCHEMA)
+    raw["objects"][0] |= {"texture": 3, "box": {"x": 1}}
+    assert clevr.scene_from(raw, superclevr.SCHEMA) == plain
 
 
 def test_a_scene_knows_its_vocabulary_size_parts_and_relations():

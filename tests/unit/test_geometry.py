@@ -102,10 +102,13 @@ def test_parts_become_surfaces():
 
 
 def test_gaps_between_footprints():
-    ball, other = (0, 0, 0, 1, 1, 0), (3, 4, 0, 1, 1, 0)
-    square, turned = (3, 0, 1, 0, 1, 0), (3, 0, 1, 0, *unit_circle(45))
-    rows = np.array([ball, other, square, turned], float)
+    ball, other = (0, 0, 0, 0, 1, 1, 0), (3, 4, 0, 0, 1, 1, 0)
+    square, turned = (3, 0, 1, 1, 0, 1, 0), (3, 0, 1, 1, 0, *unit_circle(45))
+    bus = (3, 0, 0.5, 2, 0, 1, 0)
+    rows = np.array([ball, other, square, turned, bus, (*bus[:5], 0, 1)], float)
     assert gap(rows, 0, 1) == pytest.approx(3)
     assert gap(rows, 0, 2) == pytest.approx(1)
     assert gap(rows, 0, 3) == pytest.approx(2 - math.sqrt(2))
     assert gap(rows, 2, 3) < 0
+    assert gap(rows, 0, 4) == pytest.approx(1.5)
+    assert gap(rows, 0, 5) == pytest.approx(0)

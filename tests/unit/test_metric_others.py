@@ -29,6 +29,14 @@ def test_head_and_tail_of_an_imbalanced_group():
     assert (made["in_neither"].value, made["in_neither"].n) == (4 / 16, 16)
 
 
+def test_a_group_at_the_limit_is_balanced_whatever_rounding_says():
+    # Head and tail are by the counts of the audit, exact: 1.2 times the mean of 5 and 10 answers of 3 is 6.
+    said = ["a"] * 8 + ["b"] * 6 + ["c"]
+    rows = [row(f"{k} {answer} a", kind="exist") for k, answer in enumerate(said)]
+    made = by_name(head_tail.measure(records_of(rows)))
+    assert (made["acc_head"].n, made["acc_tail"].n) == (14, 1)
+
+
 def test_the_fact_part_decides_where_there_is_one():
     rows = [row("1 yes yes", part="head"), row("2 yes no", part="tail"), row("3 yes no", part="other")]
     made = by_name(head_tail.measure(records_of(rows)))

@@ -117,6 +117,13 @@ def test_question_only_learns_words():
     assert all(0.8 < r.belief <= 1 for r in said)
 
 
+def test_question_only_reads_any_script():
+    many = [learned(f"{c} {k}?", 1 if c == "赤い" else 4) for k in range(40) for c in ("赤い", "青い")]
+    model = build("question_only", Setting(lambda: many, SCHEMA))
+    said = replies(model, [Prompt(learned(c, None)) for c in ("赤い", "青い")])
+    assert [r.answer for r in said] == [1, 4]
+
+
 @pytest.mark.parametrize("name", ["majority", "majority_per_template", "question_only"])
 def test_a_model_that_learns_needs_questions(name, refuses):
     with refuses("learns from answered questions and there are none; name a dataset with a train split"):

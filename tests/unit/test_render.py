@@ -8,6 +8,7 @@ from PIL import Image
 
 from shiftscope.geometry.camera import Camera, camera_of
 from shiftscope.geometry.shapes.clevr import COLORS
+from shiftscope.render import shadow
 from shiftscope.render.color import encoding, linear
 from shiftscope.render.lamps import LAMPS, lamps_of
 from shiftscope.render.png import png
@@ -102,8 +103,31 @@ def test_an_image_painted_in_bands_is_the_image_painted_at_once(monkeypatch):
 
 
 def test_a_vocabulary_without_solids_is_named(refuses):
-    with refuses("no set of shapes 'superclevr', the vocabulary of this scene; only solids of clevr can"):
-        render([Scene((), schema=schema_named("superclevr"))])
+    with refuses(
+        "no set of shapes 'coco', the vocabulary of this scene; only solids of clevr, superclevr can"
+    ):
+        render([Scene((), schema=schema_named("coco"))])
+
+
+@pytest.mark.parametrize("width", [8, 9, 15, 16, 17, 40])
+@pytest.mark.parametrize("across", [1, 4, 8])
+def test_blur_stays_inside_rows_of_any_length(width, across):
+    source = np.random.default_rng(width).random((6, width), np.float32)
+    x, y = np.arange(width), np.arange(6)
+    left, right = source[:, np.maximum(x - across, 0)], source[:, np.minimum(x + across, width - 1)]
+    rows = source / 2 + (left + right) / 4
+    above, below = rows[np.maximum(y - 2, 0)], rows[np.minimum(y + 2, 5)]
+    around = np.full((2, 6, 3 * width), 7.0, np.float32)  # what lies beside the rows must stay
+    spare, out = around[:, :, width : 2 * width]
+    shadow._spread(source, across, 2, spare, out)
+    np.testing.assert_allclose(out, rows / 2 + (above + below) / 4, rtol=1e-5)
+    assert (around[:, :, :width] == 7).all() and (around[:, :, 2 * width :] == 7).all()
+
+
+def test_the_smallest_image_looks_like_a_large_one():
+    small, large = (render([THREE_AND_ONE], size, ["rgb"]).rgb[0] for size in ((16, 16), (256, 256)))
+    shrunk = large.reshape(16, 16, 16, 16, 3).mean((1, 3))
+    assert np.abs(small - shrunk).mean() < 6
 
 
 def test_what_stands_on_the_ground_casts_a_shadow():

@@ -13,7 +13,7 @@ from shiftscope.report.parting import first_difference, left_out
 from shiftscope.report.pool import pooled
 from shiftscope.report.study import judged, read_study
 from shiftscope.report.twins import twin_runs
-from shiftscope.run.evaluate import data_id
+from shiftscope.run.source import data_id
 from shiftscope.store.build import build
 from toy import THREE_AND_ONE
 
@@ -99,6 +99,19 @@ def test_twins_that_keep_their_originals_names_pair_with_the_originals_only():
         log(right(4, same), variant="harder"),
     )
     assert [(t.base.test, t.shifted.test) for t in twin_runs(made)] == [("base", "hard"), ("base", "harder")]
+
+
+def test_a_base_may_be_a_twin_itself():
+    harder = twins_of(TEN)
+    hardest = twins_of(harder, "short")
+    made = study(
+        log(right(8), variant="base"),
+        log(right(5, harder), variant="hard"),
+        log(right(4, hardest), variant="rd-"),
+        log(right(4, [asked(f"{q.question} long") for q in TEN]), variant="long"),
+    )
+    pairs = [(t.base.test, t.shifted.test, len(t.base_rows)) for t in twin_runs(made)]
+    assert pairs == [("base", "hard", 10), ("hard", "rd-", 10)]
 
 
 def test_twins_of_another_training_are_not_paired():

@@ -11,7 +11,18 @@ def test_a_kind_contains_its_values_and_is_a_term_to_filter_by():
 
 def test_there_are_21_vehicles_in_five_categories():
     assert len(superclevr.SHAPE.values) == 21
-    assert [kind for kind, _ in superclevr.SHAPE.kinds] == ["car", "bus", "motorbike", "aeroplane", "bicycle"]
+    assert [kind for kind, _ in superclevr.CATEGORIES] == ["car", "bus", "motorbike", "aeroplane", "bicycle"]
+    assert superclevr.SHAPE.kinds == (*superclevr.CATEGORIES, ("addi", ()))  # officially named, in no scene
+
+
+def test_a_word_for_a_part_takes_in_every_spelling_of_it():
+    kinds = dict(superclevr.PART_KINDS)
+    assert kinds["front left wheel"] == ("front_left_wheel", "wheel_front_left")
+    assert set(kinds["front left wheel"]) < set(kinds["front wheel"]) < set(kinds["wheel"])
+    assert "wheel_front" in kinds["front wheel"]
+    assert kinds["left mirror"] == ("left_mirror", "mirror_left")
+    assert kinds["any seat"] == ("saddle", "seat")
+    assert len(superclevr.PART_NAME.values) == 86
 
 
 def test_synonyms_are_words_not_meanings():

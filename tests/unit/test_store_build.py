@@ -132,8 +132,10 @@ def test_a_missing_shard_is_made_again(undisturbed, tmp_path):
 def test_a_shard_that_changes_is_refused(tmp_path):
     build(tmp_path, SPEC, JOBS, make)
     (tmp_path / "images" / "train" / "00000.parquet").unlink()
+    before = content(tmp_path)
     with pytest.raises(UserError, match="shard 0 of train came out differently"):
         build(tmp_path, SPEC, JOBS, lambda spec, split, k: make(spec, split, k + 1))
+    assert content(tmp_path) == before
 
 
 @pytest.mark.parametrize(

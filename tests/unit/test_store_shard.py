@@ -1,16 +1,21 @@
 """A shard reads back as the records it was made of, and the same records give the same bytes."""
 
+import json
 from dataclasses import replace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.lang.text import parse
 from shiftscope.question import Provenance, Question
+from shiftscope.scene import Part
 from shiftscope.store.image import StoredImage
-from shiftscope.store.shard import Shard, read_images, read_questions, write_shard
-from store_toys import make, picture, questions, scene, stored
+from shiftscope.store.masks import encode
+from shiftscope.store.shard import Shard, Shared, read_images, read_questions, write_shard
+from shiftscope.store.tables import image_table, images_of
+from store_toys import content, make, picture, questions, scene, stored
 
 SPEC = {"images_per_shard": 40}
 
@@ -97,4 +102,89 @@ def test_a_stored_image_agrees_with_itself():
         replace(image, png=picture("a", size=(8, 8)))
     with pytest.raises(ValueError, match="1 boxes for 2 objects"):
         replace(image, boxes=image.boxes[:1])
+    with pytest.raises(ValueError, match="1 counts of visible pixels for 2 objects"):
+        replace(image, visible=image.visible[:1])
     assert (image.id, image.size) == ("a", (24, 16))
+
+
+PLAIN_COLUMNS = [
+    *("image", "image_id", "width", "height", "num_objects", "scene", "boxes", "visible_pixels"),
+    *("mask_values", "mask_lengths"),
+]
+
+
+def with_parts(name, part_mask=None):
+    image = stored(name)
+    first, second = image.scene.objects
+    listed = replace(first, parts=(Part("roof", (("color", "red"),)), Part("trunk", (("color", "blue"),))))
+    return replace(image, scene=replace(image.scene, objects=(listed, second)), part_mask=part_mask)
+
+
+def showing(most):
+    mask = np.zeros((16, 24), np.uint8)
+    mask[2:5, 3:9] = most
+    return encode(mask)
+
+
+def test_images_without_masks_of_parts_have_the_columns_they_always_had():
+    assert image_table([stored("a"), with_parts("b")]).column_names == PLAIN_COLUMNS
+    noted = json.loads(image_table([stored("a")]).schema.metadata[b"huggingface"])
+    assert list(noted["info"]["features"]) == PLAIN_COLUMNS
+
+
+def test_masks_of_parts_survive():
+    images = [with_parts("a", showing(2)), stored("b")]
+    table = image_table(images)
+    assert table.column_names == [*PLAIN_COLUMNS, "part_values", "part_lengths"]
+    assert list(images_of(table)) == images
+
+
+def test_a_mask_of_parts_has_the_size_of_its_image():
+    with pytest.raises(ValueError, match=r"is \(24, 16\) pixels, its mask \(4, 3\)"):
+        replace(stored("a"), part_mask=encode(np.zeros((3, 4), np.uint8)))
+
+
+def test_masks_show_only_what_the_scene_lists():
+    with pytest.raises(ValueError, match="its mask shows part 3, the scene lists 2"):
+        with_parts("a", showing(3))
+    with pytest.raises(ValueError, match="its mask shows object 3, the scene lists 2"):
+        replace(stored("a"), mask=showing(3))
+
+
+def test_only_flat_columns_are_coded_by_a_dictionary(tmp_path, records):
+    shard = write_shard(tmp_path, "train", 0, *records)
+    group = pq.read_metadata(tmp_path / shard.images.path).row_group(0)
+    coded = {c.path_in_schema for c in map(group.column, range(group.num_columns)) if c.has_dictionary_page}
+    assert {"image_id", "width", "height", "num_objects"} <= coded
+    assert not [path for path in coded if "." in path]
+
+
+def test_a_shard_that_differs_from_before_touches_nothing(tmp_path, records):
+    images, asked = records
+    before = write_shard(tmp_path, "train", 0, images, asked)
+    kept = content(tmp_path)
+    with pytest.raises(UserError, match="came out differently than the first time, so nothing was changed"):
+        write_shard(tmp_path, "train", 0, images, asked[:-1], before)
+    assert content(tmp_path) == kept
+    assert write_shard(tmp_path, "train", 0, images, asked, before) == before
+
+
+def test_a_shared_file_can_not_be_written_to_and_is_shared_again(tmp_path, records):
+    images, asked = records
+    base, twin = tmp_path / "base", tmp_path / "twin"
+    first = write_shard(base, "train", 0, images, [])
+    shared = Shared(base, first.images)
+    second = write_shard(twin, "train", 0, shared, asked)
+    mine, theirs = base / first.images.path, twin / second.images.path
+    assert mine.samefile(theirs)
+    assert mine.stat().st_mode & 0o777 == 0o444
+    mine.chmod(0o644)
+    mine.write_bytes(b"damaged in both")
+    with pytest.raises(UserError, match=r"base/images/train/00000\.parquet is not what was written there"):
+        write_shard(twin, "train", 0, shared, asked, second)
+    mine.chmod(0o444)
+    write_shard(base, "train", 0, images, [], first)  # over a file that can not be written to
+    assert not second.images.is_whole(twin)
+    assert write_shard(twin, "train", 0, shared, asked, second) == second
+    assert second.images.is_whole(twin) and mine.samefile(theirs)
+    assert mine.stat().st_mode & 0o777 == 0o444

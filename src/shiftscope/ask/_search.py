@@ -16,19 +16,23 @@ import numpy as np
 from ..compiled import exact
 from ..lang.exec._packed_loop import count_bits, lowest
 from ..scenetable import WORD
-from .layout import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
-from .lower import DIFFER, EMPTY_SLOT, FIELDS, OPEN_SLOT, OPS, WORDS_APART
+from .layout import ALL_OBJECTS, ALL_PARTS, EXTRA, FOCUS, OWNER_OF, PARTS_OF, ROWS
+from .lower import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, ONE_OF_THEM, OPEN_SLOT, OPS
+from .lower import WORDS_APART as APART
 
 SCENE, DESCRIBE, UNIQUE, RELATE = (OPS.index(n) for n in ("scene", "describe", "unique", "relate"))
 UNION, INTERSECT, COUNT, EXIST = (OPS.index(n) for n in ("union", "intersect", "count", "exist"))
 QUERY, SAME, EQUAL, LESS, GREATER = (OPS.index(n) for n in ("query", "same", "equal", "less", "greater"))
-PARTS, OWNERS = (OPS.index(n) for n in ("parts", "owners"))
+PARTS, OWNERS, EXCLUDE = (OPS.index(n) for n in ("parts", "owners", "exclude"))
 OP, FIRST, SECOND, COLUMN = (FIELDS.index(n) for n in ("op", "first", "second", "column"))
 RELATION, SINGLE, ON_PARTS = (FIELDS.index(n) for n in ("relation", "single", "on_parts"))
-NEEDS, EMPTY = (FIELDS.index(n) for n in ("needs", "empty"))
+NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
 SLOTS = len(FIELDS)
 
+UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
+
 ZERO, ONE = np.uint64(0), np.uint64(1)
+ROUNDS = 3  # over the templates, for a question about an action's outcome
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
 
 
@@ -78,7 +82,10 @@ def related(one: Any, relation: Any, sets: Any, terms: Any) -> Any:
 def run_step(
     k: Any, steps: Any, values: Any, register: Any, anywhere: Any, sets: Any, codes: Any, value_of: Any
 ) -> Any:
-    """(whether it is well-founded, its outcome); with `anywhere`, its relation holds of the whole scene."""
+    """(whether it is well-founded, its outcome); with `anywhere`, what it asks of its things is dropped:
+
+    its relation holds of the whole scene, the parts are those of all objects, the owners need not own.
+    """
     terms = len(value_of)
     op = steps[k, OP]
     a = register[steps[k, FIRST]]
@@ -99,6 +106,11 @@ def run_step(
             return alone(out), out
     elif op == SCENE:
         out = sets[terms + ALL_OBJECTS]
+    elif op == EXCLUDE:
+        out = a
+        for c in range(SLOTS, steps.shape[1]):
+            if steps[k, c] >= 0:
+                out &= ~sets[values[steps[k, c]]]
     elif op == UNIQUE:
         return alone(a), a
     elif op == COUNT:
@@ -114,6 +126,8 @@ def run_step(
         code = codes[np.int64(lowest(a)), steps[k, COLUMN]]
         if code >= 0:
             out = sets[code] & ~a
+    elif op in (PARTS, OWNERS) and anywhere:
+        out = sets[terms + ALL_PARTS] if op == PARTS else register[steps[k, SECOND]]
     elif op in (PARTS, OWNERS):
         base = terms + EXTRA + (PARTS_OF if op == PARTS else OWNER_OF)
         while a != ZERO:
@@ -150,6 +164,8 @@ def degenerate(
 ) -> Any:
     """Whether some relation could be dropped, its set taken from the whole scene, with the same answer.
 
+    Having a part, and being part of something that is counted over, are such relations too.
+
     A truth about how many there are is judged by the things or the numbers it looks at: with more things
     around, `yes, there is one` can only stay true, and would never pass otherwise.
     """
@@ -161,7 +177,7 @@ def degenerate(
     elif op in (LESS, GREATER, EQUAL) and steps[begin + steps[last, FIRST], OP] == COUNT:
         left, right = steps[last, FIRST], steps[last, SECOND]
     for dropped in range(begin, end):
-        if steps[dropped, RELATION] < 0:
+        if steps[dropped, DROPS] == 0:
             continue
         for i in range(dropped - begin):
             again[i] = register[i]
@@ -216,7 +232,7 @@ def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> A
 @exact
 def describe(
     k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
-    sets: Any, codes: Any, wider: Any, span: Any, state: Any,
+    sets: Any, codes: Any, sayings: Any, offers: Any, state: Any,
 ) -> Any:  # fmt: skip
     """Draw a description of `among` into `chosen`; whether it will do.
 
@@ -242,6 +258,9 @@ def describe(
             changed = below(state, columns)
     if source == ZERO:
         return False
+    near = source & sets[len(sayings) + FOCUS]
+    if near != ZERO and dice & np.uint64(16) != ZERO:
+        source = near
     thing = WORD * steps[k, ON_PARTS] + pick(state, source)
     for c in range(columns):
         chosen[c] = EMPTY_SLOT
@@ -250,10 +269,9 @@ def describe(
             continue
         code = codes[thing, c]
         if c == changed:
-            code = span[c, 0] + below(state, span[c, 1])
-        elif code >= 0 and wider[code, 0] > 0:
-            kind = below(state, wider[code, 0] + 1)
-            code = code if kind == 0 else wider[code, kind]
+            code = offers[c, 1 + below(state, offers[c, 0])]
+        elif code >= 0:
+            code = sayings[code, 1 + below(state, sayings[code, 0]) if sayings[code, 0] > 1 else 1]
         if code >= 0:
             chosen[c] = code
             fits &= sets[code]
@@ -269,10 +287,10 @@ def describe(
 @exact
 def fill(
     k: Any, steps: Any, values: Any, chosen: Any, a: Any, sets: Any, codes: Any,
-    knows: Any, s: Any, wider: Any, span: Any, state: Any,
+    knows: Any, s: Any, sayings: Any, offers: Any, state: Any,
 ) -> Any:  # fmt: skip
     """Fill the open slots of a description; `a` is what it starts from. False where nothing was found."""
-    terms = len(wider)
+    terms = len(sayings)
     among = a
     everything = sets[terms + (ALL_PARTS if steps[k, ON_PARTS] == 1 else ALL_OBJECTS)]
     slot = steps[k, RELATION]
@@ -283,7 +301,7 @@ def fill(
             if relation < 0:
                 continue
             among = related(a, relation, sets, terms)
-        if describe(k, steps, values, chosen, among, everything, sets, codes, wider, span, state):
+        if describe(k, steps, values, chosen, among, everything, sets, codes, sayings, offers, state):
             if slot >= 0:
                 values[slot] = relation
             for c in range(steps.shape[1] - SLOTS):
@@ -307,48 +325,110 @@ def contains(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) -> An
 
 
 @exact
+def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: Any, opposite: Any) -> Any:
+    """Whether, by the words alone, a thing on the way to a set is in it.
+
+    "Left of the cube that is right of the ball" there is the ball, and whatever the ball itself is right of.
+    """
+    there = values[steps[k, RELATION]]
+    at = begin + steps[k, FIRST]
+    while steps[at, RELATION] >= 0 and values[steps[at, RELATION]] == opposite[there]:
+        at = begin + steps[at, FIRST]
+        if contains(k, at, said, values, covers):
+            return True
+    return False
+
+
+@exact
+def one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any, covers: Any) -> Any:
+    """Whether the thing of step j fits what step i says of others like it, or its words tell it can not."""
+    for c in range(said.shape[1]):
+        a, b = said[i, c], said[j, c]
+        if a >= 0 and values[a] >= 0 and b >= 0 and values[b] >= 0:
+            both = False
+            for term in range(len(covers)):
+                both = both or (covers[values[a], term] and covers[values[b], term])
+            if not both:
+                return True
+        if a >= 0 and values[a] >= 0:
+            thing &= sets[values[a]]
+    return thing != ZERO
+
+
+@exact
 def allowed(
-    k: Any, begin: Any, said: Any, rules: Any, rule_start: Any, values: Any, register: Any, covers: Any
-) -> Any:
+    k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, register: Any, sets: Any, covers: Any,
+) -> Any:  # fmt: skip
     """Whether the rules hold that can be judged after step k."""
     for r in range(rule_start[k], rule_start[k + 1]):
-        i, j = rules[r, 1], rules[r, 2]
-        if rules[r, 0] == DIFFER:
-            if register[i] == register[j]:
-                return False
-            continue
-        inside = contains(begin + j, begin + i, said, values, covers)
-        around = rules[r, 0] == WORDS_APART and contains(begin + i, begin + j, said, values, covers)
-        if inside or around:
+        kind, i, j = rules[r, 0], rules[r, 1], rules[r, 2]
+        if kind == DIFFER:
+            broken = register[i] == register[j]
+        elif kind == CAN_HAVE:
+            owner, part = values[j], values[rules[r, 3]]
+            broken = register[i] == ZERO and owner >= 0 and part >= 0 and not can_have[owner, part]
+        elif kind == NO_WAY_BACK:
+            broken = leads_back(begin + i, begin, steps, said, values, covers, opposite)
+        elif kind == ONE_OF_THEM:
+            broken = not one_of_them(begin + i, begin + j, register[j], said, values, sets, covers)
+        else:
+            broken = contains(begin + j, begin + i, said, values, covers) or (
+                kind == APART and contains(begin + i, begin + j, said, values, covers)
+            )
+        if broken:
             return False
     return True
 
 
 @exact
-def attempt(
-    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, values: Any, chosen: Any,
-    register: Any, again: Any, sets: Any, codes: Any, knows: Any, s: Any, wider: Any, span: Any, covers: Any,
-    value_of: Any, state: Any,
+def filled(
+    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, sayings: Any,
+    offers: Any, covers: Any, value_of: Any, state: Any,
 ) -> Any:  # fmt: skip
-    """Fill one template once; whether what came out is a valid question."""
+    """Fill one template once; whether what came out makes sense."""
     for k in range(begin, end):
         op = steps[k, OP]
         if op == DESCRIBE:
             a = register[steps[k, FIRST]]
-            if not fill(k, steps, values, chosen, a, sets, codes, knows, s, wider, span, state):
+            if not fill(k, steps, values, chosen, a, sets, codes, knows, s, sayings, offers, state):
                 return False
         elif op == RELATE:
             relation = choose_relation(steps[k, RELATION], values, knows, s, state)
             if relation < 0:
                 return False
             values[steps[k, RELATION]] = relation
+        elif op == EXCLUDE:  # what at least one of them is
+            a = register[steps[k, FIRST]]
+            if a == ZERO:
+                return False
+            thing = pick(state, a)
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0:
+                    values[steps[k, SLOTS + c]] = codes[thing, c]
         fine, out = run_step(k, steps, values, register, False, sets, codes, value_of)
         if not fine:
             return False
         register[k - begin] = out
-        if not allowed(k, begin, said, rules, rule_start, values, register, covers):
+        if not allowed(
+            k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers
+        ):
             return False
-    return not degenerate(begin, end, steps, values, register, again, sets, codes, value_of)
+    return True
+
+
+@exact
+def attempt(
+    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, chosen: Any, register: Any, again: Any, sets: Any, codes: Any, knows: Any, s: Any,
+    sayings: Any, offers: Any, covers: Any, value_of: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Fill one template once; whether what came out is a valid question."""
+    return filled(
+        begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen,
+        register, sets, codes, knows, s, sayings, offers, covers, value_of, state,
+    ) and not degenerate(begin, end, steps, values, register, again, sets, codes, value_of)  # fmt: skip
 
 
 @exact
@@ -387,9 +467,9 @@ def in_turn(order: Any, uses: Any, state: Any) -> None:
 def search(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, found: Any) -> Any:
     """Fill `found` scene by scene; the number of questions. The balance of answers starts empty."""
     per_image, attempts = limits
-    steps, said, start, rules, rule_start, initial, answers = plan
+    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
     all_sets, all_codes, knows = scenes
-    wider, span, covers, value_of = words
+    sayings, offers, covers, value_of, may_answer = words
     scene_out, template_out, answer_out, values_out, wording_out = found
     templates = len(start) - 1
     most = max(2, answers[:, 1].max())
@@ -420,11 +500,18 @@ def search(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, found: A
                     for i in range(len(values)):
                         values[i] = initial[t, i]
                     if not attempt(
-                        start[t], start[t + 1], steps, said, rules, rule_start, values, chosen,
-                        register, again, sets, codes, knows, s, wider, span, covers, value_of, state,
+                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                        values, chosen, register, again, sets, codes, knows, s, sayings, offers, covers,
+                        value_of, state,
                     ):  # fmt: skip
                         continue
-                    answer = np.int64(register[start[t + 1] - start[t] - 1]) - answers[t, 0]
+                    last = start[t + 1] - 1
+                    code = np.int64(register[last - start[t]])
+                    if steps[last, OP] == QUERY and not may_answer[code]:
+                        continue
+                    answer = code - answers[t, 0]
+                    if answer > answers[t, 2]:
+                        continue
                     if too_many(t, answer, answers[t, 1], counts, ordered):
                         continue
                     known[made] = fingerprint(start[t], start[t + 1], steps, values, place)
@@ -437,11 +524,157 @@ def search(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, found: A
                     uses[t] += 1
                     scene_out[total] = s
                     template_out[total] = t
-                    answer_out[total] = answer + answers[t, 0]
+                    answer_out[total] = code
                     for i in range(len(values)):
                         values_out[total, i] = values[i]
                     wording_out[total] = roll(state)
                     made += 1
                     total += 1
+                    break
+    return total
+
+
+@exact
+def answer_to(
+    begin: Any, end: Any, steps: Any, values: Any, register: Any, sets: Any, codes: Any, value_of: Any
+) -> Any:
+    """(whether a filled template is well-founded on another scene, its outcome there)"""
+    out = ZERO
+    for k in range(begin, end):
+        fine, out = run_step(k, steps, values, register, False, sets, codes, value_of)
+        if not fine:
+            return False, ZERO
+        register[k - begin] = out
+    return True, out
+
+
+@exact
+def search_after(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any,
+                 slot_of: Any, number_of: Any, wanted: Any, counts: Any, uses: Any,
+                 found: Any, refused: Any) -> Any:  # fmt: skip
+    """Questions about what each job's action leads to; how many were found.
+
+    A job is a row of: its scene after the action, how many scenes follow it in which a free place was taken
+    elsewhere, the first scene that lacks an action, how many of those there are, and whether nothing but
+    places changed, so that questions without a relation need not be tried. The answer must be the same in
+    all of the first and none of the second. For each slot (`slot_of` a template) up to `per_slot`
+    questions are found. `number_of` is what an answer's code counts as, `wanted` how many of each of these
+    are still wanted; `counts` and `uses` are the balance so far. `found` also tells how many valid
+    questions were refused before each.
+    """
+    per_slot, slots, attempts, patience, persistence, most_counted = limits
+    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
+    all_sets, all_codes, knows = scenes
+    sayings, offers, covers, value_of, _ = words
+    job_out, template_out, answer_out, values_out, wording_out, refused_out = found
+    templates = len(start) - 1
+    longest = np.diff(start).max()
+    register, again = np.zeros(longest, np.uint64), np.zeros(longest, np.uint64)
+    place = np.zeros(longest, np.int64)
+    chosen = np.zeros(steps.shape[1] - SLOTS, np.int64)
+    ordered = np.zeros(counts.shape[1], np.int64)
+    values = np.zeros(initial.shape[1], np.int64)
+    order = np.zeros(templates, np.int64)
+    known = np.zeros(per_slot * slots, np.uint64)
+    told = refused.copy()
+    relates = np.zeros(templates, np.bool_)
+    for t in range(templates):
+        for k in range(start[t], start[t + 1]):
+            relates[t] = relates[t] or steps[k, RELATION] >= 0
+    state = np.zeros(1, np.uint64)
+    total = 0
+    for j in range(len(jobs)):
+        s, places, without, lacking, in_place = jobs[j]
+        sets, codes = all_sets[s], all_codes[s]
+        state[0] = seeds[j]
+        in_turn(order, uses, state)
+        made = 0
+        first = below(state, slots)
+        for at in range(slots):
+            slot = (first + at) % slots
+            left = per_slot
+            begun = refused[UNCHANGED] + refused[ELSEWHERE]
+            for turn in range(ROUNDS * templates):  # from the second round on, also answers that already lead
+                t = order[turn % templates]
+                more = 1 + 3 * (turn // templates)
+                if slot_of[t] != slot or (in_place == 1 and not relates[t]):
+                    continue
+                open_answers = 0
+                for number in range(
+                    number_of[t] + answers[t, 0], number_of[t] + answers[t, 0] + answers[t, 1]
+                ):
+                    open_answers += number < len(wanted) and wanted[number] > 0
+                if open_answers == 0:
+                    continue
+                idle = refused[UNCHANGED] + refused[ELSEWHERE]
+                if idle - begun > persistence:
+                    break
+                for _ in range(more * attempts):
+                    if left == 0 or refused[UNCHANGED] + refused[ELSEWHERE] - idle > more * patience:
+                        break
+                    for i in range(len(values)):
+                        values[i] = initial[t, i]
+                    if not filled(
+                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                        values, chosen, register, sets, codes, knows, s, sayings, offers, covers,
+                        value_of, state,
+                    ):  # fmt: skip
+                        continue
+                    last = start[t + 1] - 1
+                    out = register[last - start[t]]
+                    code = np.int64(out)
+                    if steps[last, OP] == COUNT and code > most_counted:
+                        continue
+                    number = number_of[t] + code
+                    if wanted[number] <= 0:
+                        continue
+                    answer = code - answers[t, 0]
+                    fits = True
+                    for w in range(without, without + lacking):
+                        if not fits:
+                            break
+                        fine, other = answer_to(
+                            start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
+                        )
+                        if fine and other == out:
+                            refused[UNCHANGED] += 1
+                            fits = False
+                    if not fits or degenerate(
+                        start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
+                    ):
+                        continue
+                    if turn < templates and too_many(t, answer, answers[t, 1], counts, ordered):
+                        continue
+                    known[made] = fingerprint(start[t], start[t + 1], steps, values, place)
+                    for q in range(made):
+                        fits = fits and known[q] != known[made]
+                    for w in range(s + 1, s + 1 + places):
+                        if not fits:
+                            break
+                        fine, other = answer_to(
+                            start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
+                        )
+                        if not fine or other != out:
+                            refused[ELSEWHERE] += 1
+                            fits = False
+                    if not fits:
+                        continue
+                    counts[t, min(answer, counts.shape[1] - 1)] += 1
+                    uses[t] += 1
+                    wanted[number] -= 1
+                    job_out[total] = j
+                    template_out[total] = t
+                    answer_out[total] = code
+                    for i in range(len(values)):
+                        values_out[total, i] = values[i]
+                    wording_out[total] = roll(state)
+                    for i in range(2):
+                        refused_out[total, i] = refused[i] - told[i]
+                        told[i] = refused[i]
+                    made += 1
+                    total += 1
+                    left -= 1
+                    break  # the next question of the slot from another template
+                if left == 0:
                     break
     return total

@@ -53,7 +53,7 @@ class Asker:
     """Templates bound to a schema."""
 
     def __init__(self, templates: TemplateSet, schema: Schema) -> None:
-        self.lowered = lower(templates.templates, schema)
+        self.lowered = lower(templates.templates, schema, templates.synonyms)
         vocabulary = self.lowered.vocabulary
         lexicon = Lexicon(schema, templates.synonyms)
         self.families: list[Family] = []
@@ -67,6 +67,7 @@ class Asker:
             program = ProgramMaker(t, vocabulary)
             wording = Wording(t, vocabulary, lexicon)
             self.families.append(Family(t, program, wording, official_kind(t.nodes[-1].function), answers))
+        self.name = templates.name
         self.source = "superclevr" if schema.part_attributes else "clevr"
         self._provenance: dict[tuple[int, str], Provenance] = {}
 
@@ -81,7 +82,7 @@ class Asker:
                 at, place = s, 0
                 scene = scenes[s]
                 world = World((scene,))
-                notes = _image_notes(scene)
+                notes = image_notes(scene)
                 where = split or str(scene.note("split", ""))
             family = self.families[t]
             program = family.program(values)
@@ -89,7 +90,7 @@ class Asker:
             _agree(program, world, answer, family.template)
             made.append(
                 Question(
-                    id=f"{scene.id}_{place}",
+                    id=f"{scene.id}_{self.name}{place}",
                     text=family.text(values, dice),
                     scenes=(scene.id,),
                     program=program,
@@ -108,6 +109,7 @@ class Asker:
 
         low = self.lowered
         most = len(table) * per_image
+        path += (self.name,) if self.name else ()
         seeds = np.array([seed_of(*path, s) & 0xFFFFFFFFFFFFFFFF for s in range(len(table))], np.uint64)
         found = (
             np.zeros(most, np.int64),
@@ -122,7 +124,7 @@ class Asker:
             seeds,
             low.arrays(),
             lay_out(table),
-            (words.wider, words.span, words.covers, words.value),
+            (words.sayings, words.offers, words.covers, words.value, words.answer),
             found,
         )
         return Found(*(column[:size].tolist() for column in found))
@@ -144,7 +146,7 @@ def _agree(program: Program, world: World, answer: Answer, template: Template) -
         raise Mismatch(f"{template.where} on scene {scene}: search says {answer!r}, execution {exact!r}")
 
 
-def _image_notes(scene: Scene) -> Notes:
+def image_notes(scene: Scene) -> Notes:
     """What the official question files say about the image."""
     index: Any = scene.note("image_index", scene.note("index"))
     return (

@@ -81,6 +81,8 @@ def function_named(name: str) -> Function | None:
     on_parts = head.startswith("part")
     if head in ("filter", "partfilter"):
         return Function("describe", 1, "one", attribute_named(attribute), on_parts=on_parts)
+    if head == "not":
+        return Function("exclude", 1, "one", attribute_named(attribute))
     if head in OF_ATTRIBUTE:
         op = head.removeprefix("part")
         return Function(op, OF_ATTRIBUTE[head], "nothing", attribute_named(attribute), on_parts=on_parts)

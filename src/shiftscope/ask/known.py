@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from .template import Template
 
+OPPOSITE = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
+OPPOSITE |= {"on": "below", "below": "on"}  # in what an action leads to
+
 Row = tuple[int, ...]  # [column] the slot whose word every member fits, or -1
 
 
@@ -38,10 +41,14 @@ def known_sets(template: Template, rows: Sequence[Row], columns: Sequence[int]) 
             if f.op == "same":  # what the words say of the one thing's color holds of the others' too
                 said = tuple(slot if c == column else -1 for c, slot in enumerate(before[0].said))
             made = Known(said, False, frozenset(n.inputs) if before[0].whole else frozenset())
-        elif f.op == "describe" and not f.on_parts:
+        elif f.op == "parts":  # what is said of their owners; the words for parts have columns of their own
+            made = nothing._replace(said=before[0].said)
+        elif f.op == "describe":
             made = before[0]._replace(said=_over(own, before[0].said))
         elif f.op == "unique":
             made = before[0]
+        elif f.op == "exclude":
+            made = before[0]._replace(whole=False)
         elif f.op == "intersect":
             left, right = before
             made = Known(

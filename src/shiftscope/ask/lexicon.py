@@ -1,7 +1,7 @@
 """Lexicon: how the words of a schema are said, in the singular and the plural.
 
-A template folder's own synonyms come first, then the table below, then the schema's words. What a value means
-is the schema's business; here "articulated" merely reads "articulated bus".
+A template folder's own synonyms come first, then the table below, then the schema's words. Which words mean a
+value is the schema's business; the table chooses among them what is said, where not all of them would do.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ SAID: dict[str, tuple[str, ...]] = {
     "left": ("to the left of", "left of"),
     "right": ("to the right of", "right of"),
     "front": ("in front of",),
+    **{model: (model,) for model in ("wagon", "minivan", "sedan", "truck", "chopper", "scooter", "cruiser")},
+    **{model: (model,) for model in ("jet", "biplane", "airliner")},
     "suv": ("SUV",),
     "articulated": ("articulated bus",),
     "regular": ("regular bus",),
@@ -32,13 +34,8 @@ SAID: dict[str, tuple[str, ...]] = {
     "utility": ("utility bike",),
     "mountain": ("mountain bike",),
     "tandem": ("tandem bike",),
-    "plate": ("license plate",),
-    "door_left_s": ("left door",),
-    "door_right_s": ("right door",),
-    "exhaust_left_s": ("left exhaust",),
-    "exhaust_right_s": ("right exhaust",),
-    "footrest_left_s": ("left footrest",),
-    "footrest_right_s": ("right footrest",),
+    "any engine": ("engine",),
+    "any seat": ("seat",),
 }
 SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they are said before a part
 SIDE_WORDS = {"mid": "middle"}
@@ -59,22 +56,44 @@ class Lexicon:
     def __init__(self, schema: Schema, synonyms: Words = ()) -> None:
         self.schema = schema
         self._given = dict(synonyms)
-        self._known = {value: (value, *words) for value, words in schema.synonyms}
+        self._known = {value: _words(value, words) for value, words in schema.synonyms}
         self._said: dict[str, Said] = {}
 
     def said(self, word: str) -> Said:
         found = self._said.get(word)
         if found is None:
-            ways = self._given.get(word) or SAID.get(word) or self._known.get(word) or (_plain(word),)
+            ways = self.ways(word)
             several = tuple(plural(w) for w in ways)
-            found = self._said[word] = Said(tuple(ways), several, 7 * len(self._said) % 31)
+            found = self._said[word] = Said(ways, several, 7 * len(self._said) % 31)
         return found
+
+    def ways(self, word: str) -> tuple[str, ...]:
+        """The ways to say one of it."""
+        known = self._known.get(word, ())
+        if word == THING and known:  # a schema may have a better noun for whatever it holds
+            return tuple(self._given.get(word, known))
+        return tuple(self._given.get(word) or SAID.get(word) or known or (_plain(word),))
+
+    def heard(self, word: str) -> tuple[str, ...]:
+        """Every way to say one of it that anyone might use, its name in the files among them."""
+        given, known = self._given.get(word, ()), self._known.get(word, ())
+        return tuple(dict.fromkeys((*given, *SAID.get(word, ()), *known, word, _plain(word))))
 
 
 def noun_of(attributes: tuple[Attribute, ...]) -> str:
     """The attribute that a description's noun names: shape, name, or whatever is worded last."""
     names = [a.name for a in attributes]
     return next((n for n in ("shape", "name") if n in names), names[-1] if names else "")
+
+
+def thing_word(schema: Schema) -> str:
+    """The plainest noun for whatever a schema's scenes hold: thing, vehicle."""
+    return next(iter(dict(schema.synonyms).get(THING, ())), THING)
+
+
+def _words(value: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """A value's words; itself among them unless it is a name of a file."""
+    return words if "_" in value else (value, *words)
 
 
 def _plain(word: str) -> str:

@@ -1,12 +1,13 @@
 """Template files in the official format: a JSON list of templates, or a folder of such files.
 
-`synonyms.json` is looked for in the folder and beside it; `metadata.json` is not needed, because our language
-knows the functions and the schema the vocabulary.
+`synonyms.json` is looked for in the folder and beside it; `metadata.json` (or `metadata_part.json`) is not
+needed, because our language knows the functions and the schema the vocabulary.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from .template import Constraint, Slot, Template, TemplateNode, TemplateSet, che
 
 SYNONYMS = "synonyms.json"
 LONGEST_SHOWN = 60
-NOT_TEMPLATES = (SYNONYMS, "metadata.json")
+NOT_TEMPLATES = re.compile(r"synonyms|metadata(_\w+)?")  # names of files
 
 
 def load_templates(path: Path | str) -> TemplateSet:
     """The templates of a file or folder, each checked, with the synonyms found beside them."""
     path = Path(path)
     folder = path if path.is_dir() else path.parent
-    files = sorted(f for f in path.glob("*.json") if f.name not in NOT_TEMPLATES) if path.is_dir() else [path]
+    files = [path]
+    if path.is_dir():
+        files = sorted(f for f in path.glob("*.json") if not NOT_TEMPLATES.fullmatch(f.stem))
     found = tuple(template for file in files for template in _read(file))
     if not found:
         raise UserError(f"{path}: there are no templates in it")

@@ -11,26 +11,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UserError, did_you_mean
-from ..schema import Schema
+from ..scenetable import WORD
+from ..schema import Schema, Words
 from .function import nearest_description
-from .known import known_sets
-from .template import APART, NULL, Template
-from .vocabulary import Numbers, Vocabulary
+from .known import OPPOSITE, known_sets
+from .template import APART, NULL, OTHER, TOKEN, Template
+from .vocabulary import Numbers, Truths, Vocabulary
+from .wording import ANOTHER
 
 EMPTY_SLOT = -1  # a slot that is filled with nothing
 OPEN_SLOT = -2  # a slot that is not decided yet
 
 OPS = (
     *("scene", "describe", "unique", "relate", "union", "intersect", "count", "exist"),
-    *("query", "same", "equal", "less", "greater", "parts", "owners"),
+    *("query", "same", "equal", "less", "greater", "parts", "owners", "exclude"),
 )
-DIFFER, WORDS_APART, WORDS_LEAVE = range(3)  # rules: outputs, two descriptions, a set and what it is without
-FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty")
+# Rules: two outputs differ; by the words, neither of two descriptions contains the other, the one thing that
+# fits a set's words is not left out of it, its owners can have such parts, no chain of relations leads back
+# into it; where "other" is said, the thing that the others are like is one of them.
+DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM = range(6)
+FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
 # How often, in eighths, a description is offered that nothing fits: as often as not where existence is
 # asked, and about as often as a single match where things are counted.
 EMPTY_EXIST, EMPTY_COUNT = 4, 2
-MOST_COUNTED = 10  # balance looks at the counts 0 to 10, as the official generator does
+MOST_COUNTED = 10  # balance looks at 0 to 10, as the official generator does; more parts are not counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,22 +47,24 @@ class Lowered:
     steps: Numbers  # [step, field, then for each column the slot that a description takes it from, or -1]
     said: Numbers  # [step, column] the slot whose word all of the step's things fit, or -1
     start: Numbers  # [template + 1] first step
-    rules: Numbers  # [rule, 3] kind, first and second step
+    rules: Numbers  # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part
     rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
     initial: Numbers  # [template, slot] OPEN_SLOT, or EMPTY_SLOT where a constraint says so
-    answers: Numbers  # [template, 2] code of the first possible answer, and how many there are
+    answers: Numbers  # [template, 3] code of the first possible answer, how many are balanced, most there are
+    opposite: Numbers  # [relation] the one that holds the other way round, or -1
 
-    def arrays(self) -> tuple[Numbers, ...]:
-        return (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
+    def arrays(self) -> tuple[Numbers | Truths, ...]:
+        made = (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
+        return (*made, self.opposite, self.vocabulary.can_have)
 
 
-def lower(templates: tuple[Template, ...], schema: Schema) -> Lowered:
+def lower(templates: tuple[Template, ...], schema: Schema, synonyms: Words = ()) -> Lowered:
     """Bind templates to a schema; one that the schema has no words for is refused by name."""
     if not schema.closed:
         raise UserError(f"questions are searched over closed vocabularies; {schema.name} is open")
     if not templates:
         raise UserError("there are no templates to ask from")
-    vocabulary = Vocabulary.of(schema)
+    vocabulary = Vocabulary.of(schema, synonyms)
     widest = max(len(t.params) for t in templates)
     steps: list[list[int]] = []
     said: list[list[int]] = []
@@ -83,11 +90,16 @@ def lower(templates: tuple[Template, ...], schema: Schema) -> Lowered:
         steps=np.array(steps, np.int64),
         said=np.array(said, np.int64),
         start=np.array(start, np.int64),
-        rules=np.array(rules, np.int64).reshape(-1, 3),
+        rules=np.array(rules, np.int64).reshape(-1, 4),
         rule_start=np.array(rule_start, np.int64),
         initial=initial,
         answers=np.array(answers, np.int64),
+        opposite=np.array([_place(schema.relations, OPPOSITE.get(r)) for r in schema.relations], np.int64),
     )
+
+
+def _place(names: tuple[str, ...], name: str | None) -> int:
+    return names.index(name) if name in names else -1
 
 
 class _Binder:
@@ -104,6 +116,9 @@ class _Binder:
         nodes = range(len(template.nodes))
         rows, columns = [tuple(self.slots(at)) for at in nodes], [self.asked(at) for at in nodes]
         self.known = known_sets(template, rows, columns)
+        self.queried = {n.inputs[0] for n in template.nodes if n.meaning.op == "query"}
+        words = {word.lower() for text in template.texts for word in TOKEN.findall(text)}
+        self.says_other = bool(words & {OTHER, ANOTHER})
 
     def steps(self, at: int) -> list[list[int]]:
         n = self.template.nodes[at]
@@ -116,17 +131,20 @@ class _Binder:
                     f"node {at} relates objects, and schema {self.schema.name} has no relations"
                 )
         first, second = (*(self.ended[i] for i in n.inputs), 0, 0)[:2]
+        if f.op == "owners":
+            second = self.ended[self.came_from(at)]
         column = self.asked(at)
         if f.op == "equal":
             column = int(bool(f.attribute) and f.attribute not in ("integer", "object"))  # compares values
         main = [
             *(OPS.index(f.op), first, second, column, relation, int(f.tail == "unique")),
             *(int(f.on_parts), int(self.needs_a_word(at)), self.empty(at)),
+            int(relation >= 0 or self.drops(at)),
             *self.slots(at),
         ]
         if self.begun[at] == self.ended[at]:
             return [main]
-        end = [OPS.index(f.tail), self.begun[at], 0, 0, -1, 0, 0, 0, 0]
+        end = [OPS.index(f.tail), self.begun[at], 0, 0, -1, 0, 0, 0, 0, 0]
         return [main, end + [-1] * (len(main) - len(end))]
 
     def asked(self, at: int) -> int:
@@ -138,7 +156,7 @@ class _Binder:
         n = self.template.nodes[at]
         f = n.meaning
         row = [-1] * len(self.vocabulary.columns)
-        if f.op == "describe":
+        if f.op in ("describe", "exclude"):
             for name in n.slots[1:] if f.relate else n.slots:
                 slot = self.names[name]
                 attribute = f.attribute or self.template.params[slot].attribute
@@ -150,18 +168,55 @@ class _Binder:
         for c in self.template.constraints:
             if c.type != NULL and max(int(p) for p in c.params) == at:
                 kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
-                found.append([kind, *(place[int(p)] for p in c.params)])
-        return found + [[WORDS_LEAVE, self.begun[at], self.ended[i]] for i in sorted(self.known[at].without)]
+                found.append([kind, *(place[int(p)] for p in c.params), 0])
+        found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
+        if at in self.queried:  # what is asked about is not mentioned twice
+            found += [[DIFFER, self.ended[at], self.ended[i], 0] for i in self.references(at)]
+        n = self.template.nodes[at]
+        if n.meaning.op == "describe":
+            found += self.rules_of_description(at)
+        return found
+
+    def rules_of_description(self, at: int) -> list[list[int]]:
+        n = self.template.nodes[at]
+        f, before = n.meaning, self.template.nodes[n.inputs[0]]
+        if f.on_parts:
+            said = self.known[at].said
+            owner, part = (said[c] for c in self.vocabulary.nouns)
+            return [[CAN_HAVE, self.begun[at], owner, part]] if owner >= 0 and part >= 0 else []
+        if f.relate and f.tail == "exist":
+            return [[NO_WAY_BACK, self.begun[at], 0, 0]]
+        if before.meaning.op == "same" and self.says_other:
+            return [[ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], 0]]
+        return []
+
+    def references(self, at: int) -> list[int]:
+        """The nodes before this one that give a single thing, a part if this one does."""
+        found, todo = set(), list(self.template.nodes[at].inputs)
+        while todo:
+            i = todo.pop()
+            n = self.template.nodes[i]
+            if n.meaning.kind == "unique" and self.gives_parts(i) == self.gives_parts(at):
+                found.add(i)
+            todo += n.inputs
+        return sorted(found)
+
+    def gives_parts(self, at: int) -> bool:
+        n = self.template.nodes[at]
+        if n.meaning.op in ("parts", "owners") or not n.inputs:
+            return n.meaning.op == "parts"
+        return n.meaning.on_parts or self.gives_parts(n.inputs[0])
 
     def answers(self) -> list[int]:
         last = self.template.nodes[-1].meaning
         if last.op == "query":
             column = self.column(last.attribute, last.on_parts, len(self.template.nodes) - 1)
             attribute = self.schema.attribute(last.attribute, part=last.on_parts)
-            return [self.vocabulary.terms(column).start, len(attribute.values)]
+            return [self.vocabulary.terms(column).start, len(attribute.values), len(attribute.values)]
         if "count" in (last.op, last.tail):
-            return [0, MOST_COUNTED + 1]
-        return [0, 2]
+            parts = any(n.meaning.on_parts for n in self.template.nodes)
+            return [0, MOST_COUNTED + 1, MOST_COUNTED if parts else WORD]
+        return [0, 2, 2]
 
     def needs_a_word(self, at: int) -> bool:
         """Whether a description must say something: all but `how many things are there?` of a whole scene."""
@@ -182,10 +237,44 @@ class _Binder:
         f = self.template.nodes[at].meaning
         if f.op != "describe":
             return 0
-        ends = {f.tail} if f.tail else {n.meaning.op for n in self.template.nodes if at in n.inputs}
+        ends = {f.tail} if f.tail else self.readers(at)
         if not ends or not ends <= {"count", "exist"}:
             return 0
         return EMPTY_EXIST if "exist" in ends else EMPTY_COUNT
+
+    def readers(self, at: int) -> set[str]:
+        """What the nodes that read this one do; whose parts they are is no end in itself."""
+        found: set[str] = set()
+        for i, n in enumerate(self.template.nodes):
+            if at in n.inputs:
+                found |= self.readers(i) if n.meaning.op == "owners" else {n.meaning.op}
+        return found
+
+    def came_from(self, at: int) -> int:
+        """The node with the objects whose parts the owners at this one were found by."""
+        while self.template.nodes[at].meaning.op != "parts":
+            at = self.template.nodes[at].inputs[0]
+        return self.template.nodes[at].inputs[0]
+
+    def drops(self, at: int) -> bool:
+        """Whether a question must need the node: owners always, and whose the parts are that it counts.
+
+        Of a single part, whose it is always matters: the picture shows more front wheels than those with
+        attributes of their own.
+        """
+        n = self.template.nodes[at]
+        if n.meaning.op == "parts":
+            return self.template.nodes[n.inputs[0]].function != "scene" and self.counted(at)
+        return n.meaning.op == "owners"
+
+    def counted(self, at: int) -> bool:
+        """Whether what the node gives, perhaps after descriptions, is counted or asked to exist."""
+        for i, n in enumerate(self.template.nodes):
+            if at in n.inputs:
+                f = n.meaning
+                if f.kind in ("count", "exist") or (f.kind == "describe" and self.counted(i)):
+                    return True
+        return False
 
     def column(self, attribute: str, on_parts: bool, at: int) -> int:
         if (attribute, on_parts) in self.vocabulary.columns:

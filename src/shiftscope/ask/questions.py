@@ -33,6 +33,8 @@ def ask(
 ) -> list[Question]:
     """The questions of one shard: a function of its scenes, the templates, seed, split and shard number.
 
+    Sets of templates that differ in name ask independently, and give their questions different ids.
+
     Answers are balanced over the scenes given here. `start` numbers the first question. A scene that too few
     templates fit gets fewer questions.
     """
@@ -55,11 +57,12 @@ def ask_all(
     seed: int = 0,
     split: str = "",
     shard_size: int = SHARD,
+    start: int = 0,
     attempts: int = ATTEMPTS,
 ) -> Iterator[Question]:
-    """Questions about any number of scenes of one schema, shard by shard, numbered through."""
+    """Questions about any number of scenes of one schema, shard by shard, numbered from `start` on."""
     rest = iter(scenes)
-    shard = start = 0
+    shard = 0
     while block := list(islice(rest, shard_size)):
         made = ask(
             block,

@@ -21,6 +21,7 @@ APART = "APART"  # neither of two descriptions contains the other by its words a
 CONSTRAINTS = {NULL: str, OUT_NEQ: int, APART: int}
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
+REPAINTED = "repainted"  # goes where the part after it, of one object, is named outright
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
 MAX_STEPS = 64
 
@@ -95,6 +96,7 @@ class TemplateSet:
 
     templates: tuple[Template, ...]
     synonyms: Words = ()  # (word, how it may be said); where empty, our own lexicon
+    name: str = ""  # tells two sets apart that ask about the same scenes: in random paths and question ids
 
     def __len__(self) -> int:
         return len(self.templates)
@@ -121,6 +123,8 @@ def pieces_of(template: Template) -> tuple[tuple[Piece, ...], ...]:
         if f.op == "describe":
             pieces += [Piece("filter", (f.attribute or template.params[s].attribute,), s) for s in slots]
             pieces += [Piece(f.tail)] if f.tail else []
+        elif f.op == "exclude":
+            pieces.append(Piece("exclude", (f.attribute,), slots[0]))
         elif f.op != "relate":
             pieces.append(Piece(f.op, (f.attribute,) if f.op in ("query", "same") else ()))
         found.append(tuple(pieces))

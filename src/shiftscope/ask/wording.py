@@ -7,12 +7,13 @@ of its optional words, with and without "other".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..rng import seed_of
 from .english import article
 from .lexicon import PART, THING, Lexicon, Said, noun_of
-from .template import OTHER, RELATION, SLOT_TOKEN, TOKEN, Template
+from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template
 from .vocabulary import Vocabulary
 
 ANOTHER = "another"
@@ -65,17 +66,22 @@ class Wording:
 
     def __init__(self, template: Template, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
-        self.on_parts = _slots_on_parts(template)
+        self.on_parts = slots_on_parts(template)
+        self.of_one = _slots_of_one(template)
+        self.part_noun = noun_of(vocabulary.schema.part_attributes)
         self.cuts = tuple(self._cut(text) for text in template.texts)
         self.rivals = _rivals(template) if any(c.has_other for c in self.cuts) else ()
         self._flat: dict[tuple[int, int, bool], tuple[Token, ...]] = {}
 
-    def __call__(self, values: list[int], dice: int) -> str:
-        """The question; `dice` are 64 random bits that choose text, synonyms and optional words."""
+    def __call__(self, values: list[int], dice: int, other: bool | None = None) -> str:
+        """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
+
+        `other`: whether the thing that others are like is one of them; by default the words must tell.
+        """
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _option_bits(dice, len(cut.options))
-        other = cut.has_other and not self._differ(values)
+        other = cut.has_other and (not self._differ(values) if other is None else other)
         key = (which, kept, other)
         tokens = self._flat.get(key)
         if tokens is None:
@@ -129,6 +135,9 @@ class Wording:
                 options.append((opened, len(tokens)))
             else:
                 tokens += self._tokens(raw)
+        for i, token in enumerate(tokens):
+            if token == REPAINTED:
+                tokens[i] = self._repainted(tokens[i + 1 :])
         words = [t.lower() for t in tokens if isinstance(t, str)]
         return Cut(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
 
@@ -140,14 +149,46 @@ class Wording:
         gap = self._gap(self.template.slot(name), bool(several), ending)
         return [*([Head(before)] if before else []), gap, *([Tail(after)] if after else [])]
 
+    def _repainted(self, after: list[Token]) -> Token:
+        """The word itself, or where it stands before the one part of an object, a gap for it.
+
+        The roof of the bus is one part, painted as it is; the wheels of the bus are several.
+        """
+        for token in after:
+            if not isinstance(token, Gap) or token.slot not in self.on_parts:
+                break
+            if self.template.params[token.slot].attribute == self.part_noun and token.slot in self.of_one:
+                return Gap(token.slot, _unless_outright(self.vocabulary, self.lexicon))
+        return REPAINTED
+
     def _gap(self, slot: int, several: bool, ending: str) -> Gap:
         attribute = self.template.params[slot].attribute
         schema, on_parts = self.vocabulary.schema, slot in self.on_parts
-        names = schema.relations if attribute == RELATION else self.vocabulary.names
         blank: Ways = ((), 0)
         if attribute == noun_of(schema.part_attributes if on_parts else schema.attributes):
             blank = _ways(self.lexicon.said(PART if on_parts else THING), several, ending)
-        return Gap(slot, (*(_ways(self.lexicon.said(n), several, ending) for n in names), blank, blank))
+        names = schema.relations if attribute == RELATION else self.vocabulary.names
+        return Gap(slot, (*_all_ways(names, self.lexicon, several, ending), blank, blank))
+
+
+@lru_cache(maxsize=256)
+def _all_ways(names: tuple[str, ...], lexicon: Lexicon, several: bool, ending: str) -> tuple[Ways, ...]:
+    return tuple(_ways(lexicon.said(n), several, ending) for n in names)
+
+
+@lru_cache(maxsize=16)
+def _unless_outright(vocabulary: Vocabulary, lexicon: Lexicon) -> tuple[Ways, ...]:
+    """`repainted` for the terms that may be several parts of an object, and for none.
+
+    All that the front left wheel takes in goes by its words alone, whereas a front wheel may be the left one.
+    """
+    names = vocabulary.names
+    said: list[Ways] = []
+    for code, inside in enumerate(vocabulary.covers):
+        ways = lexicon.ways(names[code])
+        outright = all(lexicon.ways(names[c]) == ways for c in inside.nonzero()[0].tolist())
+        said.append(((), 0) if outright else ((REPAINTED,), 0))
+    return (*said, ((REPAINTED,), 0), ((REPAINTED,), 0))
 
 
 def _ways(said: Said, several: bool, ending: str) -> Ways:
@@ -195,9 +236,26 @@ def _flatten(cut: Cut, kept: int, other: bool) -> tuple[Token, ...]:
     return tuple(joined)
 
 
-def _slots_on_parts(template: Template) -> frozenset[int]:
+def slots_on_parts(template: Template) -> frozenset[int]:
+    """The slots that describe parts."""
     names = {p.name: i for i, p in enumerate(template.params)}
     return frozenset(names[s] for n in template.nodes if n.meaning.on_parts for s in n.slots)
+
+
+def _slots_of_one(template: Template) -> frozenset[int]:
+    """The slots that describe one part of a single object."""
+
+    def single(at: int) -> bool:
+        n = template.nodes[at]
+        return n.meaning.kind == "unique" or (n.meaning.op == "owners" and single(n.inputs[0]))
+
+    found: set[int] = set()
+    for n in template.nodes:
+        before = template.nodes[n.inputs[0]] if n.inputs else n
+        one = n.meaning.on_parts and n.meaning.tail == "unique"
+        if one and before.meaning.op == "parts" and single(before.inputs[0]):
+            found |= {template.slot(s) for s in n.slots}
+    return frozenset(found)
 
 
 def _rivals(template: Template) -> tuple[tuple[int, int], ...]:

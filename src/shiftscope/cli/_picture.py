@@ -8,9 +8,14 @@ from io import BytesIO
 WIDTH = 96  # characters, at most
 
 
+def watched() -> bool:
+    """Whether somebody could see a picture."""
+    return sys.stdout.isatty()
+
+
 def print_picture(png: bytes) -> None:
     """Print the picture if the output is a terminal."""
-    if not sys.stdout.isatty():
+    if not watched():
         return
     from PIL import Image
     from rich.color import Color

@@ -30,6 +30,10 @@ def command(
     ],
     scenes: Annotated[Path | None, typer.Option(help="Scene file or folder.")] = None,
     graphs: Annotated[Path | None, typer.Option(help="GQA scene graphs.")] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option(help="Template files the questions were worded from, to read programs off their texts."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write [{question_index, answer}] here.")] = None,
     references: Annotated[
         References,
@@ -41,6 +45,7 @@ def command(
     ] = False,
 ) -> None:
     """Run the programs of a question file on its scenes and compare with the stored answers."""
+    from ..ask.load import load_templates
     from ..formats._any import read_questions, read_scenes
     from ..formats._json import write
     from ..run.answer import SceneBook, answer
@@ -55,7 +60,8 @@ def command(
     reasons: Counter[str] = Counter()
     disagreements: list[Answered] = []
     rows: list[dict[str, Any]] = []
-    for one in progress(answer(read_questions(questions), book, references.value), "answering"):
+    given = load_templates(templates) if templates else None
+    for one in progress(answer(read_questions(questions), book, references.value, given), "answering"):
         verdicts[one.verdict] += 1
         if one.undefined:
             reasons[one.undefined] += 1
@@ -65,6 +71,11 @@ def command(
             rows.append(_row(one))
         if trace:
             _print(one, book, as_json)
+    if templates and verdicts and reasons["not understood"] == verdicts.total():
+        raise UserError(
+            f"{templates}: none of the {verdicts.total()} questions was worded from these templates; "
+            "give the ones that they were made with"
+        )
     if out is not None:
         write(out, rows)
     for one in [] if trace else disagreements:

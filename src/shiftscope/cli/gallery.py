@@ -7,18 +7,27 @@ from typing import Annotated
 
 import typer
 
+from ..errors import UserError
 from ._console import json_line
 
 
 def command(
     out: Annotated[Path, typer.Option(help="Folder for the sheets.")],
+    of: Annotated[str, typer.Option(help="Worlds, with commas.")] = "clevr,superclevr",
     seed: Annotated[int, typer.Option(help="Of the sampled scenes.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make contact sheets: every solid in every colour, material and size, and sampled scenes."""
-    from ..run.gallery import gallery
+    """Make contact sheets: shapes by colour, material, size and texture, parts of vehicles, sampled scenes.
 
-    sheets = gallery(out, seed)
+    CLEVR's solids are shown in all combinations. All 21 vehicles are shown in each colour at each size, in
+    each material at each size, and in each texture on each material at each size.
+    """
+    from ..run.gallery.make import gallery
+
+    worlds = [world.strip() for world in of.split(",") if world.strip()]
+    if not worlds:
+        raise UserError("--of names no world; say clevr, superclevr or both with a comma")
+    sheets = gallery(out, seed, worlds)
     if as_json:
         json_line({"sheets": [str(s) for s in sheets]})
     else:

@@ -15,7 +15,8 @@ def command(
     scenes: Annotated[Path, typer.Option(help="A scene file, or a folder of them.")],
     out: Annotated[Path, typer.Option(help="Folder for the images: ID.png, ID_mask.png, ID_depth.npy.")],
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "480x320",
-    layers: Annotated[str, typer.Option(help="Of rgb, mask, depth and normal, with commas.")] = "rgb",
+    layers: Annotated[str, typer.Option(help="Of rgb, mask, parts, depth and normal, with commas.")] = "rgb",
+    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU, which draws whole batches.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Render scenes to images; a mask holds each pixel's object number plus one."""
@@ -25,7 +26,7 @@ def command(
     found = read_scenes(scenes)
     wanted = [layer.strip() for layer in layers.split(",") if layer.strip()]
     with counting_bar("rendering", len(found)) as progress:
-        made = render_files(found, out, read_size(size), wanted, progress)
+        made = render_files(found, out, read_size(size), wanted, progress, device)
     if as_json:
         json_line({"folder": str(out), "scenes": len(found), "rendered": made, "layers": wanted})
     else:

@@ -12,7 +12,7 @@ from ..bits import members
 from ..errors import UserError
 from ..whole import write_whole
 from ._console import json_line, table
-from ._picture import print_picture
+from ._picture import print_picture, watched
 from ._tree import print_tree, tree_data
 
 SAID = {"left": "left of it", "right": "right of it", "front": "in front of it"}
@@ -32,19 +32,32 @@ def command(
     ] = None,
     split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
     image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
+    after: Annotated[
+        Path | None, typer.Option(help="Save a picture of the scene after a question's action here.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Only check every file of a dataset against its hash.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a scene as a table, or a question's program as a tree with its trace on its scene."""
     from ..formats._any import read_questions, read_scenes
     from ..run.answer import SceneBook
+    from ..run.data import refuse_study
 
     if not path.exists():
         raise UserError(f"{path}: no such file or folder")
     if (path / "manifest.json").exists():
-        show_example(path, split, index, image, as_json)
+        if verify:
+            show_verified(path, as_json)
+        else:
+            show_example(path, split, index, image, as_json, after)
         return
-    if split or image:
-        raise UserError(f"{path}: --split and --image are for datasets made by shiftscope make")
+    refuse_study(path)
+    if split or image or after or verify:
+        raise UserError(
+            f"{path}: --split, --image, --after and --verify are for datasets made by shiftscope make"
+        )
     try:
         found = read_scenes(path)
     except UserError as not_scenes:
@@ -108,7 +121,23 @@ def _named(scene: Scene, i: int) -> str:
     return name if o.id == name else f"{name} {o.id or i}".strip()
 
 
-def show_example(folder: Path, split: str, index: int, image: Path | None, as_json: bool) -> None:
+def show_verified(folder: Path, as_json: bool) -> None:
+    """Read every byte of a dataset and say that all files are what was written, or refuse the first other."""
+    from ..store.dataset import Dataset
+
+    dataset = Dataset.open(folder)
+    dataset.verify()
+    files = [file for shard in dataset.shards() for file in shard.files]
+    size = sum(file.bytes for file in files)
+    if as_json:
+        json_line({"folder": str(folder), "files": len(files), "bytes": size, "whole": True})
+    else:
+        print(f"all {len(files):,} files ({size:,} bytes) of {folder} are what was written")
+
+
+def show_example(
+    folder: Path, split: str, index: int, image: Path | None, as_json: bool, after: Path | None = None
+) -> None:
     """A dataset's example: its picture, where a terminal can show one, its question and its scene."""
     from ..store.dataset import Dataset
 
@@ -121,22 +150,55 @@ def show_example(folder: Path, split: str, index: int, image: Path | None, as_js
         pictures = tuple(islice(dataset.images(split or None), index, index + 1))
         if not pictures:
             raise UserError(f"{folder}: there is no image {index} in it")
+    if image and not pictures[0].png:
+        raise UserError(f"{folder} holds scenes without pictures; make it without --no-images")
+    supposed = outcome(question, pictures[0].scene) if question else None
+    if after and supposed is None:
+        raise UserError(f"{folder}: question {index} has no action that can be done; leave out --after")
     if image:
         write_whole(image, pictures[0].png)
+    drawn = picture_of(supposed) if supposed is not None and (after or (watched() and not as_json)) else b""
+    if after:
+        write_whole(after, drawn)
     if not as_json:
-        for picture in pictures:
-            print_picture(picture.png)
+        for picture in (*(p.png for p in pictures), drawn):
+            if picture:
+                print_picture(picture)
     if question:
         show_question(question, tuple(p.scene for p in pictures), as_json)
     else:
         show_scene(pictures[0].scene, as_json)
-    if image and not as_json:
-        print(f"wrote {image}")
+    for path in (image, after) if not as_json else ():
+        if path:
+            print(f"wrote {path}")
+
+
+def outcome(question: Question, scene: Scene) -> Scene | None:
+    """The scene after a question's action; None where it has none, or it can not be done."""
+    from ..lang.acted import apart
+    from ..lang.exec.exact import execute
+
+    action = apart(question.program)[0] if question.program else None
+    if action is None:
+        return None
+    run = execute(action, scene)
+    return run.worlds[-1].scenes[0] if run.defined and run.worlds else None
+
+
+def picture_of(scene: Scene) -> bytes:
+    """A scene drawn now, as PNG."""
+    from ..render.png import png
+    from ..render.raster import render
+
+    drawn = render([scene], scene.size or (480, 320)).rgb
+    assert drawn is not None
+    return png(drawn[0])
 
 
 def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json: bool) -> None:
     """A question: its text, its answers, its program as a tree with the trace."""
     from ..answer import spell
+    from ..lang.acted import apart
     from ..lang.exec.exact import execute
     from ..lang.text import show
     from ..lang.trace import lines
@@ -145,8 +207,10 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
     world = World(scenes) if scenes else None
     execution = execute(question.program, world) if question.program and world else None
     tree = list(lines(question.program, execution, world)) if question.program else []
+    supposed = outcome(question, scenes[0]) if scenes and len(scenes) == 1 else None
     if as_json:
-        json_line(question.to_json() | {"trace": tree_data(tree)})
+        after = {"after": supposed.to_json()} if supposed is not None else {}
+        json_line(question.to_json() | {"trace": tree_data(tree)} | after)
         return
     if question.action:
         print(f"action    {question.action}")
@@ -155,8 +219,17 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
         print(f"answer    {spell(question.answer)}")
     print(f"image     {', '.join(question.scenes)}")
     if question.program:
+        action, asked = apart(question.program)
+        if action is not None:
+            print(f"does      {show(action)}")
+            print(f"asks      {show(asked)}")
         print(f"program   {show(question.program)}\n")
         print_tree(tree)
     for scene in scenes or ():
         print()
+        if supposed is not None:
+            print("before the action")
         show_scene(scene, False)
+    if supposed is not None:
+        print("\nafter the action")
+        show_scene(supposed, False)

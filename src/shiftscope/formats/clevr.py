@@ -16,13 +16,14 @@ from ..lang.dialects import clevr_hyp as hyp_dialect
 from ..lang.dialects import superclevr as superclevr_dialect
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
-from ..scene import Object, Part, Relation, Scene, Vector
+from ..scene import Box, Object, Part, Relation, Scene, Vector
 from ..schema import Schema
 from ..schemas import clevr, superclevr
 from . import _json
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
+OURS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
 KEPT = ("question_index", "image_index", "image_filename", "image")  # of a question, besides its content
 
 
@@ -103,6 +104,8 @@ def scene_from(raw: dict[str, Any], schema: Schema) -> Scene:
                 position=_vector(coords) if coords is not None else None,
                 rotation=_number(o["rotation"]) if o.get("rotation") is not None else None,
                 pixel=_vector(pixel) if pixel is not None else None,
+                box=_box(o.get("box")),
+                texture=_texture(o.get("texture")),
             )
         )
     return Scene(
@@ -133,12 +136,25 @@ def _staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         return
 
 
-def _part(name: str, raw: dict[str, str], schema: Schema, at: int) -> Part:
+def _part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part:
     where = f"object {at}, part {name}"
     _known(schema, "name", name, where, part=True)
-    for attribute, value in raw.items():
+    attributes = tuple((attribute, value) for attribute, value in raw.items() if attribute not in OURS)
+    for attribute, value in attributes:
         _known(schema, attribute, value, where, part=True)
-    return Part(name, tuple(raw.items()))
+    return Part(name, attributes, _texture(raw.get("texture")), _box(raw.get("box")))
+
+
+def _texture(raw: Any) -> str:
+    return raw if isinstance(raw, str) else ""
+
+
+def _box(raw: Any) -> Box | None:
+    """Left, top, width, height, as we write them; other boxes are left alone."""
+    if not isinstance(raw, list) or len(raw) != 4:
+        return None
+    left, top, width, height = map(_number, raw)
+    return (left, top, width, height)
 
 
 def _known(schema: Schema, attribute: str, value: Any, where: str, *, part: bool) -> None:
@@ -201,8 +217,14 @@ def _object_to(o: Object, scene: Scene) -> dict[str, Any]:
         pixel = [int(v) if v.is_integer() else v for v in map(float, o.pixel)]  # whole, as in the release
         data["pixel_coords"] = [pixel, list(scene.size or ())] if nested else pixel
     if scene.schema.part_attributes:
-        data["parts"] = {p.name: dict(p.attributes) for p in o.parts}
-    return data
+        data["parts"] = {p.name: dict(p.attributes) | _ours(p) for p in o.parts}
+    return data | _ours(o)
+
+
+def _ours(thing: Object | Part) -> dict[str, Any]:
+    """What the official files do not have: only where there is any."""
+    texture = {"texture": thing.texture} if thing.texture else {}
+    return texture | ({"box": list(thing.box)} if thing.box else {})
 
 
 def read_questions(path: Path) -> Iterator[Question]:

@@ -14,10 +14,11 @@ SHAPES = Catalog("set of shapes", "shiftscope.geometry.shapes")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colour as 8-bit sRGB, and the material that carries it."""
+    """Colour as 8-bit sRGB, the material that carries it, and a pattern painted over both."""
 
     color: tuple[int, int, int]
     material: str
+    texture: str = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Body:
     position: Vector
     scale: float
     rotation: float  # degrees
-    looks: tuple[Look, ...]  # one per part of the mesh
+    looks: tuple[Look, ...]  # one per surface of the mesh
 
     def __post_init__(self) -> None:
         if len(self.looks) != len(self.mesh.parts):

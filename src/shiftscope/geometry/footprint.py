@@ -1,7 +1,7 @@
 """Footprints: whether two bodies standing on the ground keep clear of each other.
 
-A footprint is a turned square grown by `round` on all sides; a half side of 0 makes a circle. As a row of
-numbers: x, y, half side, round, cosine, sine.
+A footprint is a turned rectangle grown by `round` on all sides; half sides of 0 make a circle. As a row of
+numbers: x, y, the two half sides, round, cosine, sine.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def gap(rows: Rows, a: int, b: int) -> float:
             ax, ay = dx / distance, dy / distance
         else:  # across the sides of the one and of the other
             row = a if k < 2 else b
-            cosine, sine = rows[row, 4], rows[row, 5]
+            cosine, sine = rows[row, 5], rows[row, 6]
             ax, ay = (cosine, sine) if k % 2 == 0 else (-sine, cosine)
         strip = abs(dx * ax + dy * ay)
         for row in (a, b):
-            along = abs(ax * rows[row, 4] + ay * rows[row, 5])
-            across = abs(ay * rows[row, 4] - ax * rows[row, 5])
-            strip -= rows[row, 2] * (along + across) + rows[row, 3]
+            along = abs(ax * rows[row, 5] + ay * rows[row, 6])
+            across = abs(ay * rows[row, 5] - ax * rows[row, 6])
+            strip -= rows[row, 2] * along + rows[row, 3] * across + rows[row, 4]
         widest = max(widest, strip)
     return widest
 
@@ -76,3 +76,75 @@ def first_clear(
         if rule < 0:
             return True
     return False
+
+
+@exact
+def first_free(
+    outlines: npt.NDArray[np.float64],  # [variant, footprint, number]
+    heights: npt.NDArray[np.float64],  # [variant, footprint]
+    standing: npt.NDArray[np.bool_],  # [footprint], those to keep clear of
+    placed: int,
+    candidates: npt.NDArray[np.float64],  # [try, xy]
+    axes: npt.NDArray[np.float64],  # [2, xy], unit vectors
+    margin: float,
+    clearance: float,
+    camera: npt.NDArray[np.float64],  # as `Camera.packed` gives it
+    frame: npt.NDArray[np.float64],  # left, top, right, bottom: where a body must be seen, in pixels
+    refused: npt.NDArray[np.int64],  # counts: margin, frame, overlap
+) -> bool:
+    """Put footprint `placed` at the first candidate that is free in every variant; False if none is.
+
+    Variants are several sets of bodies for the same places: a place is free when it is for each of them.
+    """
+    for t in range(len(candidates)):
+        x, y = candidates[t, 0], candidates[t, 1]
+        rule = -1
+        for j in range(len(standing)):
+            if standing[j] and j != placed:
+                dx, dy = x - outlines[0, j, 0], y - outlines[0, j, 1]
+                if (
+                    abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin
+                    or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin
+                ):
+                    rule = 0
+                    break
+        if rule < 0:
+            for v in range(len(outlines)):
+                outlines[v, placed, 0], outlines[v, placed, 1] = x, y
+                if not _framed(outlines[v, placed], heights[v, placed], camera, frame):
+                    rule = 1
+                    break
+        if rule < 0:
+            for v in range(len(outlines)):
+                for j in range(len(standing)):
+                    if standing[j] and j != placed and gap(outlines[v], placed, j) < clearance:
+                        rule = 2
+        if rule < 0:
+            return True
+        refused[rule] += 1
+    return False
+
+
+@exact
+def _framed(
+    outline: npt.NDArray[np.float64],
+    height: float,
+    camera: npt.NDArray[np.float64],
+    frame: npt.NDArray[np.float64],
+) -> bool:
+    """Whether the box that stands on a footprint is seen whole."""
+    for corner in range(8):
+        along = outline[2] if corner & 1 else -outline[2]
+        across = outline[3] if corner & 2 else -outline[3]
+        dx = outline[0] + along * outline[5] - across * outline[6] - camera[0]
+        dy = outline[1] + along * outline[6] + across * outline[5] - camera[1]
+        dz = (height if corner & 4 else 0.0) - camera[2]
+        depth = -(dx * camera[9] + dy * camera[10] + dz * camera[11])
+        if depth <= 0.0:
+            return False
+        scale = camera[12] / depth
+        px = camera[13] + scale * (dx * camera[3] + dy * camera[4] + dz * camera[5])
+        py = camera[14] - scale * (dx * camera[6] + dy * camera[7] + dz * camera[8])
+        if px < frame[0] or py < frame[1] or px > frame[2] or py > frame[3]:
+            return False
+    return True

@@ -12,7 +12,11 @@ from ..errors import UserError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """A closed surface. Triangles are counter-clockwise seen from outside; compared by identity."""
+    """A closed surface. Triangles are counter-clockwise seen from outside; compared by identity.
+
+    `parts` names one *surface* each: a part drawn in several tones is named once a tone. The first is the
+    main body; a name that begins with an underscore (`_glass`) is no part of its own.
+    """
 
     name: str
     vertices: npt.NDArray[np.float64]  # [vertex, xyz]
@@ -20,12 +24,15 @@ class Mesh:
     triangles: npt.NDArray[np.int32]  # [triangle, corner]
     parts: tuple[str, ...] = ("body",)
     part_of: npt.NDArray[np.int32] | None = None  # [triangle], index into parts; None: all in the first
+    tones: tuple[float, ...] = ()  # [surface], what its colour is multiplied by; empty: all 1
 
     def __post_init__(self) -> None:
         if self.vertices.shape != self.normals.shape or self.vertices.shape[1:] != (3,):
             raise UserError(f"mesh {self.name!r}: vertices and normals must both be [n, 3]")
         if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < len(self.vertices):
             raise UserError(f"mesh {self.name!r}: a triangle names a vertex that is not there")
+        if not self.tones:
+            object.__setattr__(self, "tones", (1.0,) * len(self.parts))
         if self.part_of is None:
             object.__setattr__(self, "part_of", np.zeros(len(self.triangles), np.int32))
         for array in (self.vertices, self.normals, self.triangles, self.part_of):

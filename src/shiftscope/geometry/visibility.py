@@ -15,6 +15,7 @@ from ..compiled import exact
 SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units
 NEARNESS = 1 << 30  # steps of inverse depth at depth NEAR
+FEW = 6  # samples in the box of a triangle that are asked one by one whether any lies inside
 GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangles are left out
 
 # Where in a pixel samples lie, in steps: (x, y), one row of the buffer each. Rows are evenly spaced, and
@@ -85,6 +86,35 @@ def _begin(
 
 
 @exact
+def _any_inside(
+    x: npt.NDArray[np.int64],
+    y: npt.NDArray[np.int64],
+    a: int,
+    b: int,
+    c: int,
+    samples: npt.NDArray[np.int64],
+    pitch: int,
+    left: int,
+    right: int,
+    top: int,
+    bottom: int,
+) -> bool:
+    """Whether a triangle holds a sample of its box: for small ones, quicker than bringing its edges down."""
+    xa, ya, xb, yb, xc, yc = x[a], y[a], x[b], y[b], x[c], y[c]
+    for row in range(top, bottom + 1):
+        sx, sy = samples[row & (len(samples) - 1), 0], samples[0, 1] + row * pitch
+        for px in range(left, right + 1):
+            dx = px * SNAP + sx
+            if (
+                (xb - xa) * (sy - ya) - (dx - xa) * (yb - ya) >= 0
+                and (xc - xb) * (sy - yb) - (dx - xb) * (yc - yb) >= 0
+                and (xa - xc) * (sy - yc) - (dx - xc) * (ya - yc) >= 0
+            ):
+                return True
+    return False
+
+
+@exact
 def draw(
     x: npt.NDArray[np.int64],
     y: npt.NDArray[np.int64],
@@ -95,21 +125,30 @@ def draw(
 ) -> None:
     """Draw the triangles that face the camera."""
     count = len(samples)
-    pitch = SNAP // count  # from one row of samples to the next, in steps
+    pitch = SNAP // count  # from one row of samples to the next, in steps: a power of two, as is their number
+    shift = 0
+    while 1 << shift < pitch:
+        shift += 1
     width, height = buffer.shape[1], buffer.shape[0]
+    leftmost, rightmost = samples[:, 0].min(), samples[:, 0].max()
     corners = np.empty(4, np.int64)
     edges = np.empty((3, 7), np.int64)
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 2], triangles[t, 1]  # y points down: turn the other way
         xa, ya, xb, yb, xc, yc = x[a], y[a], x[b], y[b], x[c], y[c]
         area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
-        if area <= 0 or nearness[a] == 0 or nearness[b] == 0 or nearness[c] == 0:
+        if area <= 0:
             continue
-        left, right = max(min(xa, xb, xc) >> 8, 0), min(max(xa, xb, xc) >> 8, width - 1)
-        # rows lie at samples[0] + row · pitch
-        top = max(-((samples[0, 1] - min(ya, yb, yc)) // pitch), 0)
-        bottom = min((max(ya, yb, yc) - samples[0, 1]) // pitch, height - 1)
-        if left > right or top > bottom:
+        # most triangles of a fine mesh fall between samples; rows lie at samples[0] + row · pitch
+        top = max(-((samples[0, 1] - min(ya, yb, yc)) >> shift), 0)
+        bottom = min((max(ya, yb, yc) - samples[0, 1]) >> shift, height - 1)
+        left = max((min(xa, xb, xc) - rightmost + SNAP - 1) >> 8, 0)
+        right = min((max(xa, xb, xc) - leftmost) >> 8, width - 1)
+        if left > right or top > bottom or nearness[a] == 0 or nearness[b] == 0 or nearness[c] == 0:
+            continue
+        if (right - left + 1) * (bottom - top + 1) <= FEW and not _any_inside(
+            x, y, a, b, c, samples, pitch, left, right, top, bottom
+        ):
             continue
         na, nb, nc = nearness[a], nearness[b], nearness[c]
         step_x = SNAP * ((nb - na) * (yc - ya) - (nc - na) * (yb - ya)) // area
@@ -134,17 +173,3 @@ def draw(
             for px in range(first, last + 1):
                 near = min(max(start + step_x * (px - first), least), most)
                 buffer[row, px] = max(buffer[row, px], near << 32 | t)
-
-
-@exact
-def nearest_surface(
-    buffer: Buffer,
-    surface_of: npt.NDArray[np.int32],
-    label_of: npt.NDArray[np.int32],
-    out: npt.NDArray[np.uint8],
-) -> None:
-    """For each cell, 1 + the label of the surface it sees; 0 for none."""
-    for row in range(buffer.shape[0]):
-        for px in range(buffer.shape[1]):
-            cell = buffer[row, px]
-            out[row, px] = label_of[surface_of[cell & 0xFFFFFFFF]] + 1 if cell else 0

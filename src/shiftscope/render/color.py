@@ -13,6 +13,7 @@ from ..scene import Vector
 STEPS = 4096  # of light between black and white in the table
 
 
+@cache
 def linear(color: tuple[int, int, int]) -> Vector:
     """The light an 8-bit sRGB colour stands for."""
     r, g, b = (c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)

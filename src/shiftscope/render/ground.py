@@ -44,16 +44,14 @@ def ambient(sky: Floats, light: Floats) -> None:
 def darken(
     x: Floats,
     y: Floats,
-    center: Floats,
-    radius: float,
-    color: Floats,
+    lump: Floats,  # see stand_in.py
     window: npt.NDArray[np.int64],
     light: Floats,
 ) -> None:
     """Take the light from above that a ball hides; a part returns in the ball's colour."""
     one = np.float32(1.0)
-    cx, cy, cz = center[0], center[1], center[2]
-    strength = np.float32(radius * radius) * cz
+    cx, cy, cz = lump[0], lump[1], lump[2]
+    strength = lump[3] * cz
     hidden = np.empty(x.shape[1], np.float32)
     for row in range(window[1], window[3]):
         for column in range(window[0], window[2]):
@@ -61,7 +59,7 @@ def darken(
             square = dx * dx + dy * dy + cz * cz
             hidden[column] = min(strength / (square * np.sqrt(square)), one)
         for k in range(3):
-            loss = one - np.float32(0.45) * color[k]
+            loss = one - np.float32(0.45) * lump[4 + k]
             for column in range(window[0], window[2]):
                 light[k, row, column] *= one - hidden[column] * loss
 

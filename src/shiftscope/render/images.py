@@ -10,6 +10,7 @@ import numpy.typing as npt
 CELLS: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {  # what each layer holds at a pixel
     "rgb": ((3,), np.uint8),
     "mask": ((), np.uint8),
+    "parts": ((), np.uint8),
     "depth": ((), np.float32),
     "normal": ((3,), np.float32),
 }
@@ -27,3 +28,5 @@ class Images:
     normal: npt.NDArray[np.float32] | None  # [scene, height, width, 3], in the world's frame
     boxes: tuple[npt.NDArray[np.int32], ...]  # per scene [object, left top width height]; zeros if hidden
     visible: tuple[npt.NDArray[np.int32], ...]  # per scene [object], pixels at whose centre it is seen
+    parts: npt.NDArray[np.uint8] | None = None  # [scene, height, width], 1, 2, … for the parts that the
+    # scene's objects list, in its order; 0 for all else

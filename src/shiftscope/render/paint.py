@@ -11,11 +11,11 @@ from ..compiled import fast
 from ..geometry.camera import Camera
 from ..geometry.stage import Stage
 from ..geometry.visibility import FOUR, SNAP, Buffer, draw, snap
-from . import ground, reflect, shadow, surface
-from .color import encode, encoding, linear
-from .gather import facets_of, gather, locate
+from . import ground, reflect, shadow, surface, texture
+from .color import encode, encoding
+from .gather import FACET, facets_of, gather, locate, traits_of
 from .lamps import BOUNCE, GROUND, SKY, Lamp, packed_lamps
-from .stand_in import stand_ins
+from .stand_in import MANY, StandIns, stand_ins
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -28,7 +28,7 @@ BAND = 1 << 16  # about as many pixels are painted at once, so that large images
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
-    Shadows, work and half take 36 bytes a pixel of the image; all else holds a band of rows, 26 MB at most.
+    Shadows, work and half take about 36 bytes a pixel, all else at most 31 MB for a band of rows.
     """
 
     size: tuple[int, int]
@@ -37,7 +37,9 @@ class Canvas:
     work: Floats  # [2·levels + 1, height/2, width/2]
     half: Floats  # [ground x, ground y, ground depth, openness, light rgb; height/2, width/2]
     planes: Floats  # [bare share, light rgb; rows, width], flat
-    numbers: Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull; point]
+    numbers: (
+        Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
+    )
     indices: Ints  # [pixel, triangle, surface, body; point]
 
     @classmethod
@@ -56,7 +58,7 @@ class Canvas:
             work=np.zeros((2 * shadow.LEVELS + 1, rows, columns), np.float32),
             half=np.zeros((7, rows, columns), np.float32),
             planes=np.zeros(4 * band * width, np.float32),
-            numbers=np.zeros((18, most), np.float32),
+            numbers=np.zeros((22, most), np.float32),
             indices=np.zeros((4, most), np.int32),
         )
 
@@ -69,9 +71,10 @@ class Setting:
     view: npt.NDArray[np.float64]
     coarse: npt.NDArray[np.float64]  # the same view at half the resolution
     lights: Floats  # [lamp, 16], see lamps.py
-    bodies: Floats  # [body, 13], see stand_in.py
-    looks: Floats  # [surface, rgb metal]
-    facets: Floats  # [triangle, 6], see gather.py
+    stand_ins: StandIns
+    looks: Floats  # [surface, 8], see texture.py
+    frames: Floats  # [body, 6], see texture.py
+    facets: Floats  # [triangle, FACET], see gather.py
     margin: int  # of the shadow maps
 
 
@@ -101,13 +104,12 @@ def _setting(stage: Stage, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[
     view = camera.packed(size)
     coarse = view.copy()
     coarse[12:15] /= 2
-    looks = np.array(
-        [(*linear(look.color), float(look.material == "metal")) for look in stage.looks], np.float32
-    ).reshape(-1, 4)
-    facets = np.empty((len(stage.triangles), 6), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, stage.body_of, looks, facets)
-    bodies, margin = stand_ins(stage.bodies), shadow.margin_of(size)
-    return Setting(stage, view, coarse, packed_lamps(lamps), bodies, looks, facets, margin)
+    looks = texture.packed_looks(stage)
+    facets = np.empty((len(stage.triangles), FACET), np.float32)
+    facets_of(stage.normals, stage.triangles, stage.surface_of, traits_of(stage), facets)
+    frames, margin = texture.frames(stage.bodies), shadow.margin_of(size)
+    others = stand_ins(stage.bodies)
+    return Setting(stage, view, coarse, packed_lamps(lamps), others, looks, frames, facets, margin)
 
 
 def _paint_ground(setting: Setting, canvas: Canvas) -> None:
@@ -117,19 +119,19 @@ def _paint_ground(setting: Setting, canvas: Canvas) -> None:
     light = canvas.half[4:7]
     ground.lay(coarse, x, y, depth)
     ground.ambient(np.array(SKY, np.float32), light)
-    for row in setting.bodies:
-        window = _window(coarse, row, (depth.shape[1], depth.shape[0]))
-        ground.darken(x, y, row[1:4], float(row[6]), row[9:12], window, light)
+    for lump in setting.stand_ins.lumps:
+        window = _window(coarse, lump, (depth.shape[1], depth.shape[0]))
+        ground.darken(x, y, lump, window, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         shadow.soften(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
         ground.shine(x, y, lamp, openness, light)
 
 
-def _window(view: npt.NDArray[np.float64], body: Floats, size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """The part of the image where a body visibly darkens the ground: left, top, right, bottom."""
-    reach = 5.0 * float(max(body[4], body[5], body[6]))
-    corners = [(body[1] + i * reach, body[2] + j * reach) for i in (-1, 1) for j in (-1, 1)]
+def _window(view: npt.NDArray[np.float64], lump: Floats, size: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """The part of the image where a lump visibly darkens the ground: left, top, right, bottom."""
+    middle_x, middle_y, reach = float(lump[0]), float(lump[1]), float(lump[7])
+    corners = [(middle_x + i * reach, middle_y + j * reach) for i in (-1, 1) for j in (-1, 1)]
     xs, ys = [], []
     for cx, cy in corners:
         dx, dy, dz = cx - view[0], cy - view[1], -view[2]
@@ -142,30 +144,37 @@ def _window(view: npt.NDArray[np.float64], body: Floats, size: tuple[int, int]) 
 
 def _paint_surfaces(setting: Setting, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
     """What stands on the ground, in the rows from `top` on."""
-    stage, lights, looks, bodies = setting.stage, setting.lights, setting.looks, setting.bodies
+    stage, lights, looks, others = setting.stage, setting.lights, setting.looks, setting.stand_ins
     numbers, (pixel, triangle, surface_of, body_of) = canvas.numbers, canvas.indices
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
-    light, gloss, dull = numbers[11:14], numbers[14:17], numbers[17]
+    light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
+    brushed = numbers[21]
     n = gather(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, planes[0])
     if n == 0:
         return
     locate(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
     surface_of[:n] = stage.surface_of[triangle[:n]]
     body_of[:n] = stage.body_of[surface_of[:n]]
+    texture.tint(
+        *(n, points, places[2], surface_of, body_of, looks, setting.frames, texture.MEANS),
+        *(setting.view, tint),
+    )
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
-    surface.surround(n, points, body_of, bodies, sky, bounce, openness, light)
+    surface.surround(n, points, body_of, others.bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
     dull[:n] = 1 - looks[surface_of[:n], 3]
+    brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
         surface.open_to_lamp(n, points, lamp, setting.coarse, setting.margin, shadow_map, openness)
         surface.scatter(n, points, lamp, openness, light)
-        surface.highlight(n, points, lamp, eye, openness, dull, gloss)
+        surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]
     reflect.mirror(
-        n, points, weight, surface_of, body_of, looks, lights, bodies, setting.coarse, lit, GROUND, gloss
+        *(n, points, weight, tint, dull, body_of, lights, others.bodies, others.blocks, others.first),
+        *(setting.coarse, lit, GROUND, light, gloss),
     )
-    _join(n, pixel, weight, surface_of, looks, light, gloss, planes[0], planes[1:4])
+    _join(n, pixel, weight, tint, dull, light, gloss, planes[0], planes[1:4])
 
 
 @fast
@@ -173,8 +182,8 @@ def _join(
     count: int,
     pixel: Ints,
     weight: Floats,
-    surface_of: Ints,
-    looks: Floats,
+    tint: Floats,
+    dull: Floats,
     light: Floats,
     gloss: Floats,
     bare: Floats,  # [rows, width]
@@ -187,6 +196,5 @@ def _join(
         for i in range(len(flat)):
             flat[i] *= share[i]
         for i in range(count):
-            color, metal = looks[surface_of[i], k], looks[surface_of[i], 3]
-            body = light[k, i] * color * (one + metal * (np.float32(METAL_BODY) - one))
+            body = light[k, i] * tint[k, i] * (one + (one - dull[i]) * (np.float32(METAL_BODY) - one))
             flat[pixel[i]] += weight[i] * min(body + gloss[k, i], one)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..compiled import Real, fast
 from ..scene import Vector
+from .stand_in import MANY
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -28,6 +29,10 @@ OVERHEAD: Vector = (0.07, 0.072, 0.078)  # and from straight above
 MIST = 0.4  # how steeply down a ray must look to see none of the horizon
 PANELS = 0.75  # how much brighter than their mean the three brightest parts of the walls are
 FIRST = (0.956, -0.292)  # the level direction of one of them
+STRIP_AT, STRIP = 0.78, 0.16  # a ring of light above that polished metal shows: how high, half its width
+STRIP_LIGHT = 1.1  # how bright it is, against the horizon
+DARK = 12.0  # panes and tyres, which are darker than this part of white, mirror less uncoloured light
+POLISH = 0.35  # how much a vehicle's metal scatters, against that of a solid, which is brushed
 CLEAR = 0.9  # how distinctly metal shows a body that touches it
 HAZE = 0.06  # and how fast that fades with the square of the distance
 
@@ -37,14 +42,17 @@ def mirror(
     count: int,
     points: Floats,
     weight: Floats,  # below 1 at edges
-    surface: Ints,
+    tint: Floats,  # [rgb, point]
+    dull: Floats,  # 0 for metal
     body: Ints,
-    looks: Floats,
     lamps: Floats,
-    stand_ins: Floats,
+    stand_ins: Floats,  # [body, …], see stand_in.py
+    blocks: Floats,
+    first: npt.NDArray[np.int64],
     camera: npt.NDArray[np.float64],
     ground: Floats,  # [rgb, height, width], the light on it as this camera sees it, also behind bodies
     albedo: float,
+    light: Floats,  # [rgb, point], what polished metal scatters less of
     gloss: Floats,
 ) -> None:
     """Add what is mirrored at the metal points, and give all of it the metal's colour."""
@@ -55,7 +63,7 @@ def mirror(
     for k in range(3):
         rim[k] = ground[k, -1].mean()
     for i in range(count):
-        if looks[surface[i], 3] == zero:
+        if dull[i] != zero:
             continue
         px, py, pz = points[0, i], points[1, i], points[2, i]
         own = body[i]
@@ -70,39 +78,51 @@ def mirror(
         ex, ey, ez = ex * inverse, ey * inverse, ez * inverse
         cosine = ex * nx + ey * ny + ez * nz
         rx, ry, rz = ex - two * cosine * nx, ey - two * cosine * ny, ez - two * cosine * nz
-        _around(px, py, pz, rx, ry, rz, c, ground, share, rim, seen)
+        polished = stand_ins[own, 0] == np.float32(MANY)
+        _around(px, py, pz, rx, ry, rz, c, ground, share, rim, polished, seen)
         blur = np.float32(BLUR) if weight[i] == one else np.float32(EDGE_BLUR)
         nearest, hit, shade = np.float32(1e9), -1, zero
         for j in range(len(stand_ins)):
             if j == body[i]:
                 continue
             dx, dy, dz = px - stand_ins[j, 1], py - stand_ins[j, 2], pz - stand_ins[j, 3]
-            back = dx * rx + dy * ry + dz * rz
-            if back >= zero or back * back < dx * dx + dy * dy + dz * dz - stand_ins[j, 12]:
+            back, beyond = dx * rx + dy * ry + dz * rz, dx * dx + dy * dy + dz * dz - stand_ins[j, 12]
+            if beyond > zero and (back >= zero or back * back < beyond):
                 continue  # it lies behind, or the ray passes the ball around it
-            t, mx, my, mz = _meet(stand_ins, j, px, py, pz, rx, ry, rz)
-            if t < nearest:
-                nearest = t
-                # lit mostly by the key
-                lit = mx * np.float32(0.75) - my * np.float32(0.35) + mz * np.float32(0.55)
-                shade = np.float32(0.22) + np.float32(0.5) * max(lit, zero)
-                hit = j
+            for m in range(first[j], first[j + 1]):
+                dx, dy, dz = px - blocks[m, 1], py - blocks[m, 2], pz - blocks[m, 3]
+                back = dx * rx + dy * ry + dz * rz
+                if back >= zero or back * back < dx * dx + dy * dy + dz * dz - blocks[m, 12]:
+                    continue
+                t, mx, my, mz = _meet(blocks, m, px, py, pz, rx, ry, rz)
+                if t < nearest:
+                    nearest = t
+                    # lit mostly by the key
+                    lit = mx * np.float32(0.75) - my * np.float32(0.35) + mz * np.float32(0.55)
+                    shade = np.float32(0.22) + np.float32(0.5) * max(lit, zero)
+                    hit = m
         if hit >= 0:
-            clear = np.float32(CLEAR) / (one + np.float32(HAZE) * nearest * nearest)
+            clear = blocks[hit, 13] * np.float32(CLEAR) / (one + np.float32(HAZE) * nearest * nearest)
             for k in range(3):
-                seen[k] += clear * (stand_ins[hit, 9 + k] * shade - seen[k])
+                seen[k] += clear * (blocks[hit, 9 + k] * shade - seen[k])
         for k in range(len(lamps)):
             glow = _lamp_in_mirror(lamps, k, px, py, pz, rx, ry, rz, nearest, blur)
             for m in range(3):
                 seen[m] += glow * lamps[k, 3 + m]
         flat = one + min(cosine, zero)  # 1 where the ray grazes
         grazing = np.float32(GRAZING) * flat * flat * flat * flat
+        dazzling = np.float32(GLARE)
+        if polished:
+            dark = min(np.float32(DARK) * max(tint[0, i], tint[1, i], tint[2, i]), one)
+            grazing, dazzling = grazing * dark, dazzling * dark
         for k in range(3):
-            color = looks[surface[i], k]
-            light = seen[k] + gloss[k, i]
-            tint = color + (one - color) * grazing
-            glare = np.float32(GLARE) * max(light - np.float32(DAZZLE), zero)
-            gloss[k, i] = np.float32(SHINE) * tint * light + glare
+            color = tint[k, i]
+            mirrored = seen[k] + gloss[k, i]
+            tinted = color + (one - color) * grazing
+            glare = dazzling * max(mirrored - np.float32(DAZZLE), zero)
+            gloss[k, i] = np.float32(SHINE) * tinted * mirrored + glare
+            if polished:
+                light[k, i] *= np.float32(POLISH)
 
 
 @fast
@@ -117,6 +137,7 @@ def _around(
     ground: Floats,
     share: Real,
     rim: Floats,
+    polished: bool,
     seen: Floats,
 ) -> None:
     """What a mirror ray sees where no body stands in its way: the ground or the walls."""
@@ -147,6 +168,9 @@ def _around(
             seen[k] = (light + mist * (np.float32(HORIZON[k]) - light)) * panel
     else:
         level = (one - rz) * (one - rz)
+        if polished:
+            beside = max(one - abs(rz - np.float32(STRIP_AT)) * np.float32(1 / STRIP), zero)
+            level = level * level + np.float32(STRIP_LIGHT) * beside * beside
         for k in range(3):
             seen[k] = (
                 np.float32(OVERHEAD[k]) + level * (np.float32(HORIZON[k]) - np.float32(OVERHEAD[k]))

@@ -105,15 +105,20 @@ def _read(
 
 @fast
 def _spread(source: Floats, across: int, down: int, spare: Floats, out: Floats) -> None:
-    """Blur by (1, 2, 1) with the given spacing, along rows and then along columns."""
+    """Blur by (1, 2, 1) with the given spacing, along rows and then along columns; the rim goes on outside.
+
+    A row may be shorter than the spacing.
+    """
     height, width = source.shape
     quarter, half = np.float32(0.25), np.float32(0.5)
     for y in range(height):
         row, blurred = source[y], spare[y]
-        for x in range(across):
+        for x in range(min(across, width)):
             z = width - 1 - x
-            blurred[x] = half * row[x] + quarter * (row[0] + row[x + across])
-            blurred[z] = half * row[z] + quarter * (row[z - across] + row[width - 1])
+            blurred[x] = half * row[x] + quarter * (row[0] + row[min(x + across, width - 1)])
+            blurred[z] = half * row[z] + quarter * (row[max(z - across, 0)] + row[width - 1])
+        if width <= 2 * across:
+            continue
         # shifted views let the compiler see that no index is negative
         left, middle, right = row[: width - 2 * across], row[across : width - across], row[2 * across :]
         inner = blurred[across : width - across]

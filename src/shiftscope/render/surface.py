@@ -102,9 +102,16 @@ def scatter(count: int, points: Floats, lamp: Floats, open_: Floats, light: Floa
 
 @fast
 def highlight(
-    count: int, points: Floats, lamp: Floats, eye: Floats, strength: Floats, dull: Floats, gloss: Floats
+    count: int,
+    points: Floats,
+    lamp: Floats,
+    eye: Floats,
+    strength: Floats,
+    dull: Floats,
+    brushed: Floats,
+    gloss: Floats,
 ) -> None:
-    """Add a lamp's highlight, soft on what is dull and a streak on metal. `gloss` is [rgb, point]."""
+    """Add a lamp's highlight, soft on what is dull and a streak on brushed metal. `gloss` is [rgb, point]."""
     one, rough = np.float32(1.0), np.float32(ROUGH)
     scale, lustre = np.float32(ROUGH * SHEEN), np.float32(LUSTRE)
     narrow, upright = np.float32(1 / BRUSHED), np.float32(UPRIGHT / BRUSHED)
@@ -119,7 +126,7 @@ def highlight(
         sharp = along * along * (rough - one) + one
         hx, hy, hz = hx * half - points[3, i], hy * half - points[4, i], hz * half - points[5, i]
         streak = one + (hx * hx + hy * hy) * narrow + hz * hz * upright
-        peak = scale / (sharp * sharp) * dull[i] + lustre / (streak * streak) * (one - dull[i])
+        peak = scale / (sharp * sharp) * dull[i] + lustre / (streak * streak) * brushed[i]
         peak *= strength[i]
         gloss[0, i] += lamp[3] * peak
         gloss[1, i] += lamp[4] * peak

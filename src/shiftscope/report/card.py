@@ -15,7 +15,7 @@ from .markup import NOTHING, Html, tag
 from .parting import Parting, left_out, tree
 from .picture import picture
 
-FACTS = ("kind", "template", "objects", "length", "steps", "factor", "level", "variant")
+FACTS = ("kind", "action", "template", "objects", "length", "steps", "factor", "level", "variant")
 LEFT_OUT = 3  # steps marked, at most, for one answer
 
 

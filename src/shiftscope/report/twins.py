@@ -55,10 +55,11 @@ def twin_runs(study: Study) -> tuple[TwinRuns, ...]:
 def matched(base: Run, shifted: Run) -> TwinRuns | None:
     """The rows of `shifted` that are variants of rows of `base`; None where there are none.
 
-    Variants may keep the names of their originals, so that only a row that is no variant itself is a base.
+    A base may be a variant of something else. But a variant may also keep its original's name: a row that
+    names itself as what it is a variant of is no base.
     """
     twins = shifted.records.twin
-    originals = np.flatnonzero(base.records.twin.codes < 0)
+    originals = np.flatnonzero(~_named_as_original(base.records))
     if not len(originals) or not (twins.codes >= 0).any():
         return None
     row_of = np.full(len(base.records.question.values), -1, np.int64)
@@ -68,6 +69,13 @@ def matched(base: Run, shifted: Run) -> TwinRuns | None:
     beside = rows[twins.codes]
     there = np.flatnonzero(beside >= 0)
     return TwinRuns(base, shifted, beside[there], there) if len(there) else None
+
+
+def _named_as_original(records: Records) -> npt.NDArray[np.bool_]:
+    """Which rows are variants that go by the names of their originals."""
+    number = {name: k for k, name in enumerate(records.question.values)}
+    own = np.array([*(number.get(name, -2) for name in records.twin.values), -2], np.int64)
+    return np.equal(own[records.twin.codes], records.question.codes)
 
 
 def as_base(records: Records) -> Records:

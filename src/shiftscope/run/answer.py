@@ -1,11 +1,16 @@
-"""Answer official questions by running their programs on official scenes."""
+"""Answer official questions by running their programs on official scenes.
+
+Where a file has lost its programs, they are read off the texts, by the templates that these were worded from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..answer import Answer, spell
+from ..ask.invert import Inverter
+from ..ask.template import TemplateSet
 from ..errors import UserError, did_you_mean
 from ..lang.check import check
 from ..lang.exec.exact import Execution, References, Undefined, execute
@@ -53,6 +58,7 @@ class Answered:
     question: Question
     execution: Execution | None  # None: there was no program to run
     schema: Schema
+    missing: str = "no program"  # why not
 
     @property
     def answer(self) -> Answer | None:
@@ -66,7 +72,7 @@ class Answered:
     def undefined(self) -> str:
         """Why there is no answer, or nothing."""
         if self.execution is None:
-            return "no program"
+            return self.missing
         return self.execution.answer.reason if isinstance(self.execution.answer, Undefined) else ""
 
     @property
@@ -90,23 +96,52 @@ class Answered:
 
 
 def answer(
-    questions: Iterable[Question], book: SceneBook, references: References = "strict"
+    questions: Iterable[Question],
+    book: SceneBook,
+    references: References = "strict",
+    templates: TemplateSet | None = None,
 ) -> Iterator[Answered]:
-    """Answer questions one by one; a program that can not run stops everything, named."""
+    """Answer questions one by one; a program that can not run stops everything, named.
+
+    With templates, a question that has no program gets the one that its text was worded from.
+    """
+    inverters: dict[Schema, Inverter] = {}
     for question in questions:
-        if question.program is None:
+        if question.program is not None:
+            yield _run(question, question.program, book, references)
+        elif templates is None:
             yield Answered(question, None, OPEN)
-            continue
-        scenes = book.scenes_of(question)
-        try:
-            world = book.world_of(question)
-            schema = world.objects.schema
-            check_answers(question.program, schema)
-            execution = execute(question.program, world, references)
-        except UserError as error:
-            names = ", ".join(scene.id for scene in scenes)
-            raise UserError(f"question {question.id} (scene {names}): {error}") from None
-        yield Answered(question, execution, schema)
+        else:
+            schema = book.scenes_of(question)[0].schema
+            if schema not in inverters:
+                inverters[schema] = Inverter(templates, schema)
+            inverter = inverters[schema]
+            found = [_run(question, program, book, references) for program in inverter.read(question)]
+            yield _agreed(question, found)
+
+
+def _run(question: Question, program: Program, book: SceneBook, references: References) -> Answered:
+    scenes = book.scenes_of(question)
+    try:
+        world = book.world_of(question)
+        schema = world.objects.schema
+        check_answers(program, schema)
+        execution = execute(program, world, references)
+    except UserError as error:
+        names = ", ".join(scene.id for scene in scenes)
+        raise UserError(f"question {question.id} (scene {names}): {error}") from None
+    if question.program is None:
+        question = replace(question, program=program)
+    return Answered(question, execution, schema)
+
+
+def _agreed(question: Question, readings: list[Answered]) -> Answered:
+    """The first of the ways to read a question, where all lead to one answer."""
+    if not readings:
+        return Answered(question, None, OPEN, "not understood")
+    if len({(spell(r.answer) if r.answer is not None else r.undefined) for r in readings}) > 1:
+        return Answered(question, None, OPEN, "ambiguous")
+    return readings[0]
 
 
 def check_answers(program: Program, schema: Schema) -> None:

@@ -24,7 +24,7 @@ from ..store.image import StoredImage
 from ..store.shard import Shard, groups, read_questions
 from ..store.shelf import Shelf
 from .described import described
-from .prompts import check_mode, prompt_text
+from .prompts import check_mode, in_one_text, prompt_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
 class Feed:
     """The prompts of a split, condition by condition, in the dataset's order."""
 
-    def __init__(self, dataset: Dataset, split: str, mode: str) -> None:
+    def __init__(self, dataset: Dataset, split: str, mode: str, joined: bool = False) -> None:
         check_mode(mode)
-        self._dataset, self._split, self._mode = dataset, split, mode
+        self._dataset, self._split, self._mode, self._joined = dataset, split, mode, joined
         self._shelf = Shelf(dataset.folder, dataset.shards())
         self._shards = dataset.shards(split)
         self._others: Others | None = None
@@ -98,10 +98,12 @@ class Feed:
         blind = condition == "blind"
         pictured = condition not in ("blind", "scene_text")
         asked = replace(question, answer=None, answers=())
+        if self._joined:
+            asked = in_one_text(asked)
         prompt = Prompt(
             question=asked,
             text=prompt_text(asked, self._mode, blind=blind, scene=scene, program=program),
-            images=tuple(image.png for image in shown) if pictured else (),
+            images=tuple(image.png for image in shown if image.png) if pictured else (),
             scenes=() if blind else tuple(image.scene for image in shown),
             scene_text=scene,
             program_text=program,

@@ -8,6 +8,7 @@ from ..canonical import content_id
 from ..catalog import SUITES
 from ..errors import UserError, did_you_mean
 from ..store.build import Progress
+from ..store.manifest import NAME as MANIFEST
 from .make import make
 from .memory import default_folder
 
@@ -15,6 +16,7 @@ from .memory import default_folder
 def data_folder(name: str, progress: Progress | None = None) -> Path:
     """The folder itself, or the suite's dataset, made in the user's cache if it is not there yet."""
     folder = Path(name)
+    refuse_study(folder)
     if folder.exists() or "/" in name:
         return folder
     suites = SUITES.names()
@@ -24,3 +26,15 @@ def data_folder(name: str, progress: Progress | None = None) -> Path:
     target = default_folder() / "data" / f"{name}-{content_id(order.spec())[:12]}"
     make(name, order, target, progress=progress)
     return target
+
+
+def refuse_study(folder: Path) -> None:
+    """Refuse a folder of datasets, such as a study, with the names of those in it."""
+    if (folder / MANIFEST).exists() or not folder.is_dir():
+        return
+    found = sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST}"))
+    if found:
+        raise UserError(
+            f"{folder} holds several datasets; name one of them, as in {folder / found[0]} "
+            f"(there are {', '.join(found)})"
+        )

@@ -5,10 +5,11 @@ Change a word, and raise VERSION: runs under different prompts are different run
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..errors import unknown
-from ..question import Question
+from ..errors import UserError, unknown
+from ..question import JOINED, Question
 
 VERSION = 1
 MODES = {
@@ -36,6 +37,18 @@ def prompt_text(
     if program:
         lines += [PROGRAM, program]
     return "\n".join([*lines, MODES[mode]])
+
+
+def in_one_text(question: Question) -> Question:
+    """The question with its action in the same text, for models that take a single one."""
+    if not question.action:
+        return question
+    text = question.note(JOINED)
+    if not isinstance(text, str):
+        raise UserError(
+            f"question {question.id!r} has no text that joins it and its action; leave out --joined"
+        )
+    return replace(question, text=text, action="")
 
 
 def prompt_spec(mode: str) -> dict[str, Any]:

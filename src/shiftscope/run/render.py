@@ -13,6 +13,7 @@ from ..errors import UserError, unknown
 from ..formats import _json
 from ..geometry.body import bodies_of
 from ..geometry.camera import check_size
+from ..render.gpu.raster import check_device
 from ..render.images import Images
 from ..render.png import png
 from ..render.raster import render
@@ -20,7 +21,14 @@ from ..scene import Scene
 from ..whole import write_whole
 
 BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
-NAMES = {"rgb": "{}.png", "mask": "{}_mask.png", "depth": "{}_depth.npy", "normal": "{}_normal.npy"}
+NAMES = {
+    "rgb": "{}.png",
+    "mask": "{}_mask.png",
+    "parts": "{}_parts.png",
+    "depth": "{}_depth.npy",
+    "normal": "{}_normal.npy",
+}
+ON_GPU = ("rgb", "mask", "parts")
 RECORD = "render.json"
 
 
@@ -30,6 +38,7 @@ def render_files(
     size: tuple[int, int],
     layers: Sequence[str],
     progress: Callable[[int], None] = lambda done: None,
+    device: str = "cpu",
 ) -> int:
     """Write a file a scene and layer into `out`; how many scenes were rendered now, not before."""
     for layer in layers:
@@ -38,22 +47,37 @@ def render_files(
     if not layers:
         raise UserError(f"name at least one layer of {', '.join(NAMES)}")
     check_size(size)
+    if device != "cpu":
+        check_device(device)
+        for layer in layers:
+            if layer not in ON_GPU:
+                raise UserError(f"the GPU draws {', '.join(ON_GPU)}; for {layer} use --device cpu")
     for scene in scenes:
         bodies_of(scene)  # refuses what can not be drawn, before anything is written
-    _claim(
-        out, {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
-    )
+    record = {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
+    _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
     todo = [s for s in scenes if not all(_there(out / NAMES[layer].format(s.id)) for layer in layers)]
     progress(len(scenes) - len(todo))
     together = max(1, BATCH_PIXELS // (size[0] * size[1]))
     for start in range(0, len(todo), together):
         batch = todo[start : start + together]
-        images = render(batch, size, layers)
+        images = render(batch, size, layers) if device == "cpu" else _drawn_on(device, batch, size)
         for i, scene in enumerate(batch):
             for layer in layers:
                 write_whole(out / NAMES[layer].format(scene.id), _encoded(images, layer, i), durable=False)
         progress(len(scenes) - len(todo) + start + len(batch))
     return len(todo)
+
+
+def _drawn_on(device: str, scenes: Sequence[Scene], size: tuple[int, int]) -> Images:
+    """The images of a GPU, brought back."""
+    from ..render.gpu.raster import render_batch
+
+    made = render_batch(scenes, size, device)
+    assert made.rgb is not None
+    planes = (plane.cpu().numpy() for plane in (made.rgb, made.mask, made.parts))
+    rgb, mask, parts = planes
+    return Images(size, rgb, mask, None, None, (), (), parts)
 
 
 def _there(path: Path) -> bool:

@@ -15,7 +15,7 @@ from ..question import Question
 from ..whole import PARTIAL, sweep
 from . import journal
 from .about import UNTITLED, About
-from .card import write_card
+from .card import Passage, write_card
 from .dataset import Dataset
 from .image import StoredImage
 from .lock import NAME as LOCK
@@ -28,10 +28,11 @@ from .manifest import (
     versions_here,
     write_manifest,
 )
-from .shard import Shard, write_shard
+from .shard import Shard, Shared, write_shard
 from .workers import run_all
 
-MakeShard = Callable[[Mapping[str, Any], str, int], tuple[Sequence[StoredImage], Sequence[Question]]]
+Made = tuple[Sequence[StoredImage] | Shared, Sequence[Question]]
+MakeShard = Callable[[Mapping[str, Any], str, int], Made]
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 Key = tuple[str, int]  # split, index
 
@@ -54,11 +55,13 @@ def build(
     repair: bool = False,
     progress: Progress | None = None,
     about: About = UNTITLED,
+    passage: Passage | None = None,
 ) -> Dataset:
     """Make the dataset, or what is missing of it; the bytes do not depend on `workers`.
 
     `jobs` says how many shards each split has. `make_shard(spec, split, k)` must be a function at the top
-    level of a module and depend on nothing else. `spec` is plain JSON data.
+    level of a module and depend on nothing else. `spec` is plain JSON data. `passage` writes a part of the
+    card.
     """
     plan = Manifest(dict(spec), tuple(jobs.items()), versions_here(), about)
     _check_plan(plan)
@@ -66,7 +69,7 @@ def build(
     with locked(folder):
         sweep(folder)
         try:
-            return _complete(folder, plan, make_shard, workers, repair, progress)
+            return _complete(folder, plan, make_shard, workers, repair, progress, passage)
         except KeyboardInterrupt:
             sweep(folder)
             raise Stopped(
@@ -76,7 +79,13 @@ def build(
 
 
 def _complete(
-    folder: Path, plan: Manifest, make_shard: MakeShard, workers: int, repair: bool, progress: Progress | None
+    folder: Path,
+    plan: Manifest,
+    make_shard: MakeShard,
+    workers: int,
+    repair: bool,
+    progress: Progress | None,
+    passage: Passage | None,
 ) -> Dataset:
     there = read_manifest(folder)
     known = _known(folder)
@@ -91,16 +100,16 @@ def _complete(
         refuse_other_versions(folder, there, plan)
     tell = _teller(shards, len(plan.jobs), progress)
     tell()
-    with closing(run_all(partial(_make, folder, plan.spec, make_shard), todo, workers)) as made:
+    orders = [(job, known.get(job)) for job in todo]
+    with closing(run_all(partial(_make, folder, plan.spec, make_shard), orders, workers)) as made:
         for shard in made:
-            _refuse_different(folder, known.get((shard.split, shard.index)), shard)
             journal.record(folder, shard)
             shards[shard.split, shard.index] = shard
             tell()
     finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
     dataset = Dataset(folder, finished)
     if todo or repair or finished != there or not (folder / "README.md").is_file():
-        write_card(dataset)
+        write_card(dataset, passage)
         write_manifest(folder, finished)
     journal.close(folder)
     return dataset
@@ -113,10 +122,12 @@ def _known(folder: Path) -> dict[Key, Shard]:
     return {(shard.split, shard.index): shard for shard in recorded}
 
 
-def _make(folder: Path, spec: Mapping[str, Any], make_shard: MakeShard, job: Key) -> Shard:
-    split, k = job
+def _make(
+    folder: Path, spec: Mapping[str, Any], make_shard: MakeShard, order: tuple[Key, Shard | None]
+) -> Shard:
+    (split, k), before = order
     images, questions = make_shard(spec, split, k)
-    return write_shard(folder, split, k, images, questions)
+    return write_shard(folder, split, k, images, questions, before)
 
 
 def _check_plan(plan: Manifest) -> None:
@@ -156,14 +167,6 @@ def _whole(folder: Path, known: Mapping[Key, Shard], repair: bool) -> dict[Key, 
         if not bad:
             whole[key] = shard
     return whole
-
-
-def _refuse_different(folder: Path, before: Shard | None, after: Shard) -> None:
-    if before is not None and before != after:
-        raise UserError(
-            f"{folder}: shard {after.index} of {after.split} came out differently than the first time; "
-            "it is not a function of its spec: make the dataset in another folder and report this"
-        )
 
 
 def _teller(shards: Mapping[Key, Shard], total: int, progress: Progress | None) -> Callable[[], None]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..whole import write_whole
 from .about import About
-from .columns import IMAGES, QUESTIONS, Columns, card_features
+from .columns import IMAGES, PARTS, QUESTIONS, Columns, card_features
 from .dataset import Dataset
 from .figures import bars
-from .shard import ShardFile
+from .shard import ShardFile, reading
+from .shortcuts import shortcut_section
 from .tally import Tally, blind_audit, ranked, tally, total
 
 SIZES = (
@@ -26,7 +27,10 @@ LARGEST = "10M<n<100M"
 LEARNED_ON = "train"
 
 
-def write_card(dataset: Dataset) -> None:
+Passage = Callable[[Dataset], str]  # Markdown, or nothing
+
+
+def write_card(dataset: Dataset, passage: Passage | None = None) -> None:
     """Write README.md and the figures it shows; a function of the manifest and the shards."""
     about = dataset.manifest.about
     tallies = {split: tally(dataset, split) for split in dataset.splits}
@@ -39,7 +43,9 @@ def write_card(dataset: Dataset) -> None:
         about.summary,
         _opening(dataset),
         _counts(dataset),
+        passage(dataset) if passage else "",
         _audit(tallies),
+        shortcut_section(dataset),
         "\n".join(["## Distributions", "", *(f"![{name}](figures/{name})" for name in charts)]),
         f"## Spec\n\n```json\n{json.dumps(dict(dataset.manifest.spec), indent=1, ensure_ascii=False)}\n```",
         "Made with " + ", ".join(f"{name} {v}" for name, v in dataset.manifest.made_with) + ".",
@@ -62,8 +68,16 @@ def _configs(dataset: Dataset) -> list[Config]:
             if files:
                 splits[split] = f"{name}/{split}/*.parquet", files
         if splits:
-            found.append((name, columns, splits))
+            _, (first, *_) = next(iter(splits.values()))
+            found.append((name, columns + _of_parts(dataset, first), splits))
     return found
+
+
+def _of_parts(dataset: Dataset, file: ShardFile) -> Columns:
+    """The columns of parts that a file has; every file of a config has the same columns."""
+    with reading(dataset.folder / file.path) as opened:
+        there = set(opened.schema_arrow.names)
+    return tuple(column for column in PARTS if column[0] in there)
 
 
 def front_matter(about: About, configs: Iterable[Config], size: int) -> str:

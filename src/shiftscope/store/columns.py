@@ -23,6 +23,13 @@ IMAGES: Columns = (
     ("mask_lengths", ("int32",)),
 )
 
+# Only in files whose images have masks of parts, so that all others stay what they were byte by byte.
+PARTS: Columns = (
+    # Likewise for the parts that the scene's objects list: 1, 2, … in the scene's order, 0 for all else.
+    ("part_values", ("uint8",)),
+    ("part_lengths", ("int32",)),
+)
+
 QUESTIONS: Columns = (
     ("question_id", "string"),
     ("image_ids", ("string",)),

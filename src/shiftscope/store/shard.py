@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
 from ..question import Question
-from ..whole import digest_of, file_digest, write_whole
+from ..whole import PARTIAL, digest_of, file_digest, write_whole, writing
 from .image import StoredImage
 from .tables import image_table, images_of, question_table, questions_of
 
@@ -65,21 +67,74 @@ class Shard:
         return cls(data["split"], data["index"], file(data.get("images")), file(data.get("questions")))
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The images of another dataset's shard, to be taken over as they are."""
+
+    folder: Path  # of that dataset
+    file: ShardFile
+
+
 def write_shard(
-    folder: Path, split: str, index: int, images: Sequence[StoredImage], questions: Sequence[Question]
+    folder: Path,
+    split: str,
+    index: int,
+    images: Sequence[StoredImage] | Shared,
+    questions: Sequence[Question],
+    before: Shard | None = None,
 ) -> Shard:
-    """Write the files of a shard; the same records give the same bytes."""
-    _refuse_twice([i.id for i in images], f"image of shard {index} of {split}")
+    """Write the files of a shard; the same records give the same bytes.
+
+    What it came out as `before` it must come out as again: else it is refused, and no file is touched.
+    """
     _refuse_twice([q.id for q in questions], f"question of shard {index} of {split}")
-    if sum(len(i.png) for i in images) > MOST_BYTES:
-        raise UserError(f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller")
     name = f"{split}/{index:05d}.parquet"
     pictures = asked = None
-    if images:
-        pictures = _write(folder, f"images/{name}", image_table(images), IMAGES_IN_GROUP)
+    drawn = written = None
+    if isinstance(images, Shared):
+        if not images.file.is_whole(images.folder):
+            raise UserError(f"{images.folder / images.file.path} is not what was written there; {REPAIR}")
+        pictures = replace(images.file, path=f"images/{name}")
+    elif images:
+        _refuse_twice([i.id for i in images], f"image of shard {index} of {split}")
+        if sum(len(i.png) for i in images) > MOST_BYTES:
+            raise UserError(
+                f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller"
+            )
+        pictures, drawn = _encoded(f"images/{name}", image_table(images), IMAGES_IN_GROUP)
     if questions:
-        asked = _write(folder, f"questions/{name}", question_table(questions), QUESTIONS_IN_GROUP)
-    return Shard(split, index, pictures, asked)
+        asked, written = _encoded(f"questions/{name}", question_table(questions), QUESTIONS_IN_GROUP)
+    shard = Shard(split, index, pictures, asked)
+    if before is not None and before != shard:
+        raise UserError(
+            f"{folder}: shard {index} of {split} came out differently than the first time, so nothing was "
+            "changed; it is not a function of its spec: make the dataset in another folder and report this"
+        )
+    if isinstance(images, Shared):
+        _take_over(images.folder / images.file.path, folder / f"images/{name}")
+    for file, data in ((pictures, drawn), (asked, written)):
+        if file is not None and data is not None:
+            write_whole(folder / file.path, data)
+    return shard
+
+
+def _take_over(source: Path, target: Path) -> None:
+    """The same file under another name where the disk allows it, which costs no space; else a copy.
+
+    A file with several names can not be written to: a change in place would damage several datasets.
+    """
+    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        try:
+            os.link(source, partial)
+            with suppress(PermissionError):  # the file of another user
+                partial.chmod(0o444)
+        except OSError:  # another disk, or one without links
+            shutil.copyfile(source, partial)
+        partial.replace(target)
+        partial.unlink(missing_ok=True)  # renaming a file to itself leaves both names
 
 
 def _refuse_twice(ids: list[str], what: str) -> None:
@@ -88,16 +143,16 @@ def _refuse_twice(ids: list[str], what: str) -> None:
         raise ValueError(f"{what}: id {twice!r} is used twice")
 
 
-def _write(folder: Path, name: str, table: Any, group: int) -> ShardFile:
+def _encoded(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
+    """A table as a Parquet file, described and in bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    words = [n for n in table.column_names if n not in ("image", "mask_values", "mask_lengths")]
+    words = [f.name for f in table.schema if not pa.types.is_nested(f.type)]
     pq.write_table(table, sink, row_group_size=group, compression="zstd", use_dictionary=words)
     data = sink.getvalue()
-    write_whole(folder / name, data)
-    return ShardFile(name, table.num_rows, data.size, digest_of(data))
+    return ShardFile(name, table.num_rows, data.size, digest_of(data)), data
 
 
 def read_images(path: Path) -> Iterator[StoredImage]:

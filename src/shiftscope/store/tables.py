@@ -13,7 +13,7 @@ from ..lang.program import Program
 from ..lang.text import show
 from ..question import Provenance, Question
 from ..scene import Scene
-from .columns import IMAGES, QUESTIONS, Columns, arrow_schema, arrow_type
+from .columns import IMAGES, PARTS, QUESTIONS, Columns, arrow_schema, arrow_type
 from .image import StoredImage
 from .masks import LENGTH, RunLengths
 
@@ -21,8 +21,7 @@ _ANSWER_TYPES: dict[type, str] = {bool: "bool", int: "int", str: "str"}
 
 
 def image_table(images: Sequence[StoredImage]) -> Any:
-    """The rows of an images file."""
-    masks = [i.mask for i in images]
+    """The rows of an images file; the columns of parts only where an image has a mask of them."""
     columns = {
         "image": image_column([i.png for i in images], [f"{i.id}.png" for i in images]),
         "image_id": [i.id for i in images],
@@ -32,30 +31,43 @@ def image_table(images: Sequence[StoredImage]) -> Any:
         "scene": [json_text(i.scene.to_json()) for i in images],
         "boxes": [i.boxes for i in images],
         "visible_pixels": [i.visible for i in images],
-        "mask_values": _packed([m.values if m else None for m in masks], np.dtype(np.uint8)),
-        "mask_lengths": _packed([m.lengths if m else None for m in masks], LENGTH),
+        **_mask_columns("mask", [i.mask for i in images]),
     }
-    return _table(columns, IMAGES)
+    if not any(i.part_mask for i in images):
+        return _table(columns, IMAGES)
+    return _table(columns | _mask_columns("part", [i.part_mask for i in images]), IMAGES + PARTS)
 
 
 def images_of(table: Any) -> Iterator[StoredImage]:
     """The records of an images file's rows."""
-    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGES}
+    there = set(table.column_names)
+    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGES + PARTS if name in there}
     blobs = columns["image"].field("bytes")
-    plain = {n: columns[n].to_pylist() for n in ("width", "scene", "boxes", "visible_pixels")}
-    values, lengths = columns["mask_values"], columns["mask_lengths"]
+    plain = {n: columns[n].to_pylist() for n in ("scene", "boxes", "visible_pixels")}
     for k in range(table.num_rows):
-        mask = None
-        if values[k].is_valid:
-            runs = values[k].values.to_numpy(), lengths[k].values.to_numpy()
-            mask = RunLengths(runs[0].tobytes(), runs[1].astype(LENGTH).tobytes(), plain["width"][k])
         yield StoredImage(
             scene=Scene.from_json(json.loads(plain["scene"][k])),
-            png=blobs[k].as_py(),
-            mask=mask,
+            png=blobs[k].as_py() or b"",
+            mask=_mask(columns, "mask", k),
             boxes=tuple((left, top, width, height) for left, top, width, height in plain["boxes"][k]),
             visible=tuple(plain["visible_pixels"][k]),
+            part_mask=_mask(columns, "part", k),
         )
+
+
+def _mask_columns(name: str, masks: Sequence[RunLengths | None]) -> dict[str, Any]:
+    return {
+        f"{name}_values": _packed([m.values if m else None for m in masks], np.dtype(np.uint8)),
+        f"{name}_lengths": _packed([m.lengths if m else None for m in masks], LENGTH),
+    }
+
+
+def _mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None:
+    """The mask of row k; None where there is none."""
+    if f"{name}_values" not in columns or not columns[f"{name}_values"][k].is_valid:
+        return None
+    values, lengths = (columns[f"{name}_{what}"][k].values.to_numpy() for what in ("values", "lengths"))
+    return RunLengths(values.tobytes(), lengths.astype(LENGTH).tobytes(), columns["width"][k].as_py())
 
 
 def question_table(questions: Sequence[Question]) -> Any:
@@ -103,9 +115,9 @@ def image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:
     import pyarrow as pa
 
     fields = list(arrow_type("image"))
-    return pa.StructArray.from_arrays(
-        [pa.array(pngs, pa.binary()), pa.array(paths, pa.string())], fields=fields
-    )
+    none = pa.array([not png for png in pngs], pa.bool_())  # scenes without a picture
+    columns = [pa.array(pngs, pa.binary()), pa.array(paths, pa.string())]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=none if any(none.to_pylist()) else None)
 
 
 def _answer_text(answer: Answer | None) -> str | None:

@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
@@ -42,6 +44,32 @@ def run_all(task: Callable[[J], R], jobs: Sequence[J], workers: int) -> Generato
         ) from None
     finally:
         held.close()  # the workers end at once, in the middle of a job if need be
+        pool.shutdown(cancel_futures=True)
+        watched.close()
+
+
+def in_order(task: Callable[[J], R], jobs: Iterable[J], workers: int, ahead: int) -> Generator[R, None, None]:
+    """The results in the order of the jobs, at most `ahead` of them worked on before they are asked for."""
+    if workers < 1 or ahead < 1:
+        raise UserError(f"{workers} workers, {ahead} jobs ahead can not do any work; give at least 1 of each")
+    if workers == 1:
+        yield from map(task, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, _end_with_parent, (watched,))
+    left, pending = iter(jobs), deque[Future[R]]()
+    try:
+        while True:
+            with _interrupts_held():
+                pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
+            if not pending:
+                break
+            yield pending.popleft().result()
+    except BrokenProcessPool:
+        raise UserError("a worker process died, perhaps for want of memory; use fewer workers") from None
+    finally:
+        held.close()
         pool.shutdown(cancel_futures=True)
         watched.close()
 

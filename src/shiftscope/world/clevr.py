@@ -57,8 +57,8 @@ def scene(seed: int, split: str, index: int, rules: Rules = RULES) -> Scene:
     """
     path = ("clevr", seed, split, index)
     setup = derive(*path, "setup")
-    camera = Camera(_jittered(BASE_POSITION, setup, rules.camera_jitter))
-    lamps = tuple(_jittered((0.0, 0.0, 0.0), setup, rules.lamp_jitter) for _ in range(LAMPS))
+    camera = Camera(jittered(BASE_POSITION, setup, rules.camera_jitter))
+    lamps = tuple(jittered((0.0, 0.0, 0.0), setup, rules.lamp_jitter) for _ in range(LAMPS))
     count = int(setup.integers(rules.objects[0], rules.objects[1] + 1))
     spacing = Spacing(rules.reach, rules.distance, rules.margin, rules.tries)
     directions = camera.directions()
@@ -80,7 +80,8 @@ def scene(seed: int, split: str, index: int, rules: Rules = RULES) -> Scene:
     raise UserError(_complaint(rules, refused, count, f"scene {index} of {split}, seed {seed}"))
 
 
-def _jittered(position: Vector, generator: np.random.Generator, by: float) -> Vector:
+def jittered(position: Vector, generator: np.random.Generator, by: float) -> Vector:
+    """A place at most `by` away along each axis."""
     x, y, z = (p + by * (2.0 * float(u) - 1.0) for p, u in zip(position, generator.random(3), strict=True))
     return (x, y, z)
 

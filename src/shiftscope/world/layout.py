@@ -42,7 +42,7 @@ def place(
     generator: np.random.Generator,
 ) -> list[tuple[float, float]] | str:
     """Positions that keep every rule; else the name of the rule that turned most positions down."""
-    rows = np.array([(0.0, 0.0, p.half, p.round, *unit_circle(p.rotation)) for p in plans])
+    rows = np.array([(0.0, 0.0, p.half, p.half, p.round, *unit_circle(p.rotation)) for p in plans])
     radii = np.array([p.radius for p in plans])
     level = np.array([axis[:2] for axis in axes])
     refused = np.zeros(len(RULES), np.int64)

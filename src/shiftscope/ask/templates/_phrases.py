@@ -41,14 +41,15 @@ OTHER_VALUE_QUESTIONS = (
     "Find {X}; which {a} does it have?",
     "Look at {X}. Which {a} is it?",
 )
+# "{X} and {Y}" would mislead: "the cube that is left of the ball and the cone"
 COMPARISONS = (
-    "Does {X} match {Y} in {a}?",
-    "Do {X} and {Y} share the same {a}?",
-    "Are {X} and {Y} alike in {a}?",
+    "Is {X} the same {a} as {Y}?",
+    "Does {X} share its {a} with {Y}?",
 )
+VALUE_COMPARISON = "Does {X} have the same {a} as {Y}?"  # a vehicle is a model, it does not have one
 MORE_COMPARISONS = {
     "size": ("Is {X} just as large as {Y}?",),
-    "material": ("Are {X} and {Y} made from one material?",),
+    "material": ("Is {X} made from the same material as {Y}?",),
 }
 
 
@@ -68,7 +69,9 @@ def value_questions(attribute: str, subject: str, schema: Schema) -> list[str]:
 def comparisons(attribute: str, left: str, right: str, schema: Schema) -> list[str]:
     """Questions whether two things have the same value of the attribute."""
     word = word_for(attribute, schema)
-    patterns = (*COMPARISONS, *MORE_COMPARISONS.get(word, ()))
+    patterns = COMPARISONS
+    if word != "model":
+        patterns += (VALUE_COMPARISON, *MORE_COMPARISONS.get(word, ()))
     return [p.replace("{X}", left).replace("{Y}", right).replace("{a}", word) for p in patterns]
 
 

@@ -1,6 +1,7 @@
 """Sketch: a template in the making, for whatever attributes a schema has.
 
-In texts, `{1}` stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation.
+In texts, `{1}` stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation. Objects
+and parts share one numbering of descriptions.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...schema import Schema
+from ...schema import Attribute, Schema
 from ..lexicon import noun_of
 from ..template import APART, NULL, OUT_NEQ, Constraint, Slot, Template, TemplateNode
 
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S"}
+PART_LETTERS = LETTERS | {"name": "P"}
+FOLLOWED = ("size",)  # what a part has from its object, and no description of it mentions
 _DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
 
 
@@ -20,10 +23,10 @@ class Sketch:
     """Collects nodes, slots and constraints; `template` closes it."""
 
     def __init__(self, schema: Schema) -> None:
-        noun = noun_of(schema.attributes)
-        names = [a.name for a in schema.attributes]
-        self.attributes = [n for n in names if n != noun] + ([noun] if noun else [])
-        self.noun = noun
+        self.attributes = _noun_last(schema.attributes)
+        self.part_attributes = [a for a in _noun_last(schema.part_attributes) if a not in FOLLOWED]
+        self.noun = noun_of(schema.attributes)
+        self.parts: set[int] = set()  # the numbers of descriptions that are of parts
         self.slots: dict[str, Slot] = {}
         self.nodes: list[TemplateNode] = []
         self.constraints: list[Constraint] = []
@@ -35,9 +38,12 @@ class Sketch:
 
     def slot(self, attribute: str, number: int) -> str:
         """The slot of an attribute in the description of that number, `<C2>`."""
-        letter = "R" if attribute == "relation" else LETTERS.get(attribute, attribute.upper())
+        part = number in self.parts and attribute != "relation"
+        letters = PART_LETTERS if part else LETTERS
+        letter = "R" if attribute == "relation" else letters.get(attribute, attribute.upper())
         name = f"<{letter}{number if number > 1 else ''}>"
-        self.slots.setdefault(name, Slot(name, attribute.capitalize()))
+        kind = "Partname" if part and attribute == "name" else attribute.capitalize()
+        self.slots.setdefault(name, Slot(name, kind))
         return name
 
     def describe(self, function: str, number: int, on: int | None = None) -> int:
@@ -50,6 +56,15 @@ class Sketch:
         words = [self.slot("relation", relation)]
         words += [self.slot(a, number) for a in self.attributes]
         return self.node(function, to, slots=words)
+
+    def part(self, function: str, number: int, of: int) -> int:
+        """A description of the parts of the objects that another node gives."""
+        return self.describe_part(function, number, self.node("object2part", of))
+
+    def describe_part(self, function: str, number: int, on: int) -> int:
+        """A description of the parts that another node gives."""
+        self.parts.add(number)
+        return self.node(function, on, slots=[self.slot(a, number) for a in self.part_attributes])
 
     def keep_empty(self, attribute: str, *numbers: int) -> None:
         """Descriptions of these numbers do not mention the attribute."""
@@ -73,4 +88,11 @@ class Sketch:
         )
 
     def _spelled(self, found: re.Match[str]) -> str:
-        return " ".join(self.slot(a, int(found[1])) for a in self.attributes) + found[2]
+        number = int(found[1])
+        attributes = self.part_attributes if number in self.parts else self.attributes
+        return " ".join(self.slot(a, number) for a in attributes) + found[2]
+
+
+def _noun_last(attributes: tuple[Attribute, ...]) -> list[str]:
+    noun = noun_of(attributes)
+    return [a.name for a in attributes if a.name != noun] + ([noun] if noun else [])

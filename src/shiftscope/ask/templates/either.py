@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...schema import Schema
+from ..english import plural
+from ..lexicon import thing_word
 from ..template import Template
 from ._sketch import Sketch
 
 FILE = "single_or.json"
-PLAIN = (
-    "What is the number of things that are {1s} or {2s}?",
-    "Counting every {1} and every {2} once, how many things are there?",
-    "How many things would you call a {1} or a {2}?",
+TOGETHER = (
+    "Counting {A} and {B} once, how many {things} do you get?",
+    "How many {things} do you have if you take {A} and {B}, each only once?",
+    "Take {A} and {B}, each only once. How many {things} do you have?",
 )
 OF_A_VALUE = (
-    "How many of the {1s} and {2s} are {V}?",
-    "Of all things that are {1s} or {2s}, how many are {V}?",
-)
-TOGETHER = (
-    "Counting {A} and {B} once, how many things are there?",
-    "How many things do you have if you take {A} and {B}, each only once?",
+    "How many of the {1s} and of the {2s} are {V}?",
+    "Take every {1} and every {2}. How many of them are {V}?",
 )
 RELATED, ALSO_RELATED = "every {2} <R> the {1}", "every {4} <R2> the {3}"
 
@@ -29,7 +27,7 @@ def templates(schema: Schema) -> Iterator[Template]:
     """Two descriptions joined: as they are, of one value, and with relations on either or both."""
     sketch = _joined(schema)
     sketch.node("count", len(sketch.nodes) - 1)
-    yield sketch.template(FILE, 0, PLAIN)
+    yield sketch.template(FILE, 0, _together("every {1}", "every {2}", schema))
     for number, attribute in enumerate(schema.attributes, 1):
         sketch = _joined(schema)
         value = sketch.slot(attribute.name, 3)
@@ -40,15 +38,18 @@ def templates(schema: Schema) -> Iterator[Template]:
         yield sketch.template(FILE, number, [t.replace("{V}", said) for t in OF_A_VALUE])
     if schema.relations:
         last = len(schema.attributes)
-        yield _both_related(schema).template(FILE, last + 1, _together(RELATED, ALSO_RELATED))
-        yield _first_related(schema).template(FILE, last + 2, _together(RELATED, "every {3}"))
-        yield _second_related(schema).template(
-            FILE, last + 3, _together("every {1}", "every {3} <R> the {2}")
+        joined = (
+            (_both_related(schema), RELATED, ALSO_RELATED),
+            (_first_related(schema), RELATED, "every {3}"),
+            (_second_related(schema), "every {1}", "every {3} <R> the {2}"),
         )
+        for number, (sketch, left, right) in enumerate(joined, last + 1):
+            yield sketch.template(FILE, number, _together(left, right, schema))
 
 
-def _together(left: str, right: str) -> list[str]:
-    return [t.replace("{A}", left).replace("{B}", right) for t in TOGETHER]
+def _together(left: str, right: str, schema: Schema) -> list[str]:
+    things = plural(thing_word(schema))
+    return [t.replace("{A}", left).replace("{B}", right).replace("{things}", things) for t in TOGETHER]
 
 
 def _joined(schema: Schema) -> Sketch:

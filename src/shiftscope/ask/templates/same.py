@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...schema import Schema
+from ..english import plural
+from ..lexicon import thing_word
 from ..template import Template
 from ._phrases import value_questions, word_for
 from ._sketch import Sketch
@@ -13,12 +15,12 @@ FILE = "same_relate.json"
 EXIST = (
     "Does anything else match the {1} in {a}?",
     "Does the {1} share its {a} with anything else?",
-    "Do any other things match the {1} in {a}?",
+    "Do any other {things} match the {1} in {a}?",
 )
 COUNT = (
-    "How many other things match the {1} in {a}?",
-    "How many other things share the {a} of the {1}?",
-    "With how many other things does the {1} share its {a}?",
+    "How many other {things} match the {1} in {a}?",
+    "How many other {things} share the {a} of the {1}?",
+    "With how many other {things} does the {1} share its {a}?",
 )
 EXIST_OF = (
     "Does any other {2} match the {1} in {a}?",
@@ -34,6 +36,14 @@ SUBJECTS = (
     "the other {2} that matches the {1} in {a}",
     "the other {2} that shares the {a} of the {1}",
 )
+OF_ONE_MODEL = {
+    "Does anything else match the {1} in {a}?": "Is anything else the same model as the {1}?",
+    "Do any other {things} match the {1} in {a}?": "Are any other {things} the same model as the {1}?",
+    "How many other {things} match the {1} in {a}?": "How many other {things} are the same model as the {1}?",
+    "Does any other {2} match the {1} in {a}?": "Is any other {2} the same model as the {1}?",
+    "How many other {2s} match the {1} in {a}?": "How many other {2s} are the same model as the {1}?",
+    "the other {2} that matches the {1} in {a}": "the other {2} that is the same model as the {1}",
+}
 
 
 def templates(schema: Schema) -> Iterator[Template]:
@@ -74,4 +84,7 @@ def _sharing(schema: Schema, attribute: str) -> Sketch:
 
 
 def _named(texts: tuple[str, ...], attribute: str, schema: Schema) -> list[str]:
-    return [t.replace("{a}", word_for(attribute, schema)) for t in texts]
+    things, word = plural(thing_word(schema)), word_for(attribute, schema)
+    if word == "model":  # nothing matches in model
+        texts = tuple(OF_ONE_MODEL.get(t, t) for t in texts)
+    return [t.replace("{a}", word).replace("{things}", things) for t in texts]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from . import clevr, questions, scenes
+from . import clevr, clevr_hyp, questions, scenes, superclevr
 
 group = typer.Typer(help="Make a dataset, scenes and images alone, or questions about given scenes.")
 group.command("clevr")(clevr.command)
+group.command("clevr_hyp")(clevr_hyp.command)
+group.command("superclevr")(superclevr.command)
 group.command("scenes")(scenes.command)
 group.command("questions")(questions.command)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UserError
 from .._console import json_line, progress, table
+
+if TYPE_CHECKING:
+    from ...question import Question
 
 
 def command(
@@ -17,6 +20,9 @@ def command(
     templates: Annotated[
         Path | None, typer.Option(help="Template files in CLEVR's format; ours by default.")
     ] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Ask as many questions about parts as well (Super-CLEVR).")
+    ] = False,
     n: Annotated[int, typer.Option("-n", min=1, help="Questions a scene, where the scene allows.")] = 10,
     seed: Annotated[int, typer.Option(help="Another seed asks other questions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the distributions as JSON lines.")] = False,
@@ -24,7 +30,7 @@ def command(
     """Ask valid, balanced questions about given scenes, each with its program and answer."""
     from ...ask.distribution import distribution
     from ...ask.load import load_templates
-    from ...ask.own import own_templates
+    from ...ask.own import own_part_templates, own_templates
     from ...ask.questions import ask_all
     from ...formats._any import read_scenes
     from ...formats.clevr import write_questions
@@ -35,7 +41,11 @@ def command(
         raise UserError(f"{out} holds the scenes; write the questions to another file")
     given = read_scenes(scenes)
     chosen = load_templates(templates) if templates else own_templates(given[0].schema)
-    asked = list(progress(ask_all(given, chosen, per_image=n, seed=seed), "asking", len(given) * n))
+    sets = [chosen, own_part_templates(given[0].schema)] if parts else [chosen]
+    asked: list[Question] = []
+    for one in sets:
+        more = ask_all(given, one, per_image=n, seed=seed, start=len(asked))
+        asked += progress(more, "asking", len(given) * n)
     if not asked:
         raise UserError(f"{scenes}: no question could be asked about these scenes")
     write_questions(out, asked)

@@ -14,14 +14,13 @@ from .clevr import finish
 
 class World(StrEnum):
     CLEVR = "clevr"
+    SUPERCLEVR = "superclevr"
 
 
 def command(
     out: Annotated[Path, typer.Option(help="The dataset's folder; an unfinished one is gone on with.")],
     world: Annotated[World, typer.Option(help="Which world to sample from.")] = World.CLEVR,
-    n: Annotated[
-        int, typer.Option("-n", min=1, help="How many scenes, over train, val and test (70/15/15).")
-    ] = 1000,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many scenes, over train, val and test.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed makes other scenes.")] = 0,
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "480x320",
     shard: Annotated[int, typer.Option(min=1, help="Images a shard; part of what is made.")] = 250,
@@ -30,6 +29,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make scenes with images and masks alone."""
-    from ...suites.clevr import Order
+    order: object
+    if world is World.CLEVR:
+        from ...suites.clevr import Order
 
-    finish(world.value, Order(n, seed, read_size(size), 0, shard), out, workers, repair, as_json)
+        order = Order(n, seed, read_size(size), 0, shard)
+    else:
+        from ...suites import superclevr
+
+        order = superclevr.Order(
+            images=n, seed=seed, size=read_size(size), questions=0, part_questions=0, shard=shard
+        )
+    finish(world.value, order, out, workers, repair, as_json)

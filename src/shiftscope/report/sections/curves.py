@@ -37,6 +37,7 @@ CURVES = (
     Curve("objects", "Objects in the scene"),
     Curve("frequency", "How common the true answer is", "% of answers"),
     Curve("kind", "Kind of question"),
+    Curve("action", "Kind of action"),
     Curve("template", "Template"),
 )
 

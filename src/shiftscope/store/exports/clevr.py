@@ -35,11 +35,16 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
         if done % 100 == 0 or done == total:
             progress(done, total, "images and questions")
 
+    known: Names = {}
     for split in dataset.splits:
         info = {"split": split, "version": f"ShiftScope {__version__}"}
         names: Names = {}
-        path = out / "scenes" / f"CLEVR_{split}_scenes.json"
-        _write_list(path, info, "scenes", _scenes(dataset, split, out / "images" / split, names, tick))
+        if dataset.count(split)[0]:
+            path = out / "scenes" / f"CLEVR_{split}_scenes.json"
+            _write_list(path, info, "scenes", _scenes(dataset, split, out / "images" / split, names, tick))
+            known |= names
+        else:  # it asks about the images of splits before it
+            names = known
         if dataset.count(split)[1]:
             path = out / "questions" / f"CLEVR_{split}_questions.json"
             _write_list(path, info, "questions", _questions(dataset, split, names, tick))
@@ -53,7 +58,8 @@ def _scenes(dataset: Dataset, split: str, folder: Path, names: Names, tick: Tick
         path = folder / f"{stem}.png"
         if path.exists():
             raise UserError(f"{dataset.folder}: two images of {split} would both be called {path.name}")
-        path.write_bytes(image.png)
+        if image.png:
+            path.write_bytes(image.png)
         names[image.id] = index, stem
         kept = tuple(note for note in image.scene.notes if note[0] in STAGING)
         notes = (("image_index", index), ("image_filename", path.name), ("split", split), *kept)

@@ -1,0 +1,190 @@
+"""Inversion: the programs that a text may have been worded from.
+
+Each text of each template is matched word by word against the question. A slot takes any of the ways to say
+one of its terms, our own and the folder's; what the official generator gets wrong ("buss", "a airliner") is
+understood too. A word that several terms share means the widest of them, as it does in our own questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..lang.program import Program
+from ..question import Question
+from ..schema import Schema
+from .dress import ProgramMaker
+from .english import plural
+from .lexicon import PART, THING, Lexicon, noun_of
+from .lower import EMPTY_SLOT, lower
+from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template, TemplateSet
+from .vocabulary import Vocabulary
+from .wording import ANOTHER, slots_on_parts
+
+WORD = re.compile(r"\w[\w'’-]*|[^\w\s]")
+ARTICLES = ("a", "an")
+
+Words = tuple[str, ...]
+Ways = dict[str, list[tuple[Words, int]]]
+Values = tuple[int, ...]  # codes of the slots; UNSAID where none was met yet
+UNSAID = EMPTY_SLOT - 2
+
+
+class Blank(NamedTuple):
+    """A slot; `ways` are, by their first word, the phrases that fill it and the term of each."""
+
+    slot: int
+    ways: Ways
+    silent: bool  # whether it may stay empty without a word
+
+
+class Choice(NamedTuple):
+    """Words that may be left out."""
+
+    items: tuple[Item, ...]
+
+
+Item = str | Blank | Choice
+
+
+class Reading(NamedTuple):
+    """One way to understand a question."""
+
+    template: Template
+    program: Program
+
+
+class Inverter:
+    """Templates bound to a schema, read backwards."""
+
+    def __init__(self, templates: TemplateSet, schema: Schema) -> None:
+        self.vocabulary = lower(templates.templates, schema, templates.synonyms).vocabulary
+        self.lexicon = Lexicon(schema, templates.synonyms)
+        self.texts: list[tuple[str, Template, ProgramMaker, tuple[Item, ...]]] = []  # from their first word
+        self._known: dict[tuple[str, bool, bool, bool, str, str, str], Ways] = {}
+        for template in templates.templates:
+            maker = ProgramMaker(template, self.vocabulary)
+            on_parts = slots_on_parts(template)
+            for text in template.texts:
+                items = self._items(text, template, on_parts)
+                self.texts.append((items[0] if isinstance(items[0], str) else "", template, maker, items))
+
+    def __call__(self, text: str) -> tuple[Reading, ...]:
+        """Every way to read the text, each program once, in the order of the templates."""
+        words = words_of(text)
+        found: dict[Program, Reading] = {}
+        for first, template, maker, items in self.texts:
+            if first and not (words and _same(first, words[0])):
+                continue
+            for values in _fits(items, words, 0, (UNSAID,) * len(template.params)):
+                program = maker([max(v, EMPTY_SLOT) for v in values])
+                found.setdefault(program, Reading(template, program))
+        return tuple(found.values())
+
+    def read(self, question: Question) -> tuple[Program, ...]:
+        """The programs of the question; its template, where it is noted, decides between several."""
+        readings = self(question.text)
+        told = question.provenance
+        in_file = [r for r in readings if r.template.file == told.template]
+        in_family = [r for r in in_file if r.template.family == told.family]
+        return tuple(r.program for r in in_family or in_file or readings)
+
+    def _items(self, text: str, template: Template, on_parts: frozenset[int]) -> tuple[Item, ...]:
+        items: list[Item] = []
+        outside: list[Item] = items
+        for raw in TOKEN.findall(text):
+            if raw == "[":
+                items = []
+            elif raw == "]":
+                outside.append(Choice(tuple(items)))
+                items = outside
+            elif found := SLOT_TOKEN.fullmatch(raw):
+                items.append(self._blank(found.groups(""), template, on_parts))
+            else:
+                for word in words_of(raw):
+                    items.append(Choice((word,)) if word in (OTHER, REPAINTED) else word)
+        return tuple(items)
+
+    def _blank(self, pieces: tuple[str, ...], template: Template, on_parts: frozenset[int]) -> Blank:
+        before, name, several, ending, after = pieces
+        slot = template.slot(name)
+        attribute = template.params[slot].attribute
+        part, never = slot in on_parts, slot in template.never
+        key = (attribute, part, never, bool(several), before, ending, after)
+        if key not in self._known:
+            self._known[key] = self._ways(*key)
+        schema = self.vocabulary.schema
+        noun = attribute == noun_of(schema.part_attributes if part else schema.attributes)
+        return Blank(slot, self._known[key], attribute != RELATION and not noun)
+
+    def _ways(
+        self, attribute: str, part: bool, never: bool, several: bool, before: str, ending: str, after: str
+    ) -> Ways:
+        schema, names = self.vocabulary.schema, self.vocabulary.names
+        terms: dict[int, str] = {}
+        if attribute == RELATION:
+            terms = dict(enumerate(schema.relations))
+        elif not never:
+            column = self.vocabulary.columns.index((attribute, part))
+            terms = {c: names[c] for c in self.vocabulary.terms(column)}
+        if attribute == noun_of(schema.part_attributes if part else schema.attributes):
+            terms[EMPTY_SLOT] = PART if part else THING
+        said: dict[Words, list[int]] = {}
+        for code, term in terms.items():
+            for way in self.lexicon.heard(term):
+                for form in (plural(way), f"{way}s") if several else (way,):
+                    said.setdefault(words_of(f"{before}{form}{ending}{after}"), []).append(code)
+        ways: Ways = {}
+        for phrase, codes in said.items():
+            for code in _widest(codes, self.vocabulary) if attribute != RELATION else dict.fromkeys(codes):
+                ways.setdefault(phrase[0], []).append((phrase, code))
+        return ways
+
+
+def words_of(text: str) -> Words:
+    """Words and marks, in lower case."""
+    return tuple(WORD.findall(text.lower()))
+
+
+def _widest(codes: list[int], vocabulary: Vocabulary) -> list[int]:
+    """Of the terms that a phrase may stand for, those that no other one takes in."""
+    covers = vocabulary.covers
+    distinct = list(dict.fromkeys(codes))
+    return [
+        c
+        for c in distinct
+        if c < 0 or not any(d >= 0 and d != c and covers[d, c] and not covers[c, d] for d in distinct)
+    ]
+
+
+def _fits(items: tuple[Item, ...], words: Words, at: int, values: Values) -> Iterator[Values]:
+    """What the slots hold, for each way in which the items give the words from `at` to the end."""
+    if not items:
+        if at == len(words):
+            yield values
+        return
+    item, rest = items[0], items[1:]
+    if isinstance(item, Choice):
+        yield from _fits(item.items + rest, words, at, values)
+        yield from _fits(rest, words, at, values)
+    elif isinstance(item, Blank):
+        known = values[item.slot]
+        if item.silent and known in (UNSAID, EMPTY_SLOT):
+            yield from _fits(rest, words, at, _with(values, item.slot, EMPTY_SLOT))
+        for phrase, code in item.ways.get(words[at], ()) if at < len(words) else ():
+            if known in (UNSAID, code) and words[at : at + len(phrase)] == phrase:
+                yield from _fits(rest, words, at + len(phrase), _with(values, item.slot, code))
+    elif at < len(words) and _same(item, words[at]):
+        yield from _fits(rest, words, at + 1, values)
+
+
+def _same(word: str, said: str) -> bool:
+    """Whether a text's word may be said so: a as an, and another as a where the two things differ anyway."""
+    if word in ARTICLES or word == ANOTHER:
+        return said in ARTICLES or said == word
+    return word == said
+
+
+def _with(values: Values, slot: int, code: int) -> Values:
+    return (*values[:slot], code, *values[slot + 1 :])

@@ -1,0 +1,176 @@
+"""Levels: a question's twins of less and of more redundancy, on the same scene and with the same answer.
+
+- `rd`: as it came; words that do not matter stay, relations that do not matter go
+- `rd-`: nothing is left that could be dropped without changing what is referred to
+- `rd+`: everything is said that is true of what is referred to and is not asked
+
+A twin names the question it comes from in its note `twin`, and its level in its note `redundancy`. Questions
+about parts are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ...errors import UserError, unknown
+from ...lang.exec.exact import execute
+from ...lang.program import Program
+from ...lang.world import World
+from ...question import Provenance, Question
+from ...scene import Scene
+from ...scenetable import SceneTable, pack
+from ..asker import Asker, Found, Mismatch
+from ..questions import ATTEMPTS, PER_IMAGE, asker_of
+from ..template import TemplateSet
+from .add import add_all
+from .drop import drop_all
+from .heard import dice_of
+from .step import Step, read
+from .worded import Words
+
+LEVELS = ("rd-", "rd", "rd+")
+
+
+def redundancy(scene: Scene, question: Question, templates: TemplateSet) -> dict[str, Question]:
+    """A question at every level; the templates are those that it was asked from.
+
+    To make many, keep what the search found and use `ask_levels` or `at_level`, which need not listen to the
+    text to know how it was worded.
+    """
+    asker = asker_of(templates, scene.schema)
+    words = words_of(asker)
+    where = question.provenance
+    world = World((scene,))
+    number = words.number.get((where.template, where.family))
+    last = None if question.program is None else read(question.program, world)
+    if number is None or last is None:
+        raise UserError(f"question {question.id}: its template is not among those given, or it has no answer")
+    if words.about_parts[number]:
+        return {level: twin(level, question, world, words, number, 0) for level in LEVELS}
+    fitted, codes = words.fit(last, number)
+    dice = dice_of(question.text, fitted.text, codes)
+    if fitted is not words.own[number] or dice is None:
+        raise UserError(f"question {question.id} is not worded by {where.template} {where.family}")
+    return {level: twin(level, question, world, words, number, dice) for level in LEVELS}
+
+
+def ask_levels(
+    scenes: SceneTable | Iterable[Scene],
+    templates: TemplateSet,
+    levels: Sequence[str] = LEVELS,
+    *,
+    per_image: int = PER_IMAGE,
+    seed: int = 0,
+    split: str = "",
+    shard: int = 0,
+    start: int = 0,
+    attempts: int = ATTEMPTS,
+) -> dict[str, list[Question]]:
+    """The questions that `ask` gives for the same arguments, at each level."""
+    for level in levels:
+        _check(level)
+    listed = scenes if isinstance(scenes, SceneTable) else tuple(scenes)
+    table = listed if isinstance(listed, SceneTable) else pack(listed)
+    asker = asker_of(templates, table.schema)
+    found = asker.find(table, per_image, attempts, ("ask", seed, split, shard))
+    questions = asker.questions(listed, found, split, start)
+    return {level: at_level(level, asker, listed, found, questions) for level in levels}
+
+
+def at_level(
+    level: str,
+    asker: Asker,
+    scenes: SceneTable | Sequence[Scene],
+    found: Found,
+    questions: Sequence[Question],
+) -> list[Question]:
+    """The questions that the asker made of what it found, each at the level given."""
+    _check(level)
+    words = words_of(asker)
+    made: list[Question] = []
+    at, world = -1, None
+    for s, t, dice, question in zip(found.scene, found.template, found.dice, questions, strict=True):
+        if s != at or world is None:
+            at, world = s, World((scenes[s],))
+        made.append(twin(level, question, world, words, t, dice))
+    return made
+
+
+def twin(level: str, question: Question, world: World, words: Words, template: int, dice: int) -> Question:
+    """One question at the level; `dice` are the random bits that it was worded with, `template` its number.
+
+    The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
+    """
+    program = question.program
+    assert program is not None
+    last = read(program, world)
+    seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
+    if last is None or words.about_parts[template] or not change(level, last, world, seed):
+        return (
+            question
+            if level == "rd"
+            else _twin_of(question, level, question.text, program, question.provenance)
+        )
+    fitted, codes = words.fit(last, template)
+    made = fitted.program(codes)
+    run = execute(made, world)
+    answer = run.answer
+    if type(answer) is not type(question.answer) or answer != question.answer:
+        raise Mismatch(f"{level} of question {question.id}: {question.answer!r} has become {answer!r}")
+    where = question.provenance
+    if (fitted.template.file, fitted.template.family) != (where.template, where.family):
+        where = replace(where, template=fitted.template.file, family=fitted.template.family)
+    return _twin_of(
+        question, level, fitted.text(codes, dice, _one_of_them(made, run.values, world)), made, where
+    )
+
+
+def _one_of_them(program: Program, values: Sequence[Any], world: World) -> bool | None:
+    """Whether the thing that others are like fits what is said of them; None where no others are sought."""
+    for at, n in enumerate(program.nodes):
+        if n.op == "same":
+            thing = values[n.inputs[0]]
+            for word in program.nodes[at + 1 :]:
+                if word.op != "filter":
+                    break
+                thing &= world.objects.mask(*word.params)
+            return bool(thing)
+    return None
+
+
+def change(level: str, last: Step, world: World, seed: str) -> bool:
+    """Bring the tree of a program to the level, in place; whether anything changed."""
+    schema = world.scenes[0].schema
+    if level == "rd-":
+        return drop_all(last, world, schema) > 0
+    gone = drop_all(last, world, schema, relations_only=True)
+    if level == "rd":
+        return gone > 0
+    return add_all(last, world, schema, seed) > 0 or gone > 0
+
+
+def _twin_of(base: Question, level: str, text: str, program: Program, where: Provenance) -> Question:
+    return Question(
+        id=f"{base.id}_{level}",
+        text=text,
+        scenes=base.scenes,
+        program=program,
+        answer=base.answer,
+        kind=base.kind,
+        provenance=where,
+        notes=(*base.notes, ("twin", base.id), ("redundancy", level)),
+    )
+
+
+def _check(level: str) -> None:
+    if level not in LEVELS:
+        raise unknown("level of redundancy", level, LEVELS)
+
+
+@lru_cache(maxsize=8)
+def words_of(asker: Asker) -> Words:
+    """The asker's templates by shape, kept for the next shard."""
+    return Words(asker)

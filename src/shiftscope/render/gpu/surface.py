@@ -1,0 +1,116 @@
+# mypy: ignore-errors
+"""Light on surfaces, for the points that a program shades: surface.py."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from ...geometry import visibility as v
+from .. import lamps as l
+from .. import surface as s
+
+NEARNESS = tl.constexpr(float(v.NEARNESS))
+LIFT, LEAST = tl.constexpr(s.LIFT), tl.constexpr(s.LEAST)
+ROUGH, SHEEN = tl.constexpr(s.ROUGH), tl.constexpr(s.SHEEN)
+NARROW, UPRIGHT = tl.constexpr(1 / s.BRUSHED), tl.constexpr(s.UPRIGHT / s.BRUSHED)
+LUSTRE = tl.constexpr(s.LUSTRE)
+SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
+BOUNCE_R, BOUNCE_G, BOUNCE_B = (tl.constexpr(x) for x in l.BOUNCE)
+LARGEST = tl.constexpr(2147483520.0)  # float that fits a signed integer
+
+
+@triton.jit
+def surround(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
+    """The even light: from the sky above, off the ground below, less what neighbours hide."""
+    hidden = tl.full(px.shape, 1.0, tl.float32)
+    for j in range(first, last):
+        ball = stand_ins + j * 13
+        r = tl.load(ball + 6)
+        dx, dy, dz = tl.load(ball + 1) - px, tl.load(ball + 2) - py, tl.load(ball + 3) - pz
+        square = dx * dx + dy * dy + dz * dz
+        facing = tl.maximum(dx * nx + dy * ny + dz * nz, 0.0)
+        taken = tl.minimum(facing * (0.8 * r * r) / (square * tl.sqrt(square)), 0.8)
+        hidden *= tl.where(body == j, 1.0, 1.0 - taken)
+    up = 0.5 + 0.5 * nz
+    down = (1.0 - up) * tl.minimum(pz + 0.15, 1.0)  # little light reaches under a body
+    red = (SKY_R * up + BOUNCE_R * down) * hidden
+    green = (SKY_G * up + BOUNCE_G * down) * hidden
+    blue = (SKY_B * up + BOUNCE_B * down) * hidden
+    return red, green, blue
+
+
+@triton.jit
+def open_to_lamp(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high, wanted):
+    """The share of the shadow cells around a point's own that let the lamp's light through."""
+    lx, ly, lz = tl.load(lamp), tl.load(lamp + 1), tl.load(lamp + 2)
+    px, py, pz = px + LIFT * nx, py + LIFT * ny, pz + LIFT * nz
+    facing = (lx - px) * nx + (ly - py) * ny + (lz - pz) * nz > 0
+    ez, bz = tl.load(view + 2), tl.load(view + 11)
+    uz, focal = tl.load(view + 8), tl.load(view + 12) * 0.5
+    mx = tl.load(view + 13) * 0.5 + margin
+    my = tl.load(view + 14) * 0.5 + margin
+    left = tl.maximum(1.0 - pz * (1.0 / lz), 0.05)
+    longer = 1.0 / left
+    dx = lx + (px - lx) * longer - tl.load(view)
+    dy = ly + (py - ly) * longer - tl.load(view + 1)
+    depth = ez * bz - dx * tl.load(view + 9) - dy * tl.load(view + 10)
+    scale = focal / tl.maximum(depth, 0.1)
+    x = mx + scale * (dx * tl.load(view + 3) + dy * tl.load(view + 4))
+    up = dx * tl.load(view + 6) + dy * tl.load(view + 7) - ez * uz
+    y = my - scale * up
+    known = (x >= 2.0) & (x <= wide - 3) & (y >= 2.0) & (y <= high - 3)
+    x, y = tl.where(known, x, 2.0), tl.where(known, y, 2.0)
+    own = (NEARNESS / ez) / (left - LEAST / lz)
+    ix, iy = x.to(tl.int32), y.to(tl.int32)
+    fx, fy = x - ix.to(tl.float32) - 0.5, y - iy.to(tl.float32) - 0.5
+    # a smooth bump over three cells: their shares when the place is f off the middle one's centre
+    before, after = 0.5 * (0.5 - fx) * (0.5 - fx), 0.5 * (0.5 + fx) * (0.5 + fx)
+    above, below = 0.5 * (0.5 - fy) * (0.5 - fy), 0.5 * (0.5 + fy) * (0.5 + fy)
+    # nearness also falls with the depth of a cell's ground, which is the same along a row
+    tilt = uz / focal
+    fall = bz - (my - 0.5) * tilt
+    seen = tl.zeros(px.shape, tl.float32)
+    load = wanted & facing & known
+    for row in tl.static_range(3):
+        line = iy - 1 + row
+        limit = tl.minimum(own * (fall + tilt * line.to(tl.float32)), LARGEST).to(tl.int32)
+        cell = shadow + line * wide + ix
+        free = tl.where(tl.load(cell - 1, load, 0) < limit, before, 0.0)
+        free += tl.where(tl.load(cell, load, 0) < limit, 1.0 - before - after, 0.0)
+        free += tl.where(tl.load(cell + 1, load, 0) < limit, after, 0.0)
+        if row == 0:
+            seen += free * above
+        elif row == 2:
+            seen += free * below
+        else:
+            seen += free * (1.0 - above - below)
+    return tl.where(facing, tl.where(known, seen, 1.0), 0.0)
+
+
+@triton.jit
+def scattered(px, py, pz, nx, ny, nz, lamp):
+    """How much of a lamp's light a point scatters if it sees all of the lamp."""
+    dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
+    square = dx * dx + dy * dy + dz * dz
+    lit = tl.maximum(nx * dx + ny * dy + nz * dz, 0.0)
+    facing = dx * tl.load(lamp + 7) + dy * tl.load(lamp + 8) + dz * tl.load(lamp + 9)
+    return lit * tl.maximum(facing, 0.0) / (square * square)
+
+
+@triton.jit
+def highlight(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
+    """A lamp's highlight, soft on what is dull and a streak on brushed metal."""
+    dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
+    inverse = 1.0 / tl.sqrt(dx * dx + dy * dy + dz * dz)
+    ex = tl.load(view) - px
+    ey = tl.load(view + 1) - py
+    ez = tl.load(view + 2) - pz
+    other = 1.0 / tl.sqrt(ex * ex + ey * ey + ez * ez)
+    hx, hy, hz = dx * inverse + ex * other, dy * inverse + ey * other, dz * inverse + ez * other
+    half = 1.0 / tl.sqrt(hx * hx + hy * hy + hz * hz)
+    along = (nx * hx + ny * hy + nz * hz) * half
+    sharp = along * along * (ROUGH - 1.0) + 1.0
+    hx, hy, hz = hx * half - nx, hy * half - ny, hz * half - nz
+    streak = 1.0 + (hx * hx + hy * hy) * NARROW + hz * hz * UPRIGHT
+    return ROUGH * SHEEN / (sharp * sharp) * dull + LUSTRE / (streak * streak) * brushed

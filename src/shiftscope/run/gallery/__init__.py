@@ -1,0 +1,1 @@
+"""Contact sheets of what the worlds can show."""

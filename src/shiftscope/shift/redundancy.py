@@ -1,0 +1,35 @@
+"""Redundancy: the same questions with no word too many, as they came, or with all that is true.
+
+Super-CLEVR (Li et al., 2023): *rd* keeps words that single nothing out, but no such relations; *rd-* drops
+whatever can be dropped; *rd+* says all that may be said. Questions about parts are the same in all three.
+"""
+
+from __future__ import annotations
+
+from ..ask.redundancy.check import check_minimal, check_saturated, check_twin
+from ..ask.redundancy.levels import LEVELS
+from ..lang.check import plan_of
+from ..question import Question
+from ..scene import Scene
+from ._factor import Factor, question_unlike, unlike
+
+FACTOR = Factor("redundancy", LEVELS, "rd")
+
+
+def breaches(base: Scene, twin: Scene) -> list[str]:
+    """What differs between the scenes: nothing may."""
+    return unlike(base, twin)
+
+
+def question_breaches(base: Question, twin: Question, scene: Scene) -> list[str]:
+    """What differs besides the words, what makes it another question, what could be dropped or said."""
+    if base.program is not None and plan_of(base.program).on_parts:
+        return question_unlike(base, twin)
+    found = question_unlike(base, twin, but=("text", "program", "provenance"))
+    found += check_twin(scene, twin, base)
+    level = twin.note("variant")
+    if level == "rd-":
+        found += check_minimal(scene, twin)
+    elif level == "rd+":
+        found += check_saturated(scene, twin, base)
+    return found

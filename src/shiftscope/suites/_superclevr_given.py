@@ -1,0 +1,88 @@
+"""Given scenes: questions about a user's own Super-CLEVR scenes, and pictures of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..geometry.camera import SIZE, camera_of
+from ..scene import Box, Object, Scene
+from ..schemas.superclevr import SCHEMA
+from ..store.build import Made
+from ..store.image import StoredImage
+from ..store.masks import decode
+from ._pictures import pictures
+from .superclevr import Order, questions_of
+
+OWN_SIZE: dict[str, Any] = {"size": None}  # in the spec: each is rendered at its own
+
+
+def lay_out(path: Path, spool: Path, shard: int) -> int:
+    """Put a user's own scenes where other processes find them, shard by shard; returns how many there are."""
+    from ..formats.clevr import read_scenes as read
+
+    scenes = read(path)
+    for scene in scenes:
+        if scene.schema != SCHEMA:
+            raise UserError(f"{path}: scene {scene.id!r} is no Super-CLEVR scene but of {scene.schema.name}")
+    for k in range(0, len(scenes), shard):
+        (spool / str(k // shard)).write_bytes(pickle.dumps(scenes[k : k + shard]))
+    return len(scenes)
+
+
+def make_given_shard(spool: Path, pictured: bool, spec: Mapping[str, Any], split: str, k: int) -> Made:
+    """Questions, and if wanted pictures, of shard k of a user's own scenes, as `lay_out` left them."""
+    order = Order.of(spec)
+    scenes: list[Scene] = pickle.loads((spool / str(k)).read_bytes())
+    asked = questions_of(order, scenes, split, k)
+    if not pictured:
+        return [StoredImage(scene) for scene in scenes], asked
+    forced = order.size if spec["size"] else None
+    return [shown(scene, forced or scene.size or SIZE) for scene in scenes], asked
+
+
+def shown(scene: Scene, size: tuple[int, int]) -> StoredImage:
+    """A given scene rendered; its record then says where things are seen in this picture."""
+    (image,) = pictures([scene], size, parts=True)
+    assert image.part_mask is not None
+    labels = decode(image.part_mask)
+    label = 0
+    objects = []
+    for thing, (left, top, width, height) in zip(_placed(scene, size), image.boxes, strict=True):
+        parts = []
+        for part in thing.parts:
+            label += 1
+            parts.append(replace(part, box=_box(labels == label)))
+        box = (float(left), float(top), float(width), float(height)) if width else None
+        objects.append(replace(thing, parts=tuple(parts), box=box))
+    return replace(image, scene=replace(scene, objects=tuple(objects), size=size))
+
+
+def _placed(scene: Scene, size: tuple[int, int]) -> tuple[Object, ...]:
+    """The objects with their centres where a picture of this size has them."""
+    if scene.size in (None, size):
+        return scene.objects
+    camera = camera_of(scene)
+    made = []
+    for thing in scene.objects:
+        if thing.pixel is not None and thing.position is not None:
+            ((x, y, depth),) = camera.project([thing.position], size).tolist()
+            thing = replace(thing, pixel=(float(round(x)), float(round(y)), depth))
+        made.append(thing)
+    return tuple(made)
+
+
+def _box(where: npt.NDArray[np.bool_]) -> Box | None:
+    """Left, top, width and height around what is marked; None where nothing is."""
+    rows, columns = np.flatnonzero(where.any(1)), np.flatnonzero(where.any(0))
+    if not len(rows):
+        return None
+    left, top, right, bottom = (float(v) for v in (columns[0], rows[0], columns[-1], rows[-1]))
+    return left, top, right + 1 - left, bottom + 1 - top

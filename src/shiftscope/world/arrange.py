@@ -1,0 +1,222 @@
+"""Arrangement: vehicles put on the ground so that none touches, hides or leaves the picture.
+
+An arrangement is tried, looked at, and mended: a vehicle that is hardly seen is put elsewhere before all is
+begun again; where that does not help for long, one of the large vehicles is made small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ..geometry.angle import unit_circle
+from ..geometry.body import bodies_of
+from ..geometry.camera import Camera
+from ..geometry.footprint import first_free
+from ..geometry.seen import Seen, see
+from ..geometry.shapes.superclevr import SIZES
+from ..geometry.stage import stage_of
+from ..geometry.vehicles.stored import vehicle
+from ..scene import Object, Pairs, Scene
+from ..schemas.superclevr import SCHEMA
+
+TRIES = 200  # places tried for one vehicle
+MENDED = 6  # vehicles put elsewhere in one arrangement
+PATIENCE = 25  # arrangements before a large vehicle is made small
+RULES = ("margin", "frame", "overlap")  # in the order they are checked
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where vehicles may stand in one picture, and how they must be seen."""
+
+    camera: Camera
+    size: tuple[int, int]  # of the picture
+    reach: float
+    margin: float
+    gap: float
+    least: float  # visible pixels of a vehicle
+    arrangements: int  # tried before it is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Vehicles that stand, and what is seen of them."""
+
+    objects: tuple[Object, ...]
+    seen: Seen
+    moved: tuple[int, ...] = ()  # those that could not stand where they were asked to
+
+
+class Cramped(Exception):
+    """No arrangement was found; `rule` turned most of them down."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+@cache
+def outline(shape: str) -> tuple[float, float, float, float]:
+    """Half the sides of the box around a vehicle, its height, and how far below its origin it stands."""
+    low, high = vehicle(shape).vertices.min(0).tolist(), vehicle(shape).vertices.max(0).tolist()
+    half = [max(-a, b) for a, b in zip(low[:2], high[:2], strict=True)]
+    return half[0], half[1], high[2] - low[2], -low[2]
+
+
+def standing(thing: Object, x: float, y: float, rotation: float) -> Object:
+    """The vehicle put on the ground."""
+    (shape,), (size,) = thing.values("shape"), thing.values("size")
+    return replace(thing, position=(x, y, outline(shape)[3] * SIZES[size]), rotation=rotation)
+
+
+def arrange(
+    things: Sequence[Object],
+    others: Sequence[Sequence[str]],
+    ground: Ground,
+    generator: np.random.Generator,
+    *,
+    keep_sizes: bool = False,
+) -> Arranged:
+    """The vehicles in free places, turned at random; Cramped where there is no room.
+
+    `others` are lists of shapes, one a vehicle: the places must be free for these vehicles too, though what
+    would be seen of them is not looked at. With `keep_sizes` no large vehicle is made small.
+    """
+    current = list(things)
+    refused: Counter[str] = Counter()
+    for tried in range(1, ground.arrangements + 1):
+        if tried % PATIENCE == 0 and not keep_sizes:
+            current = _with_one_smaller(current, generator)
+        turns = (360.0 * generator.random(len(current))).tolist()
+        lot = _Lot(ground, current, turns, generator, others)
+        found = lot.fill(range(len(current)))
+        if found == "":
+            found, seen = lot.mend(frozenset())
+            if seen is not None:
+                return Arranged(lot.objects(), seen)
+        refused[found] += 1
+    raise Cramped(refused.most_common(1)[0][0])
+
+
+def rearrange(
+    things: Sequence[Object], places: Sequence[Object], ground: Ground, generator: np.random.Generator
+) -> Arranged:
+    """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
+
+    First those are moved that hit another or leave the picture, then those that hide or are hidden. Where
+    that does not do, all are; sizes are kept, and it is Cramped where there is no room for them.
+    """
+    turns = [p.rotation or 0.0 for p in places]
+    spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
+    lot = _Lot(ground, things, turns, generator)
+    loose = lot.stand_at(spots)
+    for _ in range(PATIENCE):
+        attempt = _Lot(ground, things, turns, generator)
+        attempt.stand_at(spots, loose)
+        if attempt.fill(sorted(loose)) == "":
+            _, seen = attempt.mend(loose)
+            if seen is not None:
+                return Arranged(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
+    found = arrange(things, (), ground, generator, keep_sizes=True)
+    return replace(found, moved=tuple(range(len(things))))
+
+
+def _with_one_smaller(things: list[Object], generator: np.random.Generator) -> list[Object]:
+    large = [i for i, t in enumerate(things) if t.values("size") == ("large",)]
+    if not large:
+        return things
+    chosen = large[int(generator.integers(len(large)))]
+    return [_small(t) if i == chosen else t for i, t in enumerate(things)]
+
+
+def _small(thing: Object) -> Object:
+    attributes: Pairs = tuple((a, "small" if a == "size" else v) for a, v in thing.attributes)
+    return replace(thing, attributes=attributes)
+
+
+class _Lot:
+    """One arrangement under way."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        things: Sequence[Object],
+        turns: Sequence[float],
+        generator: np.random.Generator,
+        others: Sequence[Sequence[str]] = (),
+    ) -> None:
+        self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
+        every = [[t.values("shape")[0] for t in things], *others]
+        boxes = np.array([[outline(shape)[:3] for shape in shapes] for shapes in every])
+        boxes *= np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
+        self.rows = np.zeros((len(every), len(things), 7))  # [variant, vehicle, number]
+        self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
+        self.rows[:, :, 5:] = [unit_circle(turn) for turn in turns]
+        self.standing = np.zeros(len(things), np.bool_)
+        self.moved: frozenset[int] = frozenset()
+        directions = dict(ground.camera.directions())
+        self.axes = np.array([directions["right"][:2], directions["front"][:2]])
+        self.packed = ground.camera.packed(ground.size)
+        self.frame = np.array([0.0, 0.0, *map(float, ground.size)])
+
+    def free(self, k: int, candidates: npt.NDArray[np.float64]) -> str:
+        """Put vehicle k at the first free candidate; else the rule that turned most of them down."""
+        refused = np.zeros(3, np.int64)
+        room = self.ground.margin, self.ground.gap, self.packed, self.frame, refused
+        if first_free(self.rows, self.heights, self.standing, k, candidates, self.axes, *room):
+            self.standing[k] = True
+            return ""
+        return RULES[int(refused.argmax())]
+
+    def fill(self, which: Sequence[int] | range) -> str:
+        """Put these anywhere, the largest first; "" where all found a place, else the rule in the way."""
+        area = self.rows[0, :, 2] * self.rows[0, :, 3]
+        for k in sorted(which, key=lambda k: (-area[k], k)):
+            rule = self.free(k, self.anywhere())
+            if rule:
+                return rule
+        return ""
+
+    def anywhere(self) -> npt.NDArray[np.float64]:
+        return self.ground.reach * (2.0 * self.generator.random((TRIES, 2)) - 1.0)
+
+    def stand_at(
+        self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
+        """Put all but the loose ones at their spots, the largest first; returns those that can not stay."""
+        area = self.rows[0, :, 2] * self.rows[0, :, 3]
+        found = set(loose)
+        for k in sorted(range(len(spots)), key=lambda k: (-area[k], k)):
+            if k not in loose and self.free(k, np.array([spots[k]])):
+                found.add(k)
+        return frozenset(found)
+
+    def mend(self, moved: frozenset[int]) -> tuple[str, Seen | None]:
+        """Put those elsewhere that are hardly seen, until all are seen well."""
+        self.moved = moved
+        for _ in range(MENDED):
+            seen = see(
+                stage_of(bodies_of(Scene(self.objects(), schema=SCHEMA))),
+                self.ground.camera,
+                self.ground.size,
+            )
+            k = int(seen.visible.argmin())
+            if seen.visible[k] >= self.ground.least:
+                return "", seen
+            self.moved |= {k}
+            self.standing[k] = False
+            if self.free(k, self.anywhere()):
+                break
+        return "pixels", None
+
+    def objects(self) -> tuple[Object, ...]:
+        spots = self.rows[0, :, :2].tolist()
+        return tuple(
+            standing(t, x, y, turn) for t, (x, y), turn in zip(self.things, spots, self.turns, strict=True)
+        )

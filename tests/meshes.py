@@ -1,0 +1,37 @@
+"""Meshes put before a camera, for tests of what is seen of them."""
+
+from functools import cache
+
+import numpy as np
+
+from shiftscope.geometry.body import Body, Look
+from shiftscope.geometry.camera import BASE_POSITION, Camera
+from shiftscope.geometry.mesh import Mesh
+from shiftscope.geometry.seen import buffer_of
+from shiftscope.geometry.stage import Stage, stage_of
+from shiftscope.geometry.vehicles.models import models
+from shiftscope.geometry.visibility import CENTRE
+
+CAMERA = Camera(BASE_POSITION)
+
+
+@cache
+def built(name: str) -> Mesh:
+    """A vehicle made by its builder, not as it is stored."""
+    return models()[name].mesh(name)
+
+
+def placed(mesh: Mesh, turn: float, size: float = 3.5, at: tuple[float, float] = (0.0, 0.0)) -> Stage:
+    """The mesh alone, standing on the ground."""
+    looks = tuple(Look((90, 90, 90), "rubber") for _ in mesh.parts)
+    return stage_of([Body(mesh, (*at, -size * float(mesh.vertices[:, 2].min())), size, turn, looks)])
+
+
+def looked_into(mesh: Mesh, turn: float) -> int:
+    """Pixels where a triangle that is turned away lies before all that face the camera."""
+    count = len(mesh.triangles)
+    both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
+    doubled = Mesh(mesh.name, mesh.vertices, mesh.normals, both, mesh.parts, np.tile(mesh.part_rows, 2))
+    fronts, all_faces = (buffer_of(placed(m, turn), CAMERA, (240, 160), CENTRE) for m in (mesh, doubled))
+    behind = (all_faces & 0xFFFFFFFF) >= count
+    return int(np.sum(behind & (all_faces >> 32 > 1.0005 * (fronts >> 32))))
