@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -10,6 +11,11 @@ from typing import Any
 import pytest
 
 from shiftscope.errors import UserError
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach tests and what they start, also where the tests run as a background job."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
