@@ -22,7 +22,7 @@ from .stage import TERMS, Layout
 from .templates import AFTER, SAID, Family, five_kinds, logical
 
 MOST_COUNTED = 9  # so that there are 27 answers
-PERSISTENCE = 1200  # such questions of a slot, before it stays empty
+PERSISTENCE = 200  # such questions of a slot, before it stays empty
 ATTEMPTS = 12  # fillings tried for a template before the next is
 PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
 NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts

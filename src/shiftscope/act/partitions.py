@@ -34,7 +34,7 @@ def original(
     scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
 ) -> Iterator[Question]:
     """25 examples a scene, as far as the scene allows; answers are kept from leading too far."""
-    plan = Plan(EVERY, asker_of_kinds(), "o", spare=SPARE)
+    plan = Plan(EVERY, asker_of_kinds(), "o", spare=1)  # a second action fills all that more would
     balance = plan.asker.balance()
     for scene in scenes:
         yield from ask_about(scene, plan, balance, seed=seed, split=split, placements=placements)
