@@ -258,7 +258,7 @@ def _first_free(
     solids = [(o.position[0], o.position[1], _radius(o)) for o in scene.objects if o.position is not None]
     # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
     k = first_free(
-        _spiral(),
+        spiral(),
         np.array(base[:2]),
         np.array(along[:2] if along is not None else (0.0, 0.0)),
         np.array(solids).reshape(-1, 3),
@@ -266,7 +266,7 @@ def _first_free(
     )
     if k < 0:
         return None
-    dx, dy = _spiral()[k].tolist()
+    dx, dy = spiral()[k].tolist()
     return base[0] + dx, base[1] + dy
 
 
@@ -277,7 +277,7 @@ def _on_top(scene: Scene, radius: float, anchor: int) -> Vector:
 
 
 @cache
-def _spiral() -> Any:
+def spiral() -> Any:
     """Grid offsets [place, xy] by distance, then by x and y: one fixed order on every machine."""
     import numpy as np
 

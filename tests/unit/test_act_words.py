@@ -12,15 +12,15 @@ from shiftscope.act.paraphrase import RULES, rephrased
 from shiftscope.act.ref import Ref
 from shiftscope.act.refer import refer_to, refer_to_many
 from shiftscope.act.say import PEOPLE, say, third_person
+from shiftscope.act.stage import stage_of
 from shiftscope.act.view import View
 from shiftscope.act.wordings import ACTIVE, PASSIVE
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.program import Program
 from shiftscope.lang.text import show
-from shiftscope.lang.world import World
 from toy import THREE_AND_ONE, objects, scene, thing
 
-VIEW = View(World((THREE_AND_ONE,)))
+VIEW = View(stage_of(THREE_AND_ONE))
 CUBE = Ref((("shape", "cube"),), objects(0))
 BALL = Ref((("color", "red"), ("shape", "sphere")), objects(2))
 REDS = Ref((("color", "red"),), objects(0, 2), many=True)
@@ -39,7 +39,7 @@ def test_twins_are_pointed_out_by_where_they_stand():
     twins = scene(
         thing("small red metal cube", -2), thing("small red metal cube", 2), thing("large blue metal cube")
     )
-    view = View(World((twins,)))
+    view = View(stage_of(twins))
     assert view.names(0) == []
     ref = refer_to(view, 0, Dice("twins"))
     assert ref.mask == objects(0)

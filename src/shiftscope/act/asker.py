@@ -22,7 +22,6 @@ from .stage import TERMS, Layout
 from .templates import AFTER, SAID, Family, five_kinds, logical
 
 MOST_COUNTED = 9  # so that there are 27 answers
-PERSISTENCE = 200  # such questions of a slot, before it stays empty
 ATTEMPTS = 12  # fillings tried for a template before the next is
 PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
 NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
@@ -39,7 +38,11 @@ class Job(NamedTuple):
     places: int  # how many follow it in which a free place was taken elsewhere
     without: int  # the first scene that lacks an action
     lacking: int  # how many of those there are
-    in_place: bool = False  # nothing changed but where things stand
+    placed: int  # how many follow them in which a free place was taken elsewhere
+    by_place: bool  # some action changes nothing but where things stand
+    look: int  # where, among the looks, there are those of what the action touched
+    mine: int  # how many
+    others: int  # and how many after them of what another action touched
 
 
 class Found(NamedTuple):
@@ -53,12 +56,24 @@ class Found(NamedTuple):
     refused: list[int]  # before it: for an answer that the action does not change, that a place decides
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How many questions are wanted about one action, and how hard to look for them."""
+
+    questions: int  # at most
+    per_slot: int = 1
+    whole: bool = False  # an action that some slot stays empty for is of no use
+    persistence: int = 200  # questions of a slot whose answers do not do, before it stays empty
+    rounds: int = 3  # over the templates of a slot; from the second on, also answers that already lead
+
+
 @dataclass(slots=True)
 class Balance:
-    """How often families and answers were used so far, and how many of each answer are still wanted."""
+    """How often families, answers and slots were used so far, and how many of each answer are wanted."""
 
     counts: Ints
     uses: Ints
+    taken: Ints
     wanted: Ints = field(default_factory=lambda: np.full(ANSWERS, NO_LIMIT, np.int64))
     refused: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
 
@@ -84,25 +99,23 @@ class Asker:
     def balance(self) -> Balance:
         """Nothing used yet, and no limit to any answer."""
         most = max(2, int(self.lowered.answers[:, 1].max()))
-        return Balance(
-            np.zeros((len(self.families), most + 1), np.int64), np.zeros(len(self.families), np.int64)
-        )
+        each = len(self.families)
+        return Balance(*(np.zeros(shape, np.int64) for shape in ((each, most + 1), (each,), (self.slots,))))
 
     def find(
         self,
         layout: Layout,
+        looks: Ints,
         jobs: list[Job],
         seeds: list[int],
         balance: Balance,
-        *,
-        per_slot: int = 1,
-        attempts: int = ATTEMPTS,
+        wish: Wish,
     ) -> list[Found]:
         """Questions about each job's outcome whose answer depends on what was done and on no free place."""
         from ..ask._search import search_after
 
         low, words = self.lowered, self.lowered.vocabulary
-        most = len(jobs) * per_slot * self.slots
+        most = len(jobs) * wish.questions
         found = (
             np.zeros(most, np.int64),
             np.zeros(most, np.int64),
@@ -112,17 +125,22 @@ class Asker:
             np.zeros((most, 2), np.int64),
         )
         size = search_after(
-            (per_slot, self.slots, attempts, PATIENCE, PERSISTENCE * per_slot, MOST_COUNTED),
-            np.array([s & 0xFFFFFFFFFFFFFFFF for s in seeds], np.uint64),
+            (
+                *(wish.questions, wish.per_slot, self.slots, wish.rounds, ATTEMPTS, PATIENCE),
+                *(wish.persistence, MOST_COUNTED, wish.whole),
+            ),
+            np.array(seeds, np.uint64),
             low.arrays(),
             layout,
-            (words.sayings, words.offers, words.covers, words.value, words.answer),
-            np.array(jobs, np.int64).reshape(-1, 5),
+            (words.offers, words.covers, words.value),
+            np.array(jobs, np.int64),
+            looks,
             self._slot_of,
             self._numbers,
             balance.wanted,
             balance.counts,
             balance.uses,
+            balance.taken,
             found,
             balance.refused,
         )

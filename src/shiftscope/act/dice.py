@@ -1,12 +1,12 @@
-"""Dice: small random choices, drawn in bulk from a generator that is a function of its path."""
+"""Dice: small random choices, one after the other, that are a function of a path."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import TypeVar
 
-from ..bits import members
-from ..rng import derive
+from ..rng import seed_of
 
 T = TypeVar("T")
 
@@ -15,17 +15,19 @@ class Dice:
     """Choices one after the other; equal paths give equal choices."""
 
     def __init__(self, *path: str | int) -> None:
-        self._generator = derive(*path)
-        self._drawn: list[float] = []
+        # Not NumPy's generator, which takes longer to make than all the choices drawn from it.
+        self._draw = Random(seed_of(*path))
 
     def below(self, n: int) -> int:
         """A number from 0 to n − 1."""
-        if not self._drawn:
-            self._drawn = self._generator.random(64).tolist()
-        return int(self._drawn.pop() * n)
+        return int(self._draw.random() * n)
+
+    def word(self) -> int:
+        """64 random bits."""
+        return self._draw.getrandbits(64)
 
     def pick(self, options: Sequence[T]) -> T:
-        return options[self.below(len(options))]
+        return options[int(self._draw.random() * len(options))]
 
     def one_in(self, n: int) -> bool:
         return self.below(n) == 0
@@ -36,4 +38,6 @@ class Dice:
 
     def member(self, mask: int) -> int:
         """A random member of a set that is not empty."""
-        return self.pick(list(members(mask)))
+        for _ in range(self.below(mask.bit_count())):
+            mask &= mask - 1
+        return (mask & -mask).bit_length() - 1

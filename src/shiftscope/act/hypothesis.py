@@ -5,36 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
+import numpy as np
+
+from ..ask.asker import Mismatch
+from ..bits import members
 from ..catalog import Catalog
-from ..geometry.camera import Camera, camera_of
+from ..geometry.camera import camera_of
 from ..lang.exec.exact import Undefined, execute
 from ..lang.program import Node, Program
 from ..lang.world import World
 from ..scene import Scene
-from .action import Action, program_nodes
+from .action import Action, New, program_nodes
 from .dice import Dice
 from .ref import Ref
 from .say import Said, say, word
-from .stage import Stage, stage_of
+from .stage import Ints, Stage, edit_of, stage_of
 from .view import View
 
 PROPOSALS = Catalog("kind of action", "shiftscope.act.propose")
 TRIES = 30
+SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
+NO_EDITS: Ints = np.empty((0, 0), np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
     """A scene as it is, looked at once for all that is supposed about it."""
 
+    world: World
     view: View
-    stage: Stage
-    camera: Camera
 
     @property
-    def scene(self) -> Scene:
-        return self.view.scene
+    def stage(self) -> Stage:
+        return self.view.stage
+
+
+class Lacking(NamedTuple):
+    """What there is with an action left out: the scene, and the edits that led there."""
+
+    stage: Stage
+    edits: Ints
+    free: bool  # whether these leave a place open
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +57,10 @@ class Hypothesis:
 
     label: str  # the kind of action, or two joined by +
     actions: tuple[Action, ...]
-    nodes: tuple[Node, ...]  # of the program whose last node is the (last) action
-    said: Said
-    after: World
+    edits: Ints  # [action, number]: the same for kernels
     stage: Stage  # of the scene after
-    lacking: tuple[Scene, ...]  # the scene without the action, or with one of two left out, as far as defined
+    lacking: tuple[Lacking, ...]  # without the action, or with one of two left out, as far as defined
+    looks: tuple[list[list[int]], ...]  # of each action: the codes of what it touches, before and after
 
     @property
     def free(self) -> bool:
@@ -55,20 +68,27 @@ class Hypothesis:
         return any(a.free for a in self.actions)
 
     @property
-    def in_place(self) -> bool:
-        """Whether nothing changes but where things stand."""
-        return all(a.op in ("move", "swap") for a in self.actions)
+    def by_place(self) -> bool:
+        """Whether some action changes nothing but where things stand."""
+        return any(a.op in ("move", "swap") for a in self.actions)
+
+
+class Told(NamedTuple):
+    """A hypothesis in words and as a program, and the world that running it leads to."""
+
+    said: Said
+    nodes: tuple[Node, ...]  # of the program whose last node is the (last) action
+    after: World
 
 
 def look_at(scene: Scene) -> Before:
     """The scene before anything is done."""
-    camera = camera_of(scene)
-    return Before(View(World((scene,))), stage_of(scene, camera), camera)
+    return Before(World((scene,)), View(stage_of(scene, camera_of(scene))))
 
 
 def suppose(before: Before, kinds: Sequence[str], dice: Dice) -> Hypothesis | None:
     """One action of each kind given, one after the other; None where none that can be done was found."""
-    for _ in range(TRIES * len(kinds) ** 2):
+    for _ in range(TRIES * len(kinds)):
         found = _supposed(before, tuple(kinds), dice)
         if found is not None:
             return found
@@ -76,42 +96,98 @@ def suppose(before: Before, kinds: Sequence[str], dice: Dice) -> Hypothesis | No
 
 
 def _supposed(before: Before, kinds: tuple[str, ...], dice: Dice) -> Hypothesis | None:
-    view, stage = before.view, before.stage
-    nodes: tuple[Node, ...] = ()
-    actions: list[Action] = []
-    states = [before.view.world]
-    for number, kind in enumerate(kinds):
-        action = _proposer(kind)(view, dice, number > 0, len(kinds))
-        if action is None:
-            return None
-        made = program_nodes(action, nodes)
-        if number:
-            if undone(actions[-1], action, view.size):
-                return None
-            action = _in_context(actions[-1], action, view, dice)
-        after = outcome(made, states[0])
-        if after is None or not is_true(action, after.scenes[0], number_of(action, after.scenes[0])):
-            return None
-        stage = stage_of(after.scenes[0], before.camera, states[-1].scenes[0])
-        if not stage.is_sound():
-            return None
-        actions.append(action)
-        states.append(after)
-        nodes, view = made, View(after)
-    lacking = [s.scenes[0] for s in states[:-1]]
-    if len(actions) == 2:
-        alone = outcome(program_nodes(without(*actions)), states[0])
-        lacking += [alone.scenes[0]] if alone is not None else []
-        stage = stage_of(states[-1].scenes[0], before.camera, before.scene)
+    """A first action, and where two are asked for one of a few tried after it."""
+    hops = len(kinds)
+    first = _proposer(kinds[0])(before.view, dice, False, hops)
+    done = _done(first, before.stage) if first else None
+    if done is None:
+        return None
+    if hops == 1:
+        return _hypothesis(before, kinds, (done,), ())
+    view = View(done.after)
+    for _ in range(SECOND_TRIES):
+        second = _proposer(kinds[1])(view, dice, True, hops)
+        if second is None or undone(done.action, second, view.size):
+            continue
+        then = _done(_in_context(done.action, second, view, dice), done.after)
+        if then is not None:
+            return _two_hops(before, kinds, done, then)
+    return None
+
+
+class _Done(NamedTuple):
+    """An action, its edit, and the scene before it and after."""
+
+    action: Action
+    edit: Ints
+    before: Stage
+    after: Stage
+
+
+def _done(action: Action, before: Stage) -> _Done | None:
+    """The action, where it can be done and what comes of it is sound."""
+    edit = edit_of(action)
+    after = before.play(edit)
+    return _Done(action, edit, before, after) if after is not None else None
+
+
+def _two_hops(before: Before, kinds: tuple[str, ...], first: _Done, second: _Done) -> Hypothesis:
+    """Two actions, with what there is where either is left out, the second as its words read then."""
+    lacking = [Lacking(first.after, np.array([first.edit]), first.action.free)]
+    alone = _found_in(before.view, without(first.action, second.action))
+    if alone is not None:
+        edit = edit_of(alone)
+        reached = before.stage.play(edit, strict=False)
+        lacking += [Lacking(reached, np.array([edit]), alone.free)] if reached is not None else []
+    return _hypothesis(before, kinds, (first, second), tuple(lacking))
+
+
+def _hypothesis(
+    before: Before, kinds: tuple[str, ...], done: tuple[_Done, ...], lacking: tuple[Lacking, ...]
+) -> Hypothesis:
     return Hypothesis(
-        "+".join(sorted({_family(k) for k in kinds}, key=_ORDER.index)) if len(kinds) > 1 else kinds[0],
-        tuple(actions),
-        nodes,
-        say(tuple(actions), dice),
-        states[-1],
-        stage,
-        tuple(lacking),
+        _label(kinds),
+        actions=tuple([d.action for d in done]),
+        edits=np.array([d.edit for d in done]),
+        stage=done[-1].after,
+        lacking=(Lacking(before.stage, NO_EDITS, False), *lacking),
+        looks=tuple([_looks(d.action, d.before, d.after) for d in done]),
     )
+
+
+@cache
+def _label(kinds: tuple[str, ...]) -> str:
+    if len(kinds) == 1:
+        return kinds[0]
+    return "+".join(sorted({_family(k) for k in kinds}, key=_ORDER.index))
+
+
+def _looks(action: Action, before: Stage, after: Stage) -> list[list[int]]:
+    """What an action's objects look like, and looked like; questions that it matters to are about these."""
+    if action.new is not None:
+        return [after.codes[after.n - 1].tolist()]
+    touched = [ref.mask for ref in (action.subject, action.anchor if action.op == "swap" else None) if ref]
+    found = [i for mask in touched for i in members(mask)]
+    looks: list[list[int]] = before.codes[found].tolist()
+    return looks + after.codes[found].tolist() if action.op == "change" else looks
+
+
+def tell(before: Before, hypothesis: Hypothesis, dice: Dice) -> Told:
+    """Put it into words and into a program, whose plain execution must lead to the same scene.
+
+    It is executed action by action: programs of one action are of few shapes, and soon all known.
+    """
+    nodes: tuple[Node, ...] = ()
+    after: World | None = before.world
+    for action in hypothesis.actions:
+        alone = program_nodes(action)
+        after = outcome(alone, after) if after else None
+        nodes = program_nodes(action, nodes) if nodes else alone
+    if after is None or not hypothesis.stage.is_of(after.scenes[0]):
+        raise Mismatch(
+            f"{hypothesis.actions} on scene {before.world.scenes[0].id}: execution leads elsewhere"
+        )
+    return Told(say(hypothesis.actions, dice), nodes, after)
 
 
 @cache
@@ -133,21 +209,6 @@ def outcome(nodes: tuple[Node, ...], world: World) -> World | None:
     return None if isinstance(run.answer, Undefined) else run.worlds[-1]
 
 
-def number_of(action: Action, after: Scene) -> int:
-    """The object that an action put somewhere, by its number in the scene after."""
-    if action.new is not None:
-        return len(after.objects) - 1
-    return action.subject.index if action.subject else -1
-
-
-def is_true(action: Action, after: Scene, mover: int) -> bool:
-    """Whether the relation that an action states holds in the scene after it."""
-    if not action.relation or action.anchor is None:
-        return True
-    rows = after.relation(action.relation)
-    return rows is not None and bool(rows[action.anchor.index] >> mover & 1)
-
-
 def undone(first: Action, second: Action, size: int) -> bool:
     """Whether the second action takes away just what the first one added, changed or moved."""
     if second.op != "remove" or second.subject is None or second.subject.many:
@@ -161,6 +222,31 @@ def without(first: Action, second: Action) -> Action:
     if second.subject is None or second.subject.said != IT:
         return second
     return replace(second, subject=first.subject)
+
+
+def _found_in(view: View, action: Action) -> Action | None:
+    """The action as its program reads in another scene; None where that has no such object."""
+    subject, anchor, new = action.subject, action.anchor, action.new
+    source = new.source if new else None
+    refs = [_meant(view, ref) for ref in (subject, anchor, source)]
+    if any(ref is not None and not ref.many and ref.mask.bit_count() != 1 for ref in refs):
+        return None
+    subject, anchor, source = refs
+    if new is not None and source is not None:
+        looks = dict(new.pairs)
+        for name in (new.attribute,) if new.attribute else looks:
+            looks[name] = view.value(source.index, name)
+        new = New(tuple(looks.items()), source, new.attribute)
+    told = (action.relation, new, action.attribute, action.value)
+    return Action(action.kind, action.op, subject, anchor, *told)
+
+
+def _meant(view: View, ref: Ref | None) -> Ref | None:
+    """The same words, with the objects that they are true of here."""
+    if ref is None:
+        return None
+    assert ref.anchor is None, "the second of two actions points out objects by what they are"
+    return Ref(ref.pairs, view.fits(ref.pairs), many=ref.many, said=ref.said)
 
 
 def _in_context(first: Action, second: Action, view: View, dice: Dice) -> Action:
@@ -179,4 +265,4 @@ def _in_context(first: Action, second: Action, view: View, dice: Dice) -> Action
         return ref
 
     subject = told(second.subject)
-    return replace(second, subject=subject)
+    return second if subject is second.subject else replace(second, subject=subject)

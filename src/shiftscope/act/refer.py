@@ -25,7 +25,9 @@ def refer_to(view: View, i: int, dice: Dice, *, plain: bool = False) -> Ref | No
 
 
 def refer_to_one(view: View, among: int, dice: Dice, *, plain: bool = False) -> Ref | None:
-    """A way to point out a random one of these objects."""
+    """A way to point out a random one of these objects; every other time one that was acted on before."""
+    if among & view.touched and dice.one_in(2):
+        among &= view.touched
     return refer_to(view, dice.member(among), dice, plain=plain) if among else None
 
 

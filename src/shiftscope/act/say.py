@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from ..ask.english import article, plural
 from ..ask.lexicon import THING, Lexicon
@@ -109,8 +110,8 @@ def _fitting(wordings: tuple[str, ...], action: Action) -> tuple[str, ...]:
 
 
 def _filled(wording: str, action: Action, dice: Dice) -> str:
-    def fill(found: re.Match[str]) -> str:
-        match found[1]:
+    def fill(gap: str) -> str:
+        match gap:
             case "old":
                 assert action.subject is not None
                 return the(action.subject, dice)
@@ -141,9 +142,15 @@ def _filled(wording: str, action: Action, dice: Dice) -> str:
                 return {"large": "enlarge", "small": "shrink"}[action.value]
             case "grown":
                 return {"large": "enlarged", "small": "shrunk"}[action.value]
-        raise KeyError(found[1])
+        raise KeyError(gap)
 
-    return _GAP.sub(fill, wording)
+    return "".join([fill(piece) if i % 2 else piece for i, piece in enumerate(_pieces(wording))])
+
+
+@cache
+def _pieces(wording: str) -> tuple[str, ...]:
+    """Words and gaps in turn."""
+    return tuple(_GAP.split(wording))
 
 
 def _new(action: Action, dice: Dice) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ..ask.layout import ALL_OBJECTS, EXTRA, FOCUS, ROWS
+from ..ask.layout import ALL_OBJECTS, EXTRA, ROWS
 from ..bits import members
+from ..edit import spiral
 from ..errors import UserError
 from ..geometry.angle import unit_circle
 from ..geometry.camera import SIZE as IMAGE
 from ..geometry.camera import Camera, camera_of
-from ..rng import seed_of
 from ..scene import Scene
-from ..scenetable import ABSENT, WORD, Terms
+from ..scenetable import WORD, Terms
 from ..schemas.clevr import SCHEMA
 from .action import Action
 from .ref import ATTRIBUTES, IN_PLANE, Pairs
@@ -29,24 +28,32 @@ RELATIONS = (*IN_PLANE, "on", "below")  # what questions about outcomes may use
 EVERYTHING = len(TERMS.names) + ALL_OBJECTS  # where a row of sets holds all objects
 FIRST_ROW = len(TERMS.names) + EXTRA + ROWS  # and the first relation
 WIDTH = FIRST_ROW + WORD * len(RELATIONS)
+_DIRECTION = {name: number for number, name in enumerate(IN_PLANE)}
 
 Floats = npt.NDArray[np.float64]
-Layout = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]
+Ints = npt.NDArray[np.int64]
+Layout = tuple[npt.NDArray[np.uint64], Ints, npt.NDArray[np.bool_]]
+MARKS = np.array([LARGE, CUBE, BALL, EVERYTHING, FIRST_ROW], np.int64)
 
 
 def empty_layout(rows: int) -> Layout:
-    """Room for the sets, codes and known relations of so many scenes."""
+    """Room for the sets, codes and known relations of so many scenes; each row is to be laid out."""
+    from ._rows import MOST
+
     return (
-        np.zeros((rows, WIDTH), np.uint64),
-        np.full((rows, 2 * WORD, len(ATTRIBUTES)), ABSENT, np.int64),
-        np.zeros((rows, len(RELATIONS)), np.bool_),
+        np.empty((rows, WIDTH), np.uint64),
+        np.empty((rows, MOST, len(ATTRIBUTES)), np.int64),
+        np.empty((rows, len(RELATIONS)), np.bool_),
     )
 
 
-def clear(layout: Layout) -> None:
-    """Empty it again."""
-    for array, blank in zip(layout, (0, ABSENT, False), strict=True):
-        array.fill(blank)
+@dataclass(frozen=True, slots=True, eq=False)
+class Eye:
+    """Where a scene is looked at from: the same whatever is done to it."""
+
+    directions: Floats  # [relation of the plane, xyz]
+    camera: Floats  # as kernels take it
+    frame: Floats  # width and height of the image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,36 +62,68 @@ class Stage:
 
     n: int
     body: Floats  # [object, number], see `_rows`
-    codes: npt.NDArray[np.int64]
-    under: npt.NDArray[np.int64]
-    directions: Floats  # [relation of the plane, xyz]
-    camera: Floats  # as kernels take it
-    frame: Floats  # width and height of the image
+    codes: Ints
+    under: Ints
+    sets: npt.NDArray[np.uint64]  # a row of a layout
+    knows: npt.NDArray[np.bool_]  # [relation]
+    eye: Eye
 
-    def outcomes(self, edits: npt.NDArray[np.int64], path: tuple[str | int, ...], layout: Layout) -> bool:
-        """Fill the layout with outcomes whose free places are taken at random; False where too few are."""
+    def play(self, edit: Ints, *, strict: bool = True) -> Stage | None:
+        """What `edit.apply` makes of it; None where it can not be done, or is not sound but `strict`."""
+        from ._rows import play
+
+        body, codes, under = self.body.copy(), self.codes.copy(), self.under.copy()
+        sets, knows, eye = self.sets.copy(), self.knows.copy(), self.eye
+        n = play(
+            *(self.n, body, codes, under, sets, knows, edit),
+            *(eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict),
+        )
+        return Stage(n, body, codes, under, sets, knows, eye) if n >= 0 else None
+
+    def outcomes(self, edits: Ints, seed: int, layout: Layout) -> int:
+        """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
         from ._rows import outcomes
 
-        state = np.array([seed_of(*path) & 0xFFFFFFFFFFFFFFFF], np.uint64)
-        return bool(
+        eye = self.eye
+        state = np.array([seed], np.uint64)
+        return int(
             outcomes(
-                *(self.n, self.body, self.codes, self.under, edits, self.directions),
-                *(self.camera, self.frame, LARGE, CUBE, BALL, EVERYTHING, FIRST_ROW, state),
+                *(self.n, self.body, self.codes, self.under, edits),
+                *(eye.directions, eye.camera, eye.frame, MARKS, state),
                 *layout,
             )
         )
+
+    def lay(self, layout: Layout, row: int) -> None:
+        """Put the scene into a row of a layout."""
+        sets, codes, knows = layout
+        sets[row], codes[row], knows[row] = self.sets, self.codes, self.knows
 
     def fresh(self) -> int:
         """The objects that are new, moved or changed."""
         from ._rows import FRESH
 
-        return sum(1 << i for i in range(self.n) if self.body[i, FRESH])
+        return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
 
-    def is_sound(self) -> bool:
-        """Whether nothing overlaps and all that is new or moved is seen whole."""
-        from ._rows import sound
+    def rows(self, relation: str) -> list[int]:
+        """Which objects are in that relation to each."""
+        first = FIRST_ROW + WORD * RELATIONS.index(relation)
+        found: list[int] = self.sets[first : first + self.n].tolist()
+        return found
 
-        return bool(sound(self.n, self.body, self.under, self.camera, self.frame))
+    def is_of(self, scene: Scene) -> bool:
+        """Whether the scene is just what stands here: objects, places and how they stand to each other."""
+        from ._rows import Z
+
+        if self.n != len(scene.objects):
+            return False
+        for o, look, body in zip(
+            scene.objects, self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True
+        ):
+            if _outline(o.attributes)[0] != tuple(look) or o.position != (body[0], body[1], body[Z]):
+                return False
+        known = ((name, scene.relation(name)) for name in RELATIONS[:-1])
+        return all(self.rows(name) == list(rows or (0,) * self.n) for name, rows in known)
 
 
 def check_scene(scene: Scene) -> None:
@@ -97,19 +136,18 @@ def check_scene(scene: Scene) -> None:
         raise UserError(f"scene {scene.id!r} has {len(scene.objects)} objects; actions take up to {MOST}")
 
 
-def stage_of(scene: Scene, camera: Camera | None = None, before: Scene | None = None) -> Stage:
-    """The arrays of a scene; with `before`, what is not as it was there counts as new."""
-    from ._rows import MOST, NUMBERS
+def stage_of(scene: Scene, camera: Camera | None = None) -> Stage:
+    """The arrays of a scene; relations as the scene itself tells them."""
+    from ._rows import MOST, NUMBERS, lay
 
     check_scene(scene)
     n = len(scene.objects)
-    same = {id(o) for o in before.objects} if before else set()  # an edit leaves what it does not touch
     rows, looks = [], []
     for o in scene.objects:
         assert o.position is not None
         x, y, z = o.position
         look, outline, reach = _outline(o.attributes)
-        rows.append((x, y, *outline, *_turn(o.rotation or 0.0), z, float(id(o) not in same), reach))
+        rows.append((x, y, *outline, *_turn(o.rotation or 0.0), z, 0.0, reach))
         looks.append(look)
     body, codes = np.zeros((MOST, NUMBERS)), np.zeros((MOST, len(ATTRIBUTES)), np.int64)
     # Shaped, since an action may leave nothing: no row does not tell how wide it would be.
@@ -120,12 +158,18 @@ def stage_of(scene: Scene, camera: Camera | None = None, before: Scene | None = 
         under[list(members(row))] = i
     known = dict(scene.directions)
     size = scene.size or IMAGE
-    return Stage(
-        *(n, body, codes, under),
+    eye = Eye(
         directions=np.array([known[r] for r in IN_PLANE]),
         camera=(camera or camera_of(scene)).packed(size),
         frame=np.array(size, np.float64),
     )
+    sets, knows = np.zeros(WIDTH, np.uint64), np.zeros(len(RELATIONS), np.bool_)
+    lay(n, body, codes, under, eye.directions, MARKS, sets, codes, knows)
+    stored = {r.name: r.rows for r in scene.relations}
+    for r, name in enumerate(IN_PLANE):
+        if name in stored:
+            sets[FIRST_ROW + WORD * r : FIRST_ROW + WORD * r + n] = stored[name]
+    return Stage(n, body, codes, under, sets, knows, eye)
 
 
 @lru_cache(maxsize=4096)
@@ -137,7 +181,7 @@ def _outline(attributes: Pairs) -> tuple[tuple[int, ...], tuple[float, float, fl
     look = tuple(found[c] for c in range(len(ATTRIBUTES)))
     body, codes = np.zeros((MOST, NUMBERS)), np.zeros((MOST, len(ATTRIBUTES)), np.int64)
     codes[0] = look
-    shape_up(body, codes, 0, LARGE, CUBE, BALL)
+    shape_up(body, codes, 0, MARKS)
     half, _, roundness = body[0, 2:5].tolist()
     return look, (half, half, roundness), float(body[0, REACH])
 
@@ -147,43 +191,26 @@ def _turn(degrees: float) -> tuple[float, float]:
     return unit_circle(degrees)
 
 
-def lay_scene(scene: Scene, stage: Stage, layout: Layout, row: int, focus: int = 0) -> None:
-    """One scene as the search wants it; relations as the scene itself tells them."""
-    from ._rows import lay
-
-    sets, codes, knows = layout
-    lay(
-        *(stage.n, stage.body, stage.codes, stage.under, stage.directions, EVERYTHING, FIRST_ROW),
-        *(sets[row], codes[row], knows[row]),
-    )
-    sets[row, len(TERMS.names) + FOCUS] = focus
-    for r, name in enumerate(IN_PLANE):
-        found = scene.relation(name)
-        if found is not None:
-            sets[row, FIRST_ROW + WORD * r : FIRST_ROW + WORD * r + stage.n] = found
-
-
-def edits_of(actions: Sequence[Action]) -> npt.NDArray[np.int64]:
-    """The actions as rows for the kernels."""
+def edit_of(action: Action) -> Ints:
+    """The action as a row for the kernels."""
     from . import _rows as k
 
-    rows = np.full((len(actions), k.FIELDS), -1, np.int64)
-    for row, action in zip(rows, actions, strict=True):
-        row[k.DIRECTION] = IN_PLANE.index(action.relation) if action.relation in IN_PLANE else 0
-        row[k.OBJECT] = action.subject.index if action.subject else -1
-        row[k.ANCHOR] = action.anchor.index if action.anchor else -1
-        if action.new is not None:
-            row[k.OP] = k.ADD
-            for pair in action.new.pairs:
-                row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
-        elif action.op == "remove":
-            row[k.OP], row[k.SET] = k.REMOVE, action.subject.mask if action.subject else 0
-        elif action.op == "change":
-            row[k.OP], row[k.SET] = k.CHANGE, action.subject.mask if action.subject else 0
-            row[k.COLUMN] = COLUMN[action.attribute]
-            row[k.CODE] = TERMS.code[action.attribute, action.value]
-        elif action.op == "swap":
-            row[k.OP] = k.SWAP
-        else:
-            row[k.OP] = k.PUT_ON if action.relation == "on" else k.MOVE
-    return rows
+    row = [-1] * k.FIELDS
+    row[k.DIRECTION] = _DIRECTION.get(action.relation, 0)
+    row[k.OBJECT] = action.subject.index if action.subject else -1
+    row[k.ANCHOR] = action.anchor.index if action.anchor else -1
+    if action.new is not None:
+        row[k.OP] = k.ADD
+        for pair in action.new.pairs:
+            row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
+    elif action.op == "remove":
+        row[k.OP], row[k.SET] = k.REMOVE, action.subject.mask if action.subject else 0
+    elif action.op == "change":
+        row[k.OP], row[k.SET] = k.CHANGE, action.subject.mask if action.subject else 0
+        row[k.COLUMN] = COLUMN[action.attribute]
+        row[k.CODE] = TERMS.code[action.attribute, action.value]
+    elif action.op == "swap":
+        row[k.OP] = k.SWAP
+    else:
+        row[k.OP] = k.PUT_ON if action.relation == "on" else k.MOVE
+    return np.array(row, np.int64)

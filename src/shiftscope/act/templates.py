@@ -17,7 +17,8 @@ from ..schema import Schema, Words
 from ..schemas.clevr import SCHEMA
 from .stage import RELATIONS
 
-KINDS = ("count", "exist", "compare_integer", "query_attribute", "compare_attribute")
+# Of the slots, those that are hardest to fill come first: an action that they can not be asked about goes.
+KINDS = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
 SLOTS = (("and", "count"), ("and", "query_attribute"), ("or", "count"), ("not", "count"), ("not", "exist"))
 
 AFTER: Schema = replace(SCHEMA, relations=RELATIONS)  # an outcome may have one object on another

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import exact
+from ..compiled import exact, lean
 from ..lang.exec._packed_loop import count_bits, lowest
 from ..scenetable import WORD
-from .layout import ALL_OBJECTS, ALL_PARTS, EXTRA, FOCUS, OWNER_OF, PARTS_OF, ROWS
+from .layout import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
 from .lower import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, ONE_OF_THEM, OPEN_SLOT, OPS
 from .lower import WORDS_APART as APART
 
@@ -32,11 +32,11 @@ SLOTS = len(FIELDS)
 UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-ROUNDS = 3  # over the templates, for a question about an action's outcome
 TRIES = 10  # descriptions drawn for one step before the attempt is given up
+FEW_TRIES = 4  # of what an action touched
 
 
-@exact
+@lean
 def mix(z: Any) -> Any:
     """The bits of a word, well stirred (splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -44,20 +44,20 @@ def mix(z: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@exact
+@lean
 def roll(state: Any) -> Any:
     """The next 64 random bits; `state` is an array of one word."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return mix(state[0])
 
 
-@exact
+@lean
 def below(state: Any, limit: Any) -> Any:
     """A number from 0 to limit − 1."""
     return np.int64(((roll(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
-@exact
+@lean
 def pick(state: Any, among: Any) -> Any:
     """The number of a random member of a set that is not empty."""
     left = among
@@ -66,19 +66,19 @@ def pick(state: Any, among: Any) -> Any:
     return np.int64(lowest(left))
 
 
-@exact
+@lean
 def alone(members: Any) -> Any:
     """Whether a set has exactly one member."""
     return members != ZERO and members & (members - ONE) == ZERO
 
 
-@exact
+@lean
 def related(one: Any, relation: Any, sets: Any, terms: Any) -> Any:
     """The objects in that relation to the single one given."""
     return sets[terms + EXTRA + ROWS + WORD * relation + np.int64(lowest(one))]
 
 
-@exact
+@lean
 def run_step(
     k: Any, steps: Any, values: Any, register: Any, anywhere: Any, sets: Any, codes: Any, value_of: Any
 ) -> Any:
@@ -150,7 +150,7 @@ def run_step(
     return True, out
 
 
-@exact
+@lean
 def degenerate(
     begin: Any,
     end: Any,
@@ -192,7 +192,7 @@ def degenerate(
     return False
 
 
-@exact
+@lean
 def fingerprint(begin: Any, end: Any, steps: Any, values: Any, place: Any) -> Any:
     """A number for the program that the filled template stands for: equal programs have equal ones."""
     found = ZERO
@@ -220,7 +220,7 @@ def fingerprint(begin: Any, end: Any, steps: Any, values: Any, place: Any) -> An
     return found
 
 
-@exact
+@lean
 def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
     """A relation for the slot: the one it holds, or a random one that the scene knows; −1 for none."""
     if values[slot] >= 0:
@@ -229,7 +229,7 @@ def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> A
     return relation if knows[s, relation] else -1
 
 
-@exact
+@lean
 def describe(
     k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
     sets: Any, codes: Any, sayings: Any, offers: Any, state: Any,
@@ -258,9 +258,6 @@ def describe(
             changed = below(state, columns)
     if source == ZERO:
         return False
-    near = source & sets[len(sayings) + FOCUS]
-    if near != ZERO and dice & np.uint64(16) != ZERO:
-        source = near
     thing = WORD * steps[k, ON_PARTS] + pick(state, source)
     for c in range(columns):
         chosen[c] = EMPTY_SLOT
@@ -284,7 +281,7 @@ def describe(
     return steps[k, SINGLE] == 0 or alone(found)
 
 
-@exact
+@lean
 def fill(
     k: Any, steps: Any, values: Any, chosen: Any, a: Any, sets: Any, codes: Any,
     knows: Any, s: Any, sayings: Any, offers: Any, state: Any,
@@ -311,7 +308,7 @@ def fill(
     return False
 
 
-@exact
+@lean
 def contains(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) -> Any:
     """Whether, by the words alone, all that the narrow step gives fits the words of the broad one."""
     for c in range(said.shape[1]):
@@ -324,7 +321,7 @@ def contains(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) -> An
     return True
 
 
-@exact
+@lean
 def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: Any, opposite: Any) -> Any:
     """Whether, by the words alone, a thing on the way to a set is in it.
 
@@ -339,7 +336,7 @@ def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: A
     return False
 
 
-@exact
+@lean
 def one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any, covers: Any) -> Any:
     """Whether the thing of step j fits what step i says of others like it, or its words tell it can not."""
     for c in range(said.shape[1]):
@@ -355,7 +352,7 @@ def one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any, c
     return thing != ZERO
 
 
-@exact
+@lean
 def allowed(
     k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
     values: Any, register: Any, sets: Any, covers: Any,
@@ -381,7 +378,7 @@ def allowed(
     return True
 
 
-@exact
+@lean
 def filled(
     begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
     values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, sayings: Any,
@@ -418,7 +415,7 @@ def filled(
     return True
 
 
-@exact
+@lean
 def attempt(
     begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
     values: Any, chosen: Any, register: Any, again: Any, sets: Any, codes: Any, knows: Any, s: Any,
@@ -431,7 +428,7 @@ def attempt(
     ) and not degenerate(begin, end, steps, values, register, again, sets, codes, value_of)  # fmt: skip
 
 
-@exact
+@lean
 def too_many(t: Any, answer: Any, size: Any, counts: Any, ordered: Any) -> Any:
     """Whether the answer already leads: above 1.1 × the second count, or 5 × the median (at least 5)."""
     if size < 2 or answer >= size:
@@ -447,7 +444,7 @@ def too_many(t: Any, answer: Any, size: Any, counts: Any, ordered: Any) -> Any:
     return counts[t, answer] > 5 * max(ordered[size // 2], 5)
 
 
-@exact
+@lean
 def in_turn(order: Any, uses: Any, state: Any) -> None:
     """Put the templates in ascending use, equally used ones in random order."""
     for i in range(len(order)):
@@ -534,7 +531,7 @@ def search(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, found: A
     return total
 
 
-@exact
+@lean
 def answer_to(
     begin: Any, end: Any, steps: Any, values: Any, register: Any, sets: Any, codes: Any, value_of: Any
 ) -> Any:
@@ -548,133 +545,315 @@ def answer_to(
     return True, out
 
 
+@lean
+def describe_after(
+    k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
+    sets: Any, codes: Any, looks: Any, first: Any, size: Any, offers: Any, state: Any,
+) -> Any:  # fmt: skip
+    """As `describe`, but three times of four of what an action touched, as it was or as it would be.
+
+    That are `size` rows of `looks` from `first` on; of none, it is of anything. A description that fits too
+    many, where one is meant, or says too little is made longer.
+    """
+    dice = roll(state)
+    fits = everything
+    said = 0
+    columns = steps.shape[1] - SLOTS
+    for i in range(columns):
+        slot = steps[k, SLOTS + i]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
+    empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
+    changed = -1
+    touched = size > 0 and dice & np.uint64(48) != ZERO
+    if touched:
+        thing = first + below(state, size)
+    else:
+        source = everything & ~among if empty else among & fits
+        if empty and steps[k, RELATION] < 0 and (source == ZERO or dice & np.uint64(8) != ZERO):
+            source = everything
+            changed = below(state, columns)
+        if source == ZERO:
+            return False
+        thing = pick(state, source)
+    single = steps[k, SINGLE] == 1
+    for i in range(columns):
+        chosen[i] = EMPTY_SLOT
+    c: Any = np.int64(dice >> np.uint64(32)) & 3
+    for i in range(2 * columns):  # what the dice say, then what is still needed
+        c = c + 1 if c + 1 < columns else 0
+        slot = steps[k, SLOTS + c]
+        if slot < 0 or values[slot] != OPEN_SLOT or chosen[c] != EMPTY_SLOT:
+            continue
+        if i < columns and dice >> np.uint64(16 + c) & ONE == ZERO:
+            continue
+        if i >= columns and said >= steps[k, NEEDS] and (not single or alone(among & fits)):
+            break
+        chosen[c] = looks[thing, c] if touched else codes[thing, c]
+        if c == changed:
+            chosen[c] = offers[c, 1 + below(state, offers[c, 0])]
+        fits &= sets[chosen[c]]
+        said += 1
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+        return False
+    return not single or alone(found)
+
+
+@lean
+def known_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
+    """A relation for the slot: the one it holds, or a random one that the scene knows, as all know some."""
+    if values[slot] >= 0:
+        return values[slot]
+    size = 0
+    for relation in range(knows.shape[1]):
+        size += knows[s, relation]
+    left = below(state, size)
+    for relation in range(knows.shape[1]):
+        if knows[s, relation]:
+            if left == 0:
+                return relation
+            left -= 1
+    return 0
+
+
+@lean
+def filled_after(
+    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, looks: Any,
+    first: Any, mine: Any, others: Any, offers: Any, covers: Any, value_of: Any, state: Any,
+) -> Any:  # fmt: skip
+    """As `filled`, with descriptions in turn of what one action touched and another, or of anything."""
+    terms = len(value_of)
+    second = below(state, 2)
+    for k in range(begin, end):
+        op = steps[k, OP]
+        slot = steps[k, RELATION]
+        if op == DESCRIBE:
+            a = register[steps[k, FIRST]]
+            among, relation, found = a, np.int64(-1), False
+            for _ in range(FEW_TRIES):
+                if slot >= 0:
+                    relation = known_relation(slot, values, knows, s, state)
+                    among = related(a, relation, sets, terms)
+                found = describe_after(
+                    k, steps, values, chosen, among, sets[terms + ALL_OBJECTS], sets, codes,
+                    looks, first + mine * second, others if second else mine, offers, state,
+                )  # fmt: skip
+                if found:
+                    break
+            if not found:
+                return False
+            second = 1 - second
+            if slot >= 0:
+                values[slot] = relation
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                    values[steps[k, SLOTS + c]] = chosen[c]
+        elif op == RELATE:
+            values[slot] = known_relation(slot, values, knows, s, state)
+        elif op == EXCLUDE:  # what at least one of them is
+            a = register[steps[k, FIRST]]
+            if a == ZERO:
+                return False
+            thing = pick(state, a)
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0:
+                    values[steps[k, SLOTS + c]] = codes[thing, c]
+        fine, out = run_step(k, steps, values, register, False, sets, codes, value_of)
+        if not fine:
+            return False
+        register[k - begin] = out
+        if not allowed(
+            k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers
+        ):
+            return False
+    return True
+
+
+@lean
+def most_behind(taken: Any, room: Any) -> Any:
+    """Of the slots that have room, the first that was filled least often; −1 for none."""
+    best = -1
+    for slot in range(len(room)):
+        if room[slot] > 0 and (best < 0 or taken[slot] < taken[best]):
+            best = slot
+    return best
+
+
 @exact
-def search_after(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any,
-                 slot_of: Any, number_of: Any, wanted: Any, counts: Any, uses: Any,
+def search_after(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any, looks: Any,
+                 slot_of: Any, number_of: Any, wanted: Any, counts: Any, uses: Any, taken: Any,
                  found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
     A job is a row of: its scene after the action, how many scenes follow it in which a free place was taken
-    elsewhere, the first scene that lacks an action, how many of those there are, and whether nothing but
-    places changed, so that questions without a relation need not be tried. The answer must be the same in
-    all of the first and none of the second. For each slot (`slot_of` a template) up to `per_slot`
-    questions are found. `number_of` is what an answer's code counts as, `wanted` how many of each of these
-    are still wanted; `counts` and `uses` are the balance so far. `found` also tells how many valid
-    questions were refused before each.
+    elsewhere, the first scene that lacks an action, how many of those there are, how many follow them in
+    which a free place was taken elsewhere, whether an action changes nothing but places, so that questions
+    without a relation need not be tried, and where in `looks` there is what its actions touched. The answer
+    must be the same in all of the first and none of the second.
+    Up to `per_job` questions are found, up to `per_slot` for a slot (`slot_of` a template), the slot that is
+    furthest behind first; with `strict` a job ends at the first slot that can not be filled. `number_of` is
+    what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
+    and `taken` are the balance so far: of answers, of a template's turns, in vain or not, and of slots.
+    `found` also tells how many valid questions were refused before each.
     """
-    per_slot, slots, attempts, patience, persistence, most_counted = limits
-    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
-    all_sets, all_codes, knows = scenes
-    sayings, offers, covers, value_of, _ = words
-    job_out, template_out, answer_out, values_out, wording_out, refused_out = found
+    per_job, slots = limits[0], limits[2]
+    steps, start, initial = plan[0], plan[2], plan[5]
     templates = len(start) - 1
-    longest = np.diff(start).max()
-    register, again = np.zeros(longest, np.uint64), np.zeros(longest, np.uint64)
-    place = np.zeros(longest, np.int64)
-    chosen = np.zeros(steps.shape[1] - SLOTS, np.int64)
-    ordered = np.zeros(counts.shape[1], np.int64)
-    values = np.zeros(initial.shape[1], np.int64)
-    order = np.zeros(templates, np.int64)
-    known = np.zeros(per_slot * slots, np.uint64)
-    told = refused.copy()
+    longest = 0
     relates = np.zeros(templates, np.bool_)
     for t in range(templates):
+        longest = max(longest, start[t + 1] - start[t])
         for k in range(start[t], start[t + 1]):
             relates[t] = relates[t] or steps[k, RELATION] >= 0
-    state = np.zeros(1, np.uint64)
+    scratch = (
+        np.zeros(longest, np.uint64),
+        np.zeros(longest, np.uint64),
+        np.zeros(longest, np.int64),
+        np.zeros(steps.shape[1] - SLOTS, np.int64),
+        np.zeros(counts.shape[1], np.int64),
+        np.zeros(initial.shape[1], np.int64),
+        np.zeros(templates, np.int64),
+        np.zeros(per_job, np.uint64),
+        np.zeros((3, slots), np.int64),
+        refused.copy(),
+        np.zeros(1, np.uint64),
+    )
     total = 0
     for j in range(len(jobs)):
-        s, places, without, lacking, in_place = jobs[j]
-        sets, codes = all_sets[s], all_codes[s]
-        state[0] = seeds[j]
-        in_turn(order, uses, state)
-        made = 0
-        first = below(state, slots)
-        for at in range(slots):
-            slot = (first + at) % slots
-            left = per_slot
-            begun = refused[UNCHANGED] + refused[ELSEWHERE]
-            for turn in range(ROUNDS * templates):  # from the second round on, also answers that already lead
-                t = order[turn % templates]
-                more = 1 + 3 * (turn // templates)
-                if slot_of[t] != slot or (in_place == 1 and not relates[t]):
-                    continue
-                open_answers = 0
-                for number in range(
-                    number_of[t] + answers[t, 0], number_of[t] + answers[t, 0] + answers[t, 1]
-                ):
-                    open_answers += number < len(wanted) and wanted[number] > 0
-                if open_answers == 0:
-                    continue
-                idle = refused[UNCHANGED] + refused[ELSEWHERE]
-                if idle - begun > persistence:
+        total = search_job(
+            j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, relates, wanted,
+            counts, uses, taken, found, refused, scratch,
+        )  # fmt: skip
+    return total
+
+
+@lean
+def search_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any,
+               looks: Any, slot_of: Any, number_of: Any, relates: Any, wanted: Any, counts: Any, uses: Any,
+               taken: Any, found: Any, refused: Any, scratch: Any) -> Any:  # fmt: skip
+    """Questions about one job, after `total` that there are; how many there are then."""
+    per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict = limits
+    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
+    all_sets, all_codes, knows = scenes
+    offers, covers, value_of = words
+    job_out, template_out, answer_out, values_out, wording_out, refused_out = found
+    register, again, place, chosen, ordered, values, order, known, tallies, told, state = scratch
+    room, turns, idle = tallies
+    templates = len(start) - 1
+    s, places, without, lacking, placed, by_place, look, mine, others = jobs[j]
+    sets, codes = all_sets[s], all_codes[s]
+    state[0] = seeds[j]
+    in_turn(order, uses, state)
+    made = 0
+    for slot in range(slots):
+        room[slot], turns[slot], idle[slot] = per_slot, 0, 0
+    while made < per_job:
+        slot = most_behind(taken, room)
+        if slot < 0:
+            break
+        got = False
+        while not got and turns[slot] < rounds * templates and idle[slot] <= persistence:
+            turn = turns[slot]
+            turns[slot] += 1
+            t = order[turn % templates]
+            if slot_of[t] != slot or (by_place == 1 and not relates[t]):
+                continue
+            open_answers = 0
+            for number in range(number_of[t] + answers[t, 0], number_of[t] + answers[t, 0] + answers[t, 1]):
+                open_answers += number < len(wanted) and wanted[number] > 0
+            if open_answers == 0:
+                continue
+            uses[t] += 1
+            more = 1 + 3 * (turn // templates)
+            before = idle[slot]
+            for _ in range(more * attempts):
+                if idle[slot] - before > more * patience:
                     break
-                for _ in range(more * attempts):
-                    if left == 0 or refused[UNCHANGED] + refused[ELSEWHERE] - idle > more * patience:
+                for i in range(len(values)):
+                    values[i] = initial[t, i]
+                if not filled_after(
+                    start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                    values, chosen, register, sets, codes, knows, s, looks, look, mine, others, offers,
+                    covers, value_of, state,
+                ):  # fmt: skip
+                    continue
+                last = start[t + 1] - 1
+                out = register[last - start[t]]
+                code = np.int64(out)
+                if steps[last, OP] == COUNT and code > most_counted:
+                    continue
+                number = number_of[t] + code
+                if wanted[number] <= 0:
+                    idle[slot] += 1
+                    continue
+                answer = code - answers[t, 0]
+                fits = True
+                for w in range(without, without + lacking):
+                    fine, other = answer_to(
+                        start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
+                    )
+                    if fine and other == out:
+                        refused[UNCHANGED] += 1
+                        idle[slot] += 1
+                        fits = False
                         break
-                    for i in range(len(values)):
-                        values[i] = initial[t, i]
-                    if not filled(
-                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
-                        values, chosen, register, sets, codes, knows, s, sayings, offers, covers,
-                        value_of, state,
-                    ):  # fmt: skip
-                        continue
-                    last = start[t + 1] - 1
-                    out = register[last - start[t]]
-                    code = np.int64(out)
-                    if steps[last, OP] == COUNT and code > most_counted:
-                        continue
-                    number = number_of[t] + code
-                    if wanted[number] <= 0:
-                        continue
-                    answer = code - answers[t, 0]
-                    fits = True
-                    for w in range(without, without + lacking):
-                        if not fits:
-                            break
-                        fine, other = answer_to(
-                            start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
-                        )
-                        if fine and other == out:
-                            refused[UNCHANGED] += 1
-                            fits = False
-                    if not fits or degenerate(
-                        start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
-                    ):
-                        continue
-                    if turn < templates and too_many(t, answer, answers[t, 1], counts, ordered):
-                        continue
-                    known[made] = fingerprint(start[t], start[t + 1], steps, values, place)
-                    for q in range(made):
-                        fits = fits and known[q] != known[made]
-                    for w in range(s + 1, s + 1 + places):
-                        if not fits:
-                            break
-                        fine, other = answer_to(
-                            start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
-                        )
-                        if not fine or other != out:
-                            refused[ELSEWHERE] += 1
-                            fits = False
+                if not fits or degenerate(
+                    start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
+                ):
+                    continue
+                # From the second round on, also answers that already lead.
+                if turn < templates and too_many(t, answer, answers[t, 1], counts, ordered):
+                    continue
+                known[made] = fingerprint(start[t], start[t + 1], steps, values, place)
+                for q in range(made):
+                    fits = fits and known[q] != known[made]
+                for w in range(s + 1, s + 1 + places):
                     if not fits:
-                        continue
-                    counts[t, min(answer, counts.shape[1] - 1)] += 1
-                    uses[t] += 1
-                    wanted[number] -= 1
-                    job_out[total] = j
-                    template_out[total] = t
-                    answer_out[total] = code
-                    for i in range(len(values)):
-                        values_out[total, i] = values[i]
-                    wording_out[total] = roll(state)
-                    for i in range(2):
-                        refused_out[total, i] = refused[i] - told[i]
-                        told[i] = refused[i]
-                    made += 1
-                    total += 1
-                    left -= 1
-                    break  # the next question of the slot from another template
-                if left == 0:
-                    break
+                        break
+                    fine, other = answer_to(
+                        start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
+                    )
+                    if not fine or other != out:
+                        refused[ELSEWHERE] += 1
+                        idle[slot] += 1
+                        fits = False
+                for w in range(without + lacking, without + lacking + placed):
+                    if not fits:
+                        break
+                    fine, other = answer_to(
+                        start[t], start[t + 1], steps, values, again, all_sets[w], all_codes[w], value_of
+                    )
+                    if fine and other == out:
+                        refused[UNCHANGED] += 1
+                        idle[slot] += 1
+                        fits = False
+                if not fits:
+                    continue
+                counts[t, min(answer, counts.shape[1] - 1)] += 1
+                wanted[number] -= 1
+                job_out[total] = j
+                template_out[total] = t
+                answer_out[total] = code
+                for i in range(len(values)):
+                    values_out[total, i] = values[i]
+                wording_out[total] = roll(state)
+                for i in range(2):
+                    refused_out[total, i] = refused[i] - told[i]
+                    told[i] = refused[i]
+                made += 1
+                total += 1
+                got = True
+                break
+        if got:
+            room[slot] -= 1
+            taken[slot] += 1
+        else:
+            room[slot] = 0
+            if strict:
+                break
     return total

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from ..scenetable import ABSENT, WORD, SceneTable
 
-# A row of sets holds, after a word for each term: all objects, all parts, the objects that every other
-# description is of where there are any (what an action touched), and from EXTRA on blocks of 64
+# A row of sets holds, after a word for each term: all objects, all parts, and from EXTRA on blocks of 64
 # words for the parts of each object, for the owner of each part, and, one a relation, for its rows.
-ALL_OBJECTS, ALL_PARTS, FOCUS, EXTRA = 0, 1, 2, 3
+ALL_OBJECTS, ALL_PARTS, EXTRA = 0, 1, 2
 PARTS_OF, OWNER_OF, ROWS = 0, WORD, 2 * WORD
 
 Layout = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]

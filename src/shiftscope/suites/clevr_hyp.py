@@ -30,7 +30,7 @@ from ._hyp_splits import SHARE, SPLITS
 from ._hyp_statistics import described
 from ._pictures import pictures
 
-VERSION = 2  # of what the spec means: another version makes other data
+VERSION = 3  # of what the spec means: another version makes other data
 OBJECTS = (4, 10)
 GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 
