@@ -8,11 +8,13 @@ from typing import Any
 from .answer import Answer
 from .canonical import content_id
 from .lang.program import Program
+from .record import light
 
 Notes = tuple[tuple[str, Any], ...]
 JOINED = "joined"  # the note that tells action and question in one text
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a question comes from: a file's split, a template and its family."""
@@ -23,6 +25,7 @@ class Provenance:
     family: int | None = None
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question. Several people may have answered it (VQA); `answer` is the one that counts."""

@@ -15,6 +15,7 @@ from .bits import mask_of, members
 from .canonical import content_id
 from .catalog import SCHEMAS
 from .errors import UserError
+from .record import light
 from .schema import OPEN, Schema
 
 Pairs = tuple[tuple[str, str], ...]
@@ -30,6 +31,7 @@ def pairs(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
     return tuple(values.items()) if isinstance(values, Mapping) else tuple(values)
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Part:
     """A named part of an object, with attributes of its own."""
@@ -40,6 +42,7 @@ class Part:
     box: Box | None = None
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Object:
     """A thing in a scene. An open-vocabulary object may carry several values of one attribute."""
@@ -57,6 +60,7 @@ class Object:
         return tuple(v for a, v in self.attributes if a == attribute)
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Relation:
     """`rows[i]` is the set of objects that stand in this relation to object i: those *left of* i."""
@@ -77,6 +81,7 @@ class Relation:
         return ((subject, target) for target, row in enumerate(self.rows) for subject in members(row))
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Scene:
     """Objects, how they stand to each other, and the words used for them."""
@@ -168,16 +173,16 @@ def derive_all(positions: list[Vector | None], directions: list[Vector]) -> list
     if any(p is None for p in positions):
         raise UserError("relations can not be derived: an object has no position")
     known = [p for p in positions if p is not None]
-    rows: list[list[int]] = [[] for _ in directions]
-    for px, py, pz in known:
-        offsets = [(x - px, y - py, z - pz) for x, y, z in known]
-        for (dx, dy, dz), found in zip(directions, rows, strict=True):
-            row, bit = 0, 1
-            for x, y, z in offsets:  # to itself there is none
-                if x * dx + y * dy + z * dz > RELATION_MARGIN:
-                    row |= bit
-                bit <<= 1
-            found.append(row)
+    rows = [[0] * len(known) for _ in directions]
+    for i, (px, py, pz) in enumerate(known):
+        for j, (qx, qy, qz) in enumerate(known[:i]):
+            x, y, z = qx - px, qy - py, qz - pz
+            for (dx, dy, dz), found in zip(directions, rows, strict=True):
+                along = x * dx + y * dy + z * dz  # from j to i it is that turned round, to the last bit
+                if along > RELATION_MARGIN:
+                    found[i] |= 1 << j
+                elif along < -RELATION_MARGIN:
+                    found[j] |= 1 << i
     return [tuple(found) for found in rows]
 
 

@@ -156,13 +156,13 @@ def pack(scenes: Iterable[Scene]) -> SceneTable:
         relations=relations,
         start=start,
         codes=codes,
-        masks=_masks(codes, start, terms),
+        masks=term_masks(codes, start, terms),
         everything=np.array([(1 << len(s.objects)) - 1 for s in listed], np.uint64),
         rows=rows,
         knows=knows,
         part_start=part_start,
         part_codes=part_codes,
-        part_masks=_masks(part_codes, part_start, part_terms),
+        part_masks=term_masks(part_codes, part_start, part_terms),
         owner=np.array([i for _, i, _ in parts], np.int64),
         parts_of=parts_of,
         numbers=np.array([_numbers(o) for o in objects], np.float64).reshape(-1, 11),
@@ -187,19 +187,21 @@ def _starts(counts: list[int]) -> NDArray[np.int64]:
 
 def _codes(things: list[tuple[tuple[str, str], ...]], terms: Terms) -> NDArray[np.int16]:
     column = {a.name: c for c, a in enumerate(terms.attributes)}
-    codes = np.full((len(things), len(terms.attributes)), ABSENT, np.int16)
-    for i, pairs in enumerate(things):
+    rows: list[list[int]] = []
+    for pairs in things:
+        row = [ABSENT] * len(terms.attributes)
         for pair in pairs:
             code = terms.code.get(pair)
-            if code is None or codes[i, column[pair[0]]] != ABSENT:
+            if code is None or row[column[pair[0]]] != ABSENT:
                 raise UserError(
                     f"{pair[0]} {pair[1]!r} does not pack: it is not in the vocabulary, or a second value"
                 )
-            codes[i, column[pair[0]]] = code
-    return codes
+            row[column[pair[0]]] = code
+        rows.append(row)
+    return np.array(rows, np.int16).reshape(len(rows), len(terms.attributes))
 
 
-def _masks(codes: NDArray[np.int16], start: NDArray[np.int64], terms: Terms) -> Words:
+def term_masks(codes: NDArray[np.int16], start: NDArray[np.int64], terms: Terms) -> Words:
     """Which things of each scene have each term; a kind is the union of its values."""
     scenes = len(start) - 1
     masks = np.zeros((scenes, len(terms.names)), np.uint64)

@@ -1,6 +1,7 @@
 """Question, Prediction, Asked, Records: JSON both ways, content ids, columns."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -80,3 +81,9 @@ def test_rows_are_taken_with_their_annotators():
     assert taken.answers_at.tolist() == [0, 3, 3, 4]
     with pytest.raises(ValueError, match="the prediction for 2 is not of question 1"):
         records_of([(Asked("1"), Prediction("2", "x"))])
+
+
+def test_records_travel_between_processes_whole():
+    question = pickle.loads(pickle.dumps(ASKED))
+    assert question == ASKED and question.notes == ASKED.notes
+    assert question.program.nodes[0] is ASKED.program.nodes[0]

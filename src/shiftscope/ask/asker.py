@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +13,12 @@ from ..lang.world import World
 from ..question import Notes, Provenance, Question
 from ..rng import seed_of
 from ..scene import Scene
-from ..scenetable import SceneTable
 from ..schema import Schema
 from .dress import ProgramMaker
 from .function import official_kind
-from .layout import lay_out
 from .lexicon import Lexicon
 from .lower import EMPTY_SLOT, lower
+from .subjects import Subjects
 from .template import Template, TemplateSet
 from .wording import Wording
 
@@ -49,6 +47,9 @@ class Family(NamedTuple):
     answers: tuple[Answer, ...]  # by code; empty where the code is the answer
 
 
+Traced = tuple[Question, tuple[Any, ...]]  # with the value of every node of its program
+
+
 class Asker:
     """Templates bound to a schema."""
 
@@ -71,46 +72,48 @@ class Asker:
         self.source = "superclevr" if schema.part_attributes else "clevr"
         self._provenance: dict[tuple[int, str], Provenance] = {}
 
-    def questions(
-        self, scenes: SceneTable | Sequence[Scene], found: Found, split: str, start: int
-    ) -> list[Question]:
+    def questions(self, scenes: Subjects, found: Found, split: str, start: int) -> list[Question]:
         """Dress up what was found; each answer is computed again by the plain executor."""
-        made: list[Question] = []
+        return [question for question, _ in self.traced(scenes, found, split, start)]
+
+    def traced(self, scenes: Subjects, found: Found, split: str, start: int) -> list[Traced]:
+        """The same, each question with the value of every node of its program."""
+        made: list[Traced] = []
         at, place = -1, 0
         for s, t, code, values, dice in zip(*found, strict=True):
             if s != at:
                 at, place = s, 0
-                scene = scenes[s]
-                world = World((scene,))
+                world = scenes.world(s)
+                (scene,) = world.scenes
                 notes = image_notes(scene)
                 where = split or str(scene.note("split", ""))
+                named, asked = f"{scene.id}_{self.name}", (scene.id,)
             family = self.families[t]
             program = family.program(values)
             answer = family.answers[code] if family.answers else code
-            _agree(program, world, answer, family.template)
-            made.append(
-                Question(
-                    id=f"{scene.id}_{self.name}{place}",
-                    text=family.text(values, dice),
-                    scenes=(scene.id,),
-                    program=program,
-                    answer=answer,
-                    kind=family.kind,
-                    provenance=self._from(t, where),
-                    notes=(("question_index", start + len(made)), *notes),
-                )
+            trace = _agree(program, world, answer, family.template)
+            question = Question(
+                id=f"{named}{place}",
+                text=family.text(values, dice),
+                scenes=asked,
+                program=program,
+                answer=answer,
+                kind=family.kind,
+                provenance=self._from(t, where),
+                notes=(("question_index", start + len(made)), *notes),
             )
+            made.append((question, trace))
             place += 1
         return made
 
-    def find(self, table: SceneTable, per_image: int, attempts: int, path: tuple[str | int, ...]) -> Found:
-        """Search every scene of the table; the balance of answers starts empty."""
+    def find(self, scenes: Subjects, per_image: int, attempts: int, path: tuple[str | int, ...]) -> Found:
+        """Search every scene; the balance of answers starts empty."""
         from ._search import search  # compiles on first use
 
         low = self.lowered
-        most = len(table) * per_image
+        most = len(scenes) * per_image
         path += (self.name,) if self.name else ()
-        seeds = np.array([seed_of(*path, s) & 0xFFFFFFFFFFFFFFFF for s in range(len(table))], np.uint64)
+        seeds = np.array([seed_of(*path, s) & 0xFFFFFFFFFFFFFFFF for s in range(len(scenes))], np.uint64)
         found = (
             np.zeros(most, np.int64),
             np.zeros(most, np.int64),
@@ -123,7 +126,7 @@ class Asker:
             (per_image, attempts),
             seeds,
             low.arrays(),
-            lay_out(table),
+            scenes.layout,
             (words.sayings, words.offers, words.covers, words.value, words.answer),
             found,
         )
@@ -139,11 +142,14 @@ class Asker:
         return known
 
 
-def _agree(program: Program, world: World, answer: Answer, template: Template) -> None:
-    exact = execute(program, world).answer
+def _agree(program: Program, world: World, answer: Answer, template: Template) -> tuple[Any, ...]:
+    """The value of every node, once the answer is as the search says."""
+    run = execute(program, world)
+    exact = run.answer
     if type(exact) is not type(answer) or exact != answer:
         scene = world.scenes[0].id
         raise Mismatch(f"{template.where} on scene {scene}: search says {answer!r}, execution {exact!r}")
+    return run.values
 
 
 def image_notes(scene: Scene) -> Notes:

@@ -9,9 +9,10 @@ from itertools import islice
 from ..errors import UserError
 from ..question import Question
 from ..scene import Scene
-from ..scenetable import SceneTable, pack
+from ..scenetable import SceneTable
 from ..schema import Schema
 from .asker import Asker
+from .subjects import Subjects
 from .template import TemplateSet
 
 PER_IMAGE = 10
@@ -21,7 +22,7 @@ SHARD = 250  # scenes whose answers are balanced together
 
 
 def ask(
-    scenes: SceneTable | Iterable[Scene],
+    scenes: Subjects | SceneTable | Iterable[Scene],
     templates: TemplateSet,
     *,
     per_image: int = PER_IMAGE,
@@ -42,11 +43,10 @@ def ask(
         raise UserError(f"questions an image and attempts must be at least 1, not {per_image} and {attempts}")
     if per_image > MOST_PER_IMAGE:
         raise UserError(f"at most {MOST_PER_IMAGE:,} questions can be asked of an image, not {per_image:,}")
-    listed = scenes if isinstance(scenes, SceneTable) else tuple(scenes)
-    table = listed if isinstance(listed, SceneTable) else pack(listed)
-    asker = asker_of(templates, table.schema)
-    found = asker.find(table, per_image, attempts, ("ask", seed, split, shard))
-    return asker.questions(listed, found, split, start)
+    subjects = Subjects.of(scenes)
+    asker = asker_of(templates, subjects.table.schema)
+    found = asker.find(subjects, per_image, attempts, ("ask", seed, split, shard))
+    return asker.questions(subjects, found, split, start)
 
 
 def ask_all(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..formats import _any, _json
-from ..scene import Scene
+from ..scene import Pairs, Scene
 from .keys import distinct
 from .samples import EXAMPLES, Id, Objects, Remark, Samples
 
@@ -29,14 +29,14 @@ class Shown:
     kind: Ints
 
 
-def with_objects(samples: Samples, shown: Iterable[Shown]) -> Samples:
+def with_objects(samples: Samples, files: Iterable[Shown]) -> Samples:
     """The samples with the objects of their images; images that no sample asks about are passed over."""
     place = {str(name): k for k, name in enumerate(samples.images.values)}
     known = np.zeros(len(place), bool)
     number: dict[str, int] = {}
     images: list[Ints] = [np.zeros(0, np.int64)]
     kinds: list[Ints] = [np.zeros(0, np.int64)]
-    for file in shown:
+    for file in files:
         where = np.array([place.get(str(name), -1) for name in file.images], np.int64)
         known[where[where >= 0]] = True
         codes = np.array([number.setdefault(kind, len(number)) for kind in file.kinds], np.int64)
@@ -71,15 +71,16 @@ def read_objects(paths: Sequence[Path]) -> Iterator[Shown]:
 
 def objects_of(scenes: Iterable[Scene]) -> Shown:
     """The kinds in scenes: an object's shape where it has one (CLEVR), else its name."""
-    return _gathered((s.id, [k for o in s.objects for k in _kind(o)]) for s in scenes)
+    return shown((s.id, [k for o in s.objects for k in kind_of(o.attributes)]) for s in scenes)
 
 
-def _kind(o: Any) -> tuple[str, ...]:
-    named: tuple[str, ...] = o.values("shape") or o.values("name")
-    return named[:1]
+def kind_of(attributes: Pairs) -> tuple[str, ...]:
+    """What kind of thing an object is: its first shape, else its first name, else nothing."""
+    named = [v for a, v in attributes if a == "shape"] or [v for a, v in attributes if a == "name"]
+    return tuple(named[:1])
 
 
-def _gathered(listed: Iterable[tuple[Id, Iterable[str]]]) -> Shown:
+def shown(listed: Iterable[tuple[Id, Iterable[str]]]) -> Shown:
     """From each image and the kinds of its objects."""
     number: dict[str, int] = {}
     names: list[Id] = []
@@ -130,7 +131,7 @@ def _fast(path: Path) -> Shown | None:
         return None
     if data.count(b'"objects"') != len(found):  # an image may stand twice: only the last would be here
         return None
-    return _gathered((image, [o.name for o in graph.objects.values()]) for image, graph in found.items())
+    return shown((image, [o.name for o in graph.objects.values()]) for image, graph in found.items())
 
 
 def _coco(whole: Any) -> Shown | None:

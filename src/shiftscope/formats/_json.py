@@ -25,6 +25,7 @@ try:
     import msgspec
 except ImportError:
     msgspec = None  # type: ignore[assignment]
+_DECODER = msgspec.json.Decoder() if msgspec else None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -131,6 +132,28 @@ def entries(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
         if _marks(bytes(row)) != _marks(encode(value)):
             _refuse_repeated_keys(bytes(row), path)
         yield name, value
+
+
+def parsed(text: bytes) -> Any:
+    """The JSON value in the bytes; a ValueError says what is wrong with it."""
+    return _DECODER.decode(text) if _DECODER else json.loads(text)
+
+
+def raw_elements(data: bytes, path: Path) -> list[bytes]:
+    """The elements of the list at top level, none of them parsed."""
+    with reading(data, path):
+        if msgspec is None:
+            return [json.dumps(row).encode() for row in json.loads(data)]
+        return [bytes(row) for row in msgspec.json.decode(data, type=list[msgspec.Raw])]
+
+
+def raw_entries(data: bytes, path: Path) -> dict[str, bytes]:
+    """The entries of the object at top level, none of their values parsed."""
+    with reading(data, path):
+        if msgspec is None:
+            return {key: json.dumps(value).encode() for key, value in json.loads(data).items()}
+        rows = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        return {key: bytes(row) for key, row in rows.items()}
 
 
 def _marks(data: bytes) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..answer import read_answer
 from ..bits import mask_of, members
@@ -47,27 +47,53 @@ def sniff_questions(data: Any) -> bool:
     )
 
 
+class Row(NamedTuple):
+    """One scene as its file has it, to be read wherever there is time."""
+
+    path: Path
+    at: int  # its place in the file
+    text: bytes
+
+
 def read_scenes(path: Path, schema: Schema | None = None) -> list[Scene]:
     """All scenes of a file, or of a folder with a file for each; the vocabulary is recognised."""
-    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
-    if not files:
-        raise UserError(f"{path}: no scene files (*.json) in this folder")
-    scenes = [scene for file in files for scene in _read_file(file, schema)]
-    if not scenes:
-        raise UserError(f"{path}: there are no scenes in it")
+    scenes = [read_row(row, schema) for row in scene_rows(path)]
     _json.unique_ids((s.id for s in scenes), "scene", path)
     return scenes
 
 
-def _read_file(path: Path, schema: Schema | None) -> Iterator[Scene]:
-    data = _json.load(path)
-    listed = _scene_list(data)
-    if not sniff_scenes(data):
+def scene_rows(path: Path) -> list[Row]:
+    """The scenes of a file or folder, none of them looked into yet; there is at least one."""
+    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
+    if not files:
+        raise UserError(f"{path}: no scene files (*.json) in this folder")
+    rows = [Row(file, at, text) for file in files for at, text in enumerate(_texts(file))]
+    if not rows:
+        raise UserError(f"{path}: there are no scenes in it")
+    return rows
+
+
+def _texts(path: Path) -> list[bytes]:
+    """The scenes of one file."""
+    data = _json.read_bytes(path)
+    if not sniff_scenes(_json.outline(data, path)):
         raise UserError(f"{path}: not a CLEVR scene file (no scenes with objects in it)")
-    for at, raw in enumerate(listed):
-        with _json.placed(f"{path}: scene {at}"):
-            scene = scene_from(raw, schema or _schema_of(raw))
-        yield scene
+    whole = data
+    if _json.first_mark(data) == b"{":
+        fields = _json.raw_entries(data, path)
+        whole = fields.get("scenes", data)
+    return [whole] if _json.first_mark(whole) == b"{" else _json.raw_elements(whole, path)
+
+
+def read_row(row: Row, schema: Schema | None = None) -> Scene:
+    """The scene of a row; its vocabulary is recognised where none is given."""
+    try:
+        raw = _json.parsed(row.text)
+    except (ValueError, RecursionError):
+        _json.load(row.path)  # tells where in the file
+        raise
+    with _json.placed(f"{row.path}: scene {row.at}"):
+        return scene_from(raw, schema or _schema_of(raw))
 
 
 def _scene_list(data: Any) -> list[Any]:
@@ -89,18 +115,20 @@ def _schema_of(raw: dict[str, Any]) -> Schema:
 def scene_from(raw: dict[str, Any], schema: Schema) -> Scene:
     """A scene record from one scene of a file."""
     size: tuple[int, int] | None = None
+    known = _vocabulary(schema)
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
-            _known(schema, attribute, o[attribute], f"object {at}", part=False)
+            if type(o[attribute]) is not str or (attribute, o[attribute]) not in known:
+                _known(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
         if pixel is not None and isinstance(pixel[0], list):  # Super-CLEVR: [[x, y, depth], [width, height]]
             pixel, size = pixel[0], (pixel[1][0], pixel[1][1])
         coords = o.get("3d_coords")
         objects.append(
             Object(
-                attributes=tuple((a, o[a]) for a in ATTRIBUTES),
-                parts=tuple(_part(name, p, schema, at) for name, p in o.get("parts", {}).items()),
+                attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
+                parts=tuple([_part(name, p, schema, at) for name, p in o.get("parts", {}).items()]),
                 position=_vector(coords) if coords is not None else None,
                 rotation=_number(o["rotation"]) if o.get("rotation") is not None else None,
                 pixel=_vector(pixel) if pixel is not None else None,
@@ -137,11 +165,11 @@ def _staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part:
-    where = f"object {at}, part {name}"
-    _known(schema, "name", name, where, part=True)
-    attributes = tuple((attribute, value) for attribute, value in raw.items() if attribute not in OURS)
-    for attribute, value in attributes:
-        _known(schema, attribute, value, where, part=True)
+    known = _part_vocabulary(schema)
+    attributes = tuple([pair for pair in raw.items() if pair[0] not in OURS])
+    for attribute, value in (("name", name), *attributes):
+        if type(value) is not str or (attribute, value) not in known:
+            _known(schema, attribute, value, f"object {at}, part {name}", part=True)
     return Part(name, attributes, _texture(raw.get("texture")), _box(raw.get("box")))
 
 
@@ -157,6 +185,16 @@ def _box(raw: Any) -> Box | None:
     return (left, top, width, height)
 
 
+@lru_cache(maxsize=64)
+def _vocabulary(schema: Schema) -> frozenset[tuple[str, str]]:
+    return frozenset((a.name, value) for a in schema.attributes for value in a.values)
+
+
+@lru_cache(maxsize=64)
+def _part_vocabulary(schema: Schema) -> frozenset[tuple[str, str]]:
+    return frozenset((a.name, value) for a in schema.part_attributes for value in a.values)
+
+
 def _known(schema: Schema, attribute: str, value: Any, where: str, *, part: bool) -> None:
     if schema.closed and value not in schema.attribute(attribute, part=part).values:
         raise UserError(f"{where}: unknown {attribute} {value!r} (vocabulary: {schema.name})")
@@ -168,7 +206,7 @@ def _vector(values: Any) -> Vector:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if type(value) not in (float, int) or not isfinite(value):
         raise UserError(f"expected a finite number, came {value!r}")
     return float(value)
 
@@ -176,11 +214,17 @@ def _number(value: Any) -> float:
 def _relation(name: str, rows: list[list[int]], size: int) -> Relation:
     if len(rows) != size:
         raise UserError(f"relationships {name!r} has {len(rows)} rows for {size} objects")
-    if not all(type(j) is int and 0 <= j < size for row in rows for j in row):
-        raise UserError(f"relationships {name!r} names an object that is not there (there are {size})")
-    if any(i in row for i, row in enumerate(rows)):
-        raise UserError(f"relationships {name!r} has an object that relates to itself")
-    return Relation(name, tuple(mask_of(row) for row in rows))
+    masks = []
+    for i, row in enumerate(rows):
+        for j in row:
+            if type(j) is not int or not 0 <= j < size:
+                raise UserError(
+                    f"relationships {name!r} names an object that is not there (there are {size})"
+                )
+        masks.append(mask_of(row))
+        if masks[i] >> i & 1:
+            raise UserError(f"relationships {name!r} has an object that relates to itself")
+    return Relation(name, tuple(masks))
 
 
 def _stem(raw: dict[str, Any]) -> str:

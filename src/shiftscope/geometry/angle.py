@@ -12,6 +12,7 @@ _RADIANS = 0.017453292519943295
 # Taylor coefficients; on ±45° the first term left out is below 1e-17
 _SIN = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800, 1 / 6227020800, -1 / 1307674368000)
 _COS = (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600, -1 / 87178291200)
+_REST = tuple(zip(_SIN[-2::-1], _COS[-2::-1], strict=True))
 
 
 def unit_circle(degrees: float) -> tuple[float, float]:
@@ -20,8 +21,8 @@ def unit_circle(degrees: float) -> tuple[float, float]:
     quarter = int(turned / 90.0 + (0.5 if turned >= 0 else -0.5))
     x = (turned - 90.0 * quarter) * _RADIANS
     square = x * x
-    sine = cosine = 0.0
-    for s, c in zip(reversed(_SIN), reversed(_COS), strict=True):
+    sine, cosine = _SIN[-1], _COS[-1]
+    for s, c in _REST:
         sine = sine * square + s
         cosine = cosine * square + c
     sine *= x

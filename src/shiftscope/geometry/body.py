@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from ..catalog import Catalog
 from ..errors import UserError
-from ..scene import Scene, Vector
+from ..scene import Object, Scene, Vector
 from .mesh import Mesh
 
 SHAPES = Catalog("set of shapes", "shiftscope.geometry.shapes")
@@ -38,14 +40,17 @@ class Body:
 
 def bodies_of(scene: Scene) -> tuple[Body, ...]:
     """What stands in the scene, object by object, as `shapes/SCHEMA.py` builds it."""
-    name = scene.schema.name
+    build = _builder(scene.schema.name)
+    return tuple([build(o) for o in scene.objects])
+
+
+@cache
+def _builder(name: str) -> Callable[[Object], Body]:
     if name not in SHAPES.names():
         drawn = ", ".join(SHAPES.names())
         raise UserError(
             f"no set of shapes {name!r}, the vocabulary of this scene; "
             f"only solids of {drawn} can be drawn so far"
         )
-    shapes = SHAPES.load(name)
-    bodies = tuple(shapes.body(o) for o in scene.objects)
-    assert all(isinstance(b, Body) for b in bodies)
-    return bodies
+    build: Callable[[Object], Body] = SHAPES.load(name).body
+    return build

@@ -119,6 +119,9 @@ def first_free(
                 for j in range(len(standing)):
                     if standing[j] and j != placed and gap(outlines[v], placed, j) < clearance:
                         rule = 2
+                        break
+                if rule == 2:
+                    break
         if rule < 0:
             return True
         refused[rule] += 1

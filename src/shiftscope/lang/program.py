@@ -9,6 +9,7 @@ from typing import Any
 
 from ..canonical import content_id
 from ..errors import UserError
+from ..record import light
 
 Notes = tuple[tuple[str, str], ...]
 Shape = tuple[str, tuple[int, ...], int]  # op, inputs, number of words
@@ -33,6 +34,7 @@ class Node:
     notes: Notes = field(default=(), compare=False)
     shape: int = field(init=False, compare=False, repr=False)  # number of its Shape, in this process
     reach: int = field(init=False, compare=False, repr=False)  # the last node it reads, -1 for none
+    mark: int = field(init=False, compare=False, repr=False)  # its hash: a shared node is looked up often
 
     def __post_init__(self) -> None:
         if any(i < 0 for i in self.inputs):
@@ -40,12 +42,20 @@ class Node:
         object.__setattr__(self, "reach", max(self.inputs, default=-1))
         shape = (self.op, self.inputs, len(self.params))
         object.__setattr__(self, "shape", _shape_numbers.setdefault(shape, len(_shape_numbers)))
+        object.__setattr__(self, "mark", hash((self.op, self.inputs, self.params)))
+
+    def __hash__(self) -> int:
+        return self.mark
 
     def __reduce__(self) -> tuple[Any, ...]:
         return node, (self.op, self.inputs, self.params, self.notes)
 
     def note(self, name: str, default: str = "") -> str:
         return next((value for key, value in self.notes if key == name), default)
+
+    def to_json(self) -> dict[str, Any]:
+        data = {"op": self.op, "inputs": list(self.inputs), "params": list(self.params)}
+        return data | ({"notes": dict(self.notes)} if self.notes else {})
 
 
 _known_nodes: dict[tuple[object, ...], Node] = {}
@@ -64,6 +74,7 @@ def node(op: str, inputs: tuple[int, ...] = (), params: tuple[str, ...] = (), no
     return found
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Program:
     """Nodes in an order in which each comes after its inputs; the last one is the answer."""
@@ -127,11 +138,7 @@ class Program:
         return content_id([[n.op, n.inputs, n.params] for n in self.nodes])
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {"op": n.op, "inputs": list(n.inputs), "params": list(n.params)}
-            | ({"notes": dict(n.notes)} if n.notes else {})
-            for n in self.nodes
-        ]
+        return [n.to_json() for n in self.nodes]
 
     @classmethod
     def from_json(cls, data: Iterable[dict[str, Any]]) -> Program:

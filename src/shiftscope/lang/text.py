@@ -10,8 +10,8 @@ Inputs come first, then words. A word of several parts is quoted: `find("fire tr
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
+from itertools import count, islice
 from typing import NamedTuple
 
 from ..errors import did_you_mean
@@ -42,10 +42,19 @@ def parse(text: str) -> Program:
 
 def show(program: Program) -> str:
     """The program as text on one line; what `parse` makes of it has the same canonical form."""
-    shared = _shared(program)
-    names = dict(zip(shared, _names(program), strict=False)) if shared else {}
-    lines = [f"{names[i]} = {_expression(program, i, names, top=True)}" for i in shared]
-    return "; ".join([*lines, _expression(program, len(program) - 1, names, top=True)])
+    nodes = program.nodes
+    uses = _uses(program)
+    shared = [i for i, n in enumerate(nodes) if uses[i] > 1 and n.inputs]
+    names = dict(zip(shared, _names(program, len(shared)), strict=True)) if shared else {}
+    said: list[str] = []  # of each node, how others refer to it
+    lines: list[str] = []
+    for i, n in enumerate(nodes):
+        text = call(n, [said[j] for j in n.inputs]) if uses[i] else ""
+        if i in names:
+            lines.append(f"{names[i]} = {text}")
+            text = names[i]
+        said.append(text)
+    return "; ".join([*lines, said[-1]])
 
 
 def call(n: Node, inputs: list[str]) -> str:
@@ -71,23 +80,23 @@ def _words(n: Node) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _shared(program: Program) -> list[int]:
-    """Nodes with inputs of their own that are read more than once, in order."""
-    uses = Counter(j for i in program.reachable() for j in program.nodes[i].inputs)
-    return [i for i, count in sorted(uses.items()) if count > 1 and program.nodes[i].inputs]
+def _uses(program: Program) -> list[int]:
+    """How often each node is read by those that the answer depends on; the answer itself once."""
+    uses = [0] * len(program)
+    uses[-1] = 1
+    for i in range(len(program) - 1, -1, -1):
+        if uses[i]:
+            for j in program.nodes[i].inputs:
+                uses[j] += 1
+    return uses
 
 
-def _names(program: Program) -> list[str]:
-    taken = {p for n in program.nodes for p in n.params} | set(all_ops())
-    letters = (f"{c}{k or ''}" for k in range(len(program) + 1) for c in "abcdefghijklmnopqrstuvwxyz")
-    return [name for name in letters if name not in taken][: len(program)]
-
-
-def _expression(program: Program, i: int, names: dict[int, str], *, top: bool = False) -> str:
-    if i in names and not top:
-        return names[i]
-    n = program.nodes[i]
-    return call(n, [_expression(program, j, names) for j in n.inputs])
+def _names(program: Program, many: int) -> list[str]:
+    """So many names that nothing else in the program has."""
+    taken = {p for n in program.nodes for p in n.params}
+    ops = all_ops()
+    letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
+    return list(islice((name for name in letters if name not in taken and name not in ops), many))
 
 
 def _word(word: str) -> str:

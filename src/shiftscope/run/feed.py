@@ -164,7 +164,11 @@ class Feed:
         things = [[_code(o.attributes, s.schema.attributes) for o in s.objects] for s in scenes]
         owners = [[i for i, o in enumerate(s.objects) for _ in o.parts] for s in scenes]
         parts = [
-            [_code(p.attributes, s.schema.part_attributes) for o in s.objects for p in o.parts]
+            [
+                _code((("name", p.name), *p.attributes), s.schema.part_attributes)
+                for o in s.objects
+                for p in o.parts
+            ]
             for s in scenes
         ]
         wide = (len(scenes[0].schema.attributes), len(scenes[0].schema.part_attributes))

@@ -64,7 +64,7 @@ def make_given(
     from ..suites import superclevr
 
     with TemporaryDirectory() as spool:
-        count = given.lay_out(scenes, Path(spool), order.shard)
+        count = given.lay_out(scenes, Path(spool), order.shard, workers or os.cpu_count() or 1)
         spec = replace(order, images=count).spec() | (given.OWN_SIZE if own_size else {})
         return build(
             out,

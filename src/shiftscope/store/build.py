@@ -8,14 +8,13 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..question import Question
 from ..whole import PARTIAL, sweep
 from . import journal
 from .about import UNTITLED, About
-from .card import Passage, write_card
 from .dataset import Dataset
 from .image import StoredImage
 from .lock import NAME as LOCK
@@ -30,6 +29,9 @@ from .manifest import (
 )
 from .shard import Shard, Shared, write_shard
 from .workers import run_all
+
+if TYPE_CHECKING:
+    from .card import Passage
 
 Made = tuple[Sequence[StoredImage] | Shared, Sequence[Question]]
 MakeShard = Callable[[Mapping[str, Any], str, int], Made]
@@ -109,6 +111,8 @@ def _complete(
     finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
     dataset = Dataset(folder, finished)
     if todo or repair or finished != there or not (folder / "README.md").is_file():
+        from .card import write_card  # with all that an audit needs, which workers do without
+
         write_card(dataset, passage)
         write_manifest(folder, finished)
     journal.close(folder)

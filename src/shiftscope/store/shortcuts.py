@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ..audit.audit import Settings, audit
-from ..audit.objects import objects_of, with_objects
+from ..audit.objects import kind_of, shown, with_objects
 from ..audit.samples import Samples, coded, remarks
 from ..audit.split import OURS
 from ..audit.tables import strongest, table
 from ..errors import UserError
-from ..scene import Scene
 from .dataset import Dataset
-from .shard import groups
+from .glance import glance
+from .shard import columns_of
 
 LISTED = 5  # strongest groups that a card names
 COLUMNS = ["question_id", "image_ids", "question", "answer", "question_type"]
@@ -22,17 +21,20 @@ COLUMNS = ["question_id", "image_ids", "question", "answer", "question_type"]
 
 def samples_in(dataset: Dataset) -> Samples:
     """Every answered question with the objects of its (first) image; programs are not read."""
+    import pyarrow.compute as pc
+
     found: dict[str, list[Any]] = {name: [] for name in (*COLUMNS, "split")}
-    unanswered = []
+    unanswered: list[str] = []
     for shard in dataset.shards():
-        path = shard.questions and dataset.folder / shard.questions.path
-        for rows in groups(path, COLUMNS) if path else ():
-            for row in zip(*(rows.column(name).to_pylist() for name in COLUMNS), strict=True):
-                if row[3] is None:
-                    unanswered.append(row[0])
-                    continue
-                for name, value in zip((*COLUMNS, "split"), (*row, shard.split), strict=True):
-                    found[name].append(value)
+        if not shard.questions:
+            continue
+        rows = columns_of(dataset.folder / shard.questions.path, COLUMNS)
+        answered = rows["answer"].is_valid()
+        unanswered += rows.filter(pc.invert(answered))["question_id"].to_pylist()
+        rows = rows.filter(answered)
+        for name in COLUMNS:
+            found[name] += rows[name].to_pylist()
+        found["split"] += [shard.split] * rows.num_rows
     if not found["answer"]:
         raise UserError(f"{dataset.folder}: there are no questions with an answer in it")
     kinds = [kind or None for kind in found["question_type"]]
@@ -56,14 +58,16 @@ def samples_in(dataset: Dataset) -> Samples:
             )
         ),
     )
-    return with_objects(samples, [objects_of(_scenes(dataset))])
+    return with_objects(samples, [shown(_images(dataset))])
 
 
-def _scenes(dataset: Dataset) -> Iterator[Scene]:
+def _images(dataset: Dataset) -> Iterator[tuple[str, list[str]]]:
+    """Each image and the kinds of its objects."""
     for shard in dataset.shards():
-        for rows in groups(dataset.folder / shard.images.path, ["scene"]) if shard.images else ():
-            for text in rows["scene"].to_pylist():
-                yield Scene.from_json(json.loads(text))
+        if shard.images:
+            for text in columns_of(dataset.folder / shard.images.path, ["scene"])["scene"].to_pylist():
+                seen = glance(text)
+                yield seen.id, [kind for pairs in seen.objects for kind in kind_of(pairs)]
 
 
 def shortcut_section(dataset: Dataset) -> str:

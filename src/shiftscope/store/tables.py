@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..answer import Answer, spell
-from ..lang.program import Program
+from ..lang.program import Node, Program
 from ..lang.text import show
 from ..question import Provenance, Question
 from ..scene import Scene
@@ -17,6 +18,7 @@ from .columns import IMAGES, PARTS, QUESTIONS, Columns, arrow_schema, arrow_type
 from .image import StoredImage
 from .masks import LENGTH, RunLengths
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ANSWER_TYPES: dict[type, str] = {bool: "bool", int: "int", str: "str"}
 
 
@@ -82,7 +84,7 @@ def question_table(questions: Sequence[Question]) -> Any:
         "answers": [q.answers for q in questions],
         "question_type": [q.kind for q in questions],
         "action": [q.action for q in questions],
-        "program": [json_text(q.program.to_json()) if q.program else None for q in questions],
+        "program": [_program_text(q.program) if q.program else None for q in questions],
         "program_text": [show(q.program) if q.program else None for q in questions],
         "source": [p.source for p in origins],
         "split": [p.split for p in origins],
@@ -152,6 +154,18 @@ def _table(columns: dict[str, Any], kinds: Columns) -> Any:
     return pa.Table.from_arrays(arrays, schema=arrow_schema(kinds))
 
 
+def _program_text(program: Program) -> str:
+    """`json_text` of the program; a node is spelled once, however many programs share it."""
+    nodes = [json_text(n.to_json()) if n.notes else _node_text(n) for n in program.nodes]
+    return f"[{','.join(nodes)}]"
+
+
+@lru_cache(maxsize=100_000)
+def _node_text(n: Node) -> str:
+    """Of a node without notes, which equality ignores."""
+    return json_text(n.to_json())
+
+
 def json_text(data: Any) -> str:
     """In the record's own order: the order of relations and notes is part of the record."""
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(data)

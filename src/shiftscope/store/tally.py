@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .dataset import Dataset
-from .shard import groups
+from .shard import columns_of
 
 NO_TYPE = "(none)"
 
@@ -50,17 +50,17 @@ def tally(dataset: Dataset, split: str) -> Tally:
     found = Tally(Counter(), Counter(), Counter())
     for shard in dataset.shards(split):
         if shard.questions:
-            for table in groups(
-                dataset.folder / shard.questions.path, ["question_type", "answer", "question"]
-            ):
-                kinds, answers, texts = (table.column(n).to_pylist() for n in table.column_names)
-                found.words.update(len(text.split()) for text in texts)
-                found.answers.update(
-                    (kind or NO_TYPE, a) for kind, a in zip(kinds, answers, strict=True) if a is not None
-                )
+            names = ["question_type", "answer", "question"]
+            table = columns_of(dataset.folder / shard.questions.path, names)
+            kinds, answers, texts = (table.column(n).to_pylist() for n in names)
+            found.words.update([len(text.split()) for text in texts])
+            pairs = Counter(zip(kinds, answers, strict=True))
+            for (kind, answer), n in pairs.items():
+                if answer is not None:
+                    found.answers[kind or NO_TYPE, answer] += n
         if shard.images:
-            for table in groups(dataset.folder / shard.images.path, ["num_objects"]):
-                found.objects.update(table["num_objects"].to_pylist())
+            table = columns_of(dataset.folder / shard.images.path, ["num_objects"])
+            found.objects.update(table["num_objects"].to_pylist())
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -19,6 +20,7 @@ from ..errors import UserError
 
 J = TypeVar("J")
 R = TypeVar("R")
+COLLECTED = 50_000  # records that a worker makes before it looks for cycles among the young ones
 
 
 def run_all(task: Callable[[J], R], jobs: Sequence[J], workers: int) -> Generator[R, None, None]:
@@ -75,7 +77,11 @@ def in_order(task: Callable[[J], R], jobs: Iterable[J], workers: int, ahead: int
 
 
 def _end_with_parent(watched: Connection) -> None:
-    """End this process when the parent lets go of the pipe: on purpose, or because it was killed."""
+    """End this process when the parent lets go of the pipe: on purpose, or because it was killed.
+
+    Workers make many small records, few of them in cycles, so cycles are looked for less often.
+    """
+    gc.set_threshold(COLLECTED)
 
     def watch() -> None:
         watched.poll(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..scene import Pairs
 from ..schemas.superclevr import SCHEMA
 from ..store.dataset import Dataset
+from ..store.glance import glance
 from ..store.masks import LENGTH
-from ..store.shard import ShardFile, groups
+from ..store.shard import ShardFile, columns_of
 from ..world.concepts import COLORS, SHAPES, Concepts
 from ..world.superclevr import Rules
 
@@ -101,18 +102,23 @@ def _scan_of(dataset: Dataset) -> _Scan:
 @lru_cache(maxsize=1)  # the card and the command line both tell of it
 def _scan(folder: Path, files: tuple[ShardFile, ...]) -> _Scan:
     scan = _Scan()
-    for table in (t for file in files for t in groups(folder / file.path, COLUMNS)):
+    things: Counter[Pairs] = Counter()
+    for file in files:
+        table = columns_of(folder / file.path, COLUMNS)
         columns = {name: table[name].to_pylist() for name in COLUMNS[:4]}
         for k, text in enumerate(columns["scene"]):
-            objects = json.loads(text)["objects"]
-            for thing in objects:
-                known = dict(thing["attributes"])
-                scan.values.update(known.items())
-                scan.pairs[known["shape"], known["color"]] += 1
-            scan.vehicles += len(objects)
+            seen = glance(text)
+            things.update(seen.objects)
             if columns["visible_pixels"][k]:
                 size = columns["width"][k], columns["height"][k]
-                _look(scan, Rules(size=size), columns["visible_pixels"][k], _part_pixels(table, k, objects))
+                pixels = _part_pixels(table, k, seen.parts)
+                _look(scan, Rules(size=size), columns["visible_pixels"][k], pixels)
+    for attributes, n in things.items():
+        known = dict(attributes)
+        for pair in known.items():
+            scan.values[pair] += n
+        scan.pairs[known["shape"], known["color"]] += n
+        scan.vehicles += n
     return scan
 
 
@@ -122,9 +128,8 @@ def _look(scan: _Scan, rules: Rules, vehicles: Sequence[int], parts: Sequence[in
         scan.looked[2 * at + 1] += len(pixels)
 
 
-def _part_pixels(table: Any, k: int, objects: Sequence[Mapping[str, Any]]) -> list[int]:
+def _part_pixels(table: Any, k: int, count: int) -> list[int]:
     """The visible pixels of the parts that the scene of row k lists."""
-    count = sum(len(o.get("parts", ())) for o in objects)
     if not count or not table["part_values"][k].is_valid:
         return []
     values, lengths = (table[name][k].values.to_numpy() for name in ("part_values", "part_lengths"))

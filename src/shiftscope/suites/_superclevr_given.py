@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +14,48 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
+from ..formats._json import unique_ids
+from ..formats.clevr import Row, read_row, scene_rows
 from ..geometry.camera import SIZE, camera_of
 from ..scene import Box, Object, Scene
 from ..schemas.superclevr import SCHEMA
 from ..store.build import Made
 from ..store.image import StoredImage
 from ..store.masks import decode
+from ..store.workers import in_order
 from ._pictures import pictures
 from .superclevr import Order, questions_of
 
 OWN_SIZE: dict[str, Any] = {"size": None}  # in the spec: each is rendered at its own
 
 
-def lay_out(path: Path, spool: Path, shard: int) -> int:
-    """Put a user's own scenes where other processes find them, shard by shard; returns how many there are."""
-    from ..formats.clevr import read_scenes as read
+BLOCK = 1000  # scenes, about, that one process reads at a time
 
-    scenes = read(path)
+
+def lay_out(path: Path, spool: Path, shard: int, workers: int = 1) -> int:
+    """Put a user's own scenes where other processes find them, shard by shard; returns how many there are.
+
+    All are read before anything is made of any, so that a bad one is refused at once.
+    """
+    rows = scene_rows(path)
+    size = shard * max(1, BLOCK // shard)
+    jobs = [(k, rows[k : k + size]) for k in range(0, len(rows), size)]
+    read = in_order(partial(_read, path, spool, shard), jobs, min(workers, len(jobs)), ahead=len(jobs))
+    with closing(read):
+        unique_ids((name for names in read for name in names), "scene", path)
+    return len(rows)
+
+
+def _read(path: Path, spool: Path, shard: int, job: tuple[int, Sequence[Row]]) -> list[str]:
+    """Read these rows, the first of them beginning a shard; their names."""
+    first, rows = job
+    scenes = [read_row(row) for row in rows]
     for scene in scenes:
         if scene.schema != SCHEMA:
             raise UserError(f"{path}: scene {scene.id!r} is no Super-CLEVR scene but of {scene.schema.name}")
     for k in range(0, len(scenes), shard):
-        (spool / str(k // shard)).write_bytes(pickle.dumps(scenes[k : k + shard]))
-    return len(scenes)
+        (spool / str((first + k) // shard)).write_bytes(pickle.dumps(scenes[k : k + shard]))
+    return [scene.id for scene in scenes]
 
 
 def make_given_shard(spool: Path, pictured: bool, spec: Mapping[str, Any], split: str, k: int) -> Made:

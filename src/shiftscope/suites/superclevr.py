@@ -19,10 +19,11 @@ from typing import Any
 from ..ask.own import own_part_templates, own_templates
 from ..ask.questions import ask
 from ..ask.redundancy.levels import ask_levels
+from ..ask.subjects import Subjects
 from ..errors import UserError
 from ..geometry.camera import SIZE, check_size
 from ..geometry.vehicles.stored import digest
-from ..question import Question
+from ..question import Notes, Question
 from ..scene import Scene
 from ..schemas.superclevr import SCHEMA
 from ..store.about import About
@@ -193,11 +194,12 @@ def questions_of(order: Order, scenes: Sequence[Scene], split: str, k: int) -> l
     """The questions of a shard, image by image: first about the vehicles, then about their parts."""
     first = k * order.shard
     level = order.kind.redundancy
+    subjects = Subjects(scenes)
     asked: list[Question] = []
     if order.questions:
         start = first * order.questions
         asked += ask_levels(
-            scenes,
+            subjects,
             own_templates(SCHEMA),
             (level,),
             per_image=order.questions,
@@ -209,7 +211,7 @@ def questions_of(order: Order, scenes: Sequence[Scene], split: str, k: int) -> l
     if order.part_questions and any(o.parts for s in scenes for o in s.objects):
         start = order.images * order.questions + first * order.part_questions  # beyond those about vehicles
         asked += ask(
-            scenes,
+            subjects,
             own_part_templates(SCHEMA),
             per_image=order.part_questions,
             seed=order.seed,
@@ -218,23 +220,39 @@ def questions_of(order: Order, scenes: Sequence[Scene], split: str, k: int) -> l
             start=start,
         )
     place = {scene.id: i for i, scene in enumerate(scenes)}
-    named = [_named(q, order) for q in asked]
-    return sorted(named, key=lambda q: place[q.scenes[0]])
+    asked.sort(key=lambda q: place[q.scenes[0]])
+    return _named(asked, order)
 
 
-def _named(question: Question, order: Order) -> Question:
-    """The question under a name that no other variant of it has; a twin says of which question it is one.
+def _named(questions: Sequence[Question], order: Order) -> list[Question]:
+    """The questions under names that no other variant has; a twin says of which question it is one.
 
     Scenes have one name in all variants, so that what is asked about one place is resampled together; but
     where concepts differ, equal places in the list are unrelated questions, and these are nobody's twins.
     """
-    name = question.note("twin", question.id)
-    notes = [n for n in question.notes if n[0] not in ("twin", "redundancy")]
-    if order.kind.factor in SHARED_QUESTIONS:
-        notes.append(("twin", question_id(name, order.base())))
-    if order.kind.factor:
-        notes += [("factor", order.kind.factor), ("level", order.kind.level)]
-    return replace(question, id=question_id(name, order), notes=(*notes, ("variant", order.name)))
+    kind, base = order.kind, order.base()
+    shared = kind.factor in SHARED_QUESTIONS
+    level: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
+    ending: Notes = (*level, ("variant", order.name))
+    made = []
+    for q in questions:
+        name = q.note("twin", q.id)
+        own = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
+        if shared:
+            own.append(("twin", question_id(name, base)))
+        made.append(
+            Question(
+                id=question_id(name, order),
+                text=q.text,
+                scenes=q.scenes,
+                program=q.program,
+                answer=q.answer,
+                kind=q.kind,
+                provenance=q.provenance,
+                notes=(*own, *ending),
+            )
+        )
+    return made
 
 
 def question_id(name: str, order: Order) -> str:

@@ -34,8 +34,8 @@ def with_parts(
     for thing, visible, boxes, own in zip(objects, seen.part_visible, seen.part_boxes, numbers, strict=True):
         (shape,) = thing.values("shape")
         names = named_parts(vehicle(shape))
-        found = [k for k in range(len(names)) if visible[k] >= least]
-        chosen = sorted(sorted(found, key=lambda k: float(own[k, 0]))[:most])
+        found = np.flatnonzero(visible >= least)
+        chosen = sorted(found[own[found, 0].argsort(kind="stable")][:most].tolist())
         parts = []
         for k in chosen:
             left, top, width, height = (float(v) for v in boxes[k].tolist())

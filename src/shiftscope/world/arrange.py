@@ -89,12 +89,13 @@ def arrange(
     would be seen of them is not looked at. With `keep_sizes` no large vehicle is made small.
     """
     current = list(things)
+    plot = _Plot.of(ground, things, others)
     refused: Counter[str] = Counter()
     for tried in range(1, ground.arrangements + 1):
         if tried % PATIENCE == 0 and not keep_sizes:
             current = _with_one_smaller(current, generator)
         turns = (360.0 * generator.random(len(current))).tolist()
-        lot = _Lot(ground, current, turns, generator, others)
+        lot = _Lot(plot, current, turns, generator)
         found = lot.fill(range(len(current)))
         if found == "":
             found, seen = lot.mend(frozenset())
@@ -114,10 +115,10 @@ def rearrange(
     """
     turns = [p.rotation or 0.0 for p in places]
     spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
-    lot = _Lot(ground, things, turns, generator)
-    loose = lot.stand_at(spots)
+    plot = _Plot.of(ground, things)
+    loose = _Lot(plot, things, turns, generator).stand_at(spots)
     for _ in range(PATIENCE):
-        attempt = _Lot(ground, things, turns, generator)
+        attempt = _Lot(plot, things, turns, generator)
         attempt.stand_at(spots, loose)
         if attempt.fill(sorted(loose)) == "":
             _, seen = attempt.mend(loose)
@@ -140,43 +141,61 @@ def _small(thing: Object) -> Object:
     return replace(thing, attributes=attributes)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plot:
+    """The ground and the shapes to stand on it, as the kernels take them: what no attempt changes."""
+
+    ground: Ground
+    outlines: npt.NDArray[np.float64]  # [variant, vehicle, half sides and height], of size 1
+    axes: npt.NDArray[np.float64]  # [2, xy] to the right and to the front
+    camera: npt.NDArray[np.float64]
+    frame: npt.NDArray[np.float64]  # left, top, right, bottom
+
+    @classmethod
+    def of(cls, ground: Ground, things: Sequence[Object], others: Sequence[Sequence[str]] = ()) -> _Plot:
+        every = [[t.values("shape")[0] for t in things], *others]
+        directions = dict(ground.camera.directions())
+        return cls(
+            ground,
+            np.array([[outline(shape)[:3] for shape in shapes] for shapes in every]),
+            np.array([directions["right"][:2], directions["front"][:2]]),
+            ground.camera.packed(ground.size),
+            np.array([0.0, 0.0, *map(float, ground.size)]),
+        )
+
+
 class _Lot:
     """One arrangement under way."""
 
     def __init__(
         self,
-        ground: Ground,
+        plot: _Plot,
         things: Sequence[Object],
         turns: Sequence[float],
         generator: np.random.Generator,
-        others: Sequence[Sequence[str]] = (),
     ) -> None:
-        self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
-        every = [[t.values("shape")[0] for t in things], *others]
-        boxes = np.array([[outline(shape)[:3] for shape in shapes] for shapes in every])
-        boxes *= np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
-        self.rows = np.zeros((len(every), len(things), 7))  # [variant, vehicle, number]
+        self.plot, self.ground = plot, plot.ground
+        self.things, self.turns, self.generator = things, turns, generator
+        boxes = plot.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
+        self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number]
         self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
         self.rows[:, :, 5:] = [unit_circle(turn) for turn in turns]
         self.standing = np.zeros(len(things), np.bool_)
         self.moved: frozenset[int] = frozenset()
-        directions = dict(ground.camera.directions())
-        self.axes = np.array([directions["right"][:2], directions["front"][:2]])
-        self.packed = ground.camera.packed(ground.size)
-        self.frame = np.array([0.0, 0.0, *map(float, ground.size)])
 
     def free(self, k: int, candidates: npt.NDArray[np.float64]) -> str:
         """Put vehicle k at the first free candidate; else the rule that turned most of them down."""
         refused = np.zeros(3, np.int64)
-        room = self.ground.margin, self.ground.gap, self.packed, self.frame, refused
-        if first_free(self.rows, self.heights, self.standing, k, candidates, self.axes, *room):
+        plot, ground = self.plot, self.ground
+        room = plot.axes, ground.margin, ground.gap, plot.camera, plot.frame, refused
+        if first_free(self.rows, self.heights, self.standing, k, candidates, *room):
             self.standing[k] = True
             return ""
         return RULES[int(refused.argmax())]
 
     def fill(self, which: Sequence[int] | range) -> str:
         """Put these anywhere, the largest first; "" where all found a place, else the rule in the way."""
-        area = self.rows[0, :, 2] * self.rows[0, :, 3]
+        area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
         for k in sorted(which, key=lambda k: (-area[k], k)):
             rule = self.free(k, self.anywhere())
             if rule:
@@ -184,7 +203,11 @@ class _Lot:
         return ""
 
     def anywhere(self) -> npt.NDArray[np.float64]:
-        return self.ground.reach * (2.0 * self.generator.random((TRIES, 2)) - 1.0)
+        found = self.generator.random((TRIES, 2))
+        found *= 2.0
+        found -= 1.0
+        found *= self.ground.reach
+        return found
 
     def stand_at(
         self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()

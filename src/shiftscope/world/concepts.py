@@ -40,6 +40,10 @@ class Concepts:
         colors = self.color if self.together is None else self.together[k]
         return SHAPES[k], COLORS[place_of(colors, color)], MATERIALS[place_of(self.material, material)]
 
+    def drawn_shape(self, number: float) -> str:
+        """The first of these."""
+        return SHAPES[place_of(self.shape, number)]
+
     def own_color(self, of: str, first: float, second: float) -> str:
         """A part's colour: as often as colours are, but never that of its vehicle.
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import UserError, unknown
 from ..geometry.camera import BASE_POSITION, SIZE, Camera, camera_of
 from ..rng import derive
-from ..scene import Object, Relation, Scene, Vector, derive_rows
+from ..scene import Object, Relation, Scene, Vector, derive_all
 from ..schemas.superclevr import SCHEMA
 from .appearance import with_parts, with_textures
 from .arrange import Arranged, Cramped, Ground, arrange, rearrange
@@ -146,7 +146,9 @@ def _things(sizes: Sequence[str], concepts: Concepts, path: Path) -> list[Object
 def _other_shapes(count: int, path: Path) -> list[list[str]]:
     """What stands there in the variants of the concept distribution, so that these can share the layout."""
     numbers = _numbers(count, path)
-    return [[distribution(name).drawn(*n)[0] for n in numbers] for name in DISTRIBUTIONS if name != "bal"]
+    return [
+        [distribution(name).drawn_shape(n[0]) for n in numbers] for name in DISTRIBUTIONS if name != "bal"
+    ]
 
 
 def _numbers(count: int, path: Path) -> list[list[float]]:
@@ -177,7 +179,8 @@ def _finished(
         objects.append(replace(thing, pixel=pixel, box=(left, top, width, height)))
     directions = camera.directions()
     known = dict(directions)
-    relations = tuple(Relation(r, derive_rows(positions, known[r])) for r in SCHEMA.relations)
+    rows = derive_all(positions, [known[r] for r in SCHEMA.relations])
+    relations = tuple(map(Relation, SCHEMA.relations, rows))
     _, _, split, index = path
     name = f"superclevr_{split}_{index:06d}"
     notes = (

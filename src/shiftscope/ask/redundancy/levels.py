@@ -21,14 +21,15 @@ from ...lang.program import Program
 from ...lang.world import World
 from ...question import Provenance, Question
 from ...scene import Scene
-from ...scenetable import SceneTable, pack
-from ..asker import Asker, Found, Mismatch
+from ...scenetable import SceneTable
+from ..asker import Asker, Found, Mismatch, Traced
 from ..questions import ATTEMPTS, PER_IMAGE, asker_of
+from ..subjects import Subjects
 from ..template import TemplateSet
 from .add import add_all
 from .drop import drop_all
 from .heard import dice_of
-from .step import Step, read
+from .step import Step, read, steps_of
 from .worded import Words
 
 LEVELS = ("rd-", "rd", "rd+")
@@ -58,7 +59,7 @@ def redundancy(scene: Scene, question: Question, templates: TemplateSet) -> dict
 
 
 def ask_levels(
-    scenes: SceneTable | Iterable[Scene],
+    scenes: Subjects | SceneTable | Iterable[Scene],
     templates: TemplateSet,
     levels: Sequence[str] = LEVELS,
     *,
@@ -72,43 +73,45 @@ def ask_levels(
     """The questions that `ask` gives for the same arguments, at each level."""
     for level in levels:
         _check(level)
-    listed = scenes if isinstance(scenes, SceneTable) else tuple(scenes)
-    table = listed if isinstance(listed, SceneTable) else pack(listed)
-    asker = asker_of(templates, table.schema)
-    found = asker.find(table, per_image, attempts, ("ask", seed, split, shard))
-    questions = asker.questions(listed, found, split, start)
-    return {level: at_level(level, asker, listed, found, questions) for level in levels}
+    subjects = Subjects.of(scenes)
+    asker = asker_of(templates, subjects.table.schema)
+    found = asker.find(subjects, per_image, attempts, ("ask", seed, split, shard))
+    traced = asker.traced(subjects, found, split, start)
+    return {level: at_level(level, asker, subjects, found, traced) for level in levels}
 
 
 def at_level(
-    level: str,
-    asker: Asker,
-    scenes: SceneTable | Sequence[Scene],
-    found: Found,
-    questions: Sequence[Question],
+    level: str, asker: Asker, scenes: Subjects, found: Found, traced: Sequence[Traced]
 ) -> list[Question]:
     """The questions that the asker made of what it found, each at the level given."""
     _check(level)
     words = words_of(asker)
-    made: list[Question] = []
-    at, world = -1, None
-    for s, t, dice, question in zip(found.scene, found.template, found.dice, questions, strict=True):
-        if s != at or world is None:
-            at, world = s, World((scenes[s],))
-        made.append(twin(level, question, world, words, t, dice))
-    return made
+    return [
+        twin(level, question, scenes.world(s), words, t, dice, trace)
+        for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
+    ]
 
 
-def twin(level: str, question: Question, world: World, words: Words, template: int, dice: int) -> Question:
+def twin(
+    level: str,
+    question: Question,
+    world: World,
+    words: Words,
+    template: int,
+    dice: int,
+    trace: Sequence[Any] | None = None,
+) -> Question:
     """One question at the level; `dice` are the random bits that it was worded with, `template` its number.
 
     The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
+    `trace` is the value of every node on this world, where the program was run already.
     """
     program = question.program
     assert program is not None
-    last = read(program, world)
+    stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
+    last = None if stays else read(program, world) if trace is None else steps_of(program, trace)
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
-    if last is None or words.about_parts[template] or not change(level, last, world, seed):
+    if last is None or not change(level, last, world, seed):
         return (
             question
             if level == "rd"

@@ -15,6 +15,7 @@ from ..dress import ProgramMaker
 from ..lower import EMPTY_SLOT
 from ..template import Template
 from ..wording import Wording
+from .drop import relations
 from .shape import NO_SLOT, NOTHING, Place, places_of, shape_of, steps_without, tree_of
 from .splice import Graft, spliced
 from .step import RELATIONS, Step, steps
@@ -43,6 +44,7 @@ class Words:
         }
         trees = [tree_of(f.template) for f in self.own]
         self.about_parts = [any(s.on_parts for s in steps(tree)) for tree in trees]
+        self.relates = [bool(relations(tree)) for tree in trees]  # only these have a relation to drop
         self._by_shape: dict[str, list[int]] = {}
         for number, tree in enumerate(trees):
             self._by_shape.setdefault(shape_of(tree), []).append(number)

@@ -8,6 +8,7 @@ from functools import cache
 from ...errors import UserError, unknown
 from ...scene import Object, Pairs
 from ..body import Body, Look
+from ..mesh import Mesh
 from ..vehicles.assembly import GLASS
 from ..vehicles.stored import names, vehicle
 from .clevr import COLORS, MATERIALS
@@ -27,10 +28,12 @@ def body(thing: Object) -> Body:
     for name in own:
         if name not in mesh.parts:
             raise unknown("part", name, sorted({*mesh.parts}), f"the {mesh.name}")
-    looks = tuple(
-        PANE if name == GLASS else _toned(own.get(name, main), tone)
-        for name, tone in zip(mesh.parts, mesh.tones, strict=True)
-    )
+    looks = _looks(mesh, main)
+    if own:
+        looks = tuple(
+            _toned(own[name], tone) if name in own and name != GLASS else look
+            for name, tone, look in zip(mesh.parts, mesh.tones, looks, strict=True)
+        )
     scale = SIZES[_word(thing.attributes, "size", SIZES)]
     return Body(mesh, thing.position, scale, thing.rotation or 0.0, looks)
 
@@ -39,6 +42,15 @@ def _look(pairs: Pairs, texture: str) -> Look:
     if texture and texture not in TEXTURES:
         raise unknown("texture", texture, TEXTURES)
     return Look(COLORS[_word(pairs, "color", COLORS)], _word(pairs, "material", MATERIALS), texture or "none")
+
+
+@cache
+def _looks(mesh: Mesh, main: Look) -> tuple[Look, ...]:
+    """Of a vehicle without a part of its own look."""
+    return tuple(
+        PANE if name == GLASS else _toned(main, tone)
+        for name, tone in zip(mesh.parts, mesh.tones, strict=True)
+    )
 
 
 @cache

@@ -1,4 +1,8 @@
-"""Batch: packed scenes on their way through the kernels, step by step."""
+"""Batch: packed scenes on their way through the kernels, step by step.
+
+Triton compiles a kernel anew for every alignment of its arrays and every constant it is given, which takes
+longer than thousands of images do. So arrays start at whole steps of ALIGNED bytes; counts are rounded up.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,8 @@ class Tuning:
 
 
 TUNING = Tuning()
+ALIGNED = 64  # bytes
+ROOM = 16  # objects, listed parts and vertices are counted in steps of so many
 
 
 @cache
@@ -53,6 +59,10 @@ def _table(device: str) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(encoding()).to(device)
+
+
+def _room(count: int) -> int:
+    return -(-count // ROOM) * ROOM
 
 
 def _warps(lanes: int) -> int:
@@ -75,17 +85,17 @@ class Batch:
         self.margin = margin_of(packed.size)
         self.cells = self.columns * self.rows
         self.map_size = (self.columns + 2 * self.margin, self.rows + 2 * self.margin)
-        self.total = int(rows[:, 1].sum())
+        self.total = _room(int(rows[:, 1].sum()))
         self.most_vertices, self.most_faces = int(rows[:, 1].max(initial=1)), int(rows[:, 3].max(initial=1))
         self.most = (int(np.diff(packed.first).max()), int(packed.listed.max()))  # objects, listed parts
-        # one copy for all that travels: each array at a multiple of 8 bytes
+        # one copy for all that travels
         arrays = {"bodies": rows, **{name: getattr(packed, name) for name in SENT}}
-        flat = np.zeros(sum(-(-a.nbytes // 8) * 8 for a in arrays.values()), np.uint8)
+        flat = np.zeros(sum(-(-a.nbytes // ALIGNED) * ALIGNED for a in arrays.values()), np.uint8)
         places, at = {}, 0
         for name, array in arrays.items():
             places[name] = at
             flat[at : at + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            at += -(-array.nbytes // 8) * 8
+            at += -(-array.nbytes // ALIGNED) * ALIGNED
         sent = torch.from_numpy(flat)
         if device != "cpu":
             sent = sent.pin_memory().to(device, non_blocking=True)
@@ -178,7 +188,8 @@ class Batch:
 
         self.mask = self._new(self.count, self.height, self.width, kind="uint8")
         self.parts = self._new(self.count, self.height, self.width, kind="uint8")
-        self.seen = self._new(self.count, sum(self.most), 5, kind="int32")
+        objects, parts = map(_room, self.most)
+        self.seen = self._new(self.count, objects + parts, 5, kind="int32")
         self.seen[:, :, 0] = 0
         self.seen[:, :, 1:3] = 1 << 20
         self.seen[:, :, 3:] = -1
@@ -186,8 +197,8 @@ class Batch:
         measure[self._tiles(self.tuning.block)](
             *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on["labels"]),
             *(self.mask, self.parts, self.seen, self.width, self.height),
-            OBJECTS=self.most[0],
-            LABELS=sum(self.most),
+            OBJECTS=objects,
+            LABELS=objects + parts,
             ACROSS=across,
             DOWN=down,
         )
@@ -279,7 +290,8 @@ class Batch:
 
         visible, low, high = self.seen[:, :, 0], self.seen[:, :, 1:3], self.seen[:, :, 3:]
         boxes = torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)
-        objects = self.most[0]
+        objects, parts = self.most
+        first = _room(objects)  # of the parts
         return GpuImages(
             size=self.packed.size,
             rgb=self.rgb if rgb else None,
@@ -287,6 +299,6 @@ class Batch:
             parts=self.parts,
             boxes=boxes[:, :objects].to(torch.int32),
             visible=visible[:, :objects],
-            part_boxes=boxes[:, objects:].to(torch.int32),
-            part_visible=visible[:, objects:],
+            part_boxes=boxes[:, first : first + parts].to(torch.int32),
+            part_visible=visible[:, first : first + parts],
         )
