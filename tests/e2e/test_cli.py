@@ -81,6 +81,29 @@ def test_gzip_and_the_generators_spelling_are_read(tmp_path):
     assert (summary["agree"], summary["unchecked"], summary["undefined"]) == (0, 7, 1)
 
 
+def test_covrs_lines_are_answered_over_several_images(tmp_path):
+    graphs = json.loads((DATA / "gqa_graphs.json").read_text())
+    graphs["1002"] = {"objects": {"21": {"name": "dog", "attributes": ["white"], "relations": []}}}
+    (tmp_path / "graphs.json").write_text(json.dumps(graphs))
+    both = {"scenes": ["1001", "1002"], "pattern_name": "count_ref"}
+    found = [
+        {"operation": "find", "arguments": ["dog"]},
+        {"operation": "unique_images", "dependencies": [0]},
+        {"operation": "count", "dependencies": [1]},
+    ]
+    black = [{"operation": "scene"}, {"operation": "filter", "arguments": ["black"], "dependencies": [0]}]
+    every = [found[0], {"operation": "all", "arguments": [black], "dependencies": [0]}]
+    questions = [
+        both | {"qid": "a", "utterance": "How many images with dogs?", "program": found, "answer": 2},
+        both | {"qid": "b", "utterance": "All dogs are black", "program": every, "answer": False},
+    ]
+    path = tmp_path / "covr.jsonl"
+    path.write_text("".join(json.dumps(q) + "\n" for q in questions))
+    words = ("answer", "--graphs", tmp_path / "graphs.json", "--questions", path, "--json")
+    assert last_json(shiftscope(*words))["agree"] == 2
+    assert "All dogs are black" in shiftscope("show", path, "--index", 1).stdout
+
+
 def test_a_disagreement_is_shown_with_its_trace(tmp_path):
     data = json.loads((DATA / "clevr_questions.json").read_text())
     data["questions"][0]["answer"] = "7"
@@ -128,7 +151,7 @@ BAD_QUESTIONS = {
     "truncated": ('{"questions": [{"question": "Ho', "it ends too early, after 31 bytes"),
     "empty": ("", "the file is empty"),
     "wrong top level": ("3", "came a single int"),
-    "something else": ('{"cats": [1]}', "expected CLEVR, GQA or VQA, came an object with 'cats'"),
+    "something else": ('{"cats": [1]}', "expected CLEVR, GQA, VQA or COVR, came an object with 'cats'"),
     "no questions": ('{"questions": []}', "no questions"),
     "duplicate ids": ([question(COUNT), question(COUNT)], "question 0 appears twice"),
     "unknown scene": ([question(COUNT, image_index=99)], "question 0: there is no scene '99'"),

@@ -26,7 +26,7 @@ class References(StrEnum):
 
 def command(
     questions: Annotated[
-        Path, typer.Option(help="Questions with programs: CLEVR, Super-CLEVR, CLEVR_HYP, GQA.")
+        Path, typer.Option(help="Questions with programs: CLEVR, Super-CLEVR, CLEVR_HYP, GQA, COVR.")
     ],
     scenes: Annotated[Path | None, typer.Option(help="Scene file or folder.")] = None,
     graphs: Annotated[Path | None, typer.Option(help="GQA scene graphs.")] = None,

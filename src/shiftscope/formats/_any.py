@@ -10,9 +10,9 @@ from typing import Any
 from ..errors import UserError
 from ..question import Question
 from ..scene import Scene
-from . import _json, clevr, coco, gqa, visual_genome, vqa, vqa_cp, yolo
+from . import _json, clevr, coco, covr, gqa, imsitu, visual_genome, vqa, vqa_cp, yolo
 
-SCENE_FAMILIES: tuple[ModuleType, ...] = (clevr, coco, gqa)
+SCENE_FAMILIES: tuple[ModuleType, ...] = (clevr, coco, gqa, imsitu)
 QUESTION_FAMILIES: tuple[ModuleType, ...] = (clevr, gqa, vqa_cp, vqa)
 
 
@@ -32,20 +32,23 @@ def read_scenes(path: Path) -> list[Scene]:
         if family.sniff_scenes(sample):
             return list(family.read_scenes(path))
     raise UserError(
-        f"{path}: no scenes that ShiftScope knows: expected CLEVR, GQA, COCO or Visual Genome, "
-        f"came {_what(sample)}"
+        f"{path}: no scenes that ShiftScope knows: expected CLEVR, GQA, COCO, imSitu or "
+        f"Visual Genome, came {_what(sample)}"
     )
 
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file of any family, one at a time."""
-    sample = _json.outline(_json.read_bytes(path), path)
+    data = _json.read_bytes(path)
+    if covr.sniff(data):
+        return covr.read_questions(path)
+    sample = _json.outline(data, path)
     for family in QUESTION_FAMILIES:
         if family.sniff_questions(sample):
             questions: Iterator[Question] = family.read_questions(path)
             return questions
     raise UserError(
-        f"{path}: no questions that ShiftScope knows: expected CLEVR, GQA or VQA, came {_what(sample)}"
+        f"{path}: no questions that ShiftScope knows: expected CLEVR, GQA, VQA or COVR, came {_what(sample)}"
     )
 
 

@@ -1,0 +1,213 @@
+"""imSitu: what an image is about as a verb with roles, `{"verb": "uncorking", "frames": [{"agent": "n1"}]}`.
+
+A frame becomes a scene: its agent does the verb to one thing. Further roles are relations called by the verb
+and a preposition ("uncorking with"); the note `modifiers` says so: {"uncorking with": ["uncorking", "with"]}.
+Of the three annotators' frames each role takes what most of them say, the first of them where none agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import UserError
+from ..scene import FREE, Object, Relation, Scene
+from ..schemas.gqa import SCHEMA
+from . import _json
+
+SPACE = "imsitu_space.json"
+AGENT = "agent"
+BY_ROLE = {  # where the verb's own sentence does not say it
+    **dict.fromkeys(("tool", "instrument", "coagent", "agentpart", "coagentpart"), "with"),
+    **dict.fromkeys(("place", "container", "vehicle"), "in"),
+    **dict.fromkeys(("destination", "end", "recipient", "addressee"), "to"),
+    **dict.fromkeys(("source", "start"), "from"),
+    "surface": "on",
+    "location": "at",
+    "goal": "for",
+    "contact": "against",
+    "path": "along",
+}
+PREPOSITIONS = frozenset(
+    (
+        *(
+            "about",
+            "above",
+            "across",
+            "after",
+            "against",
+            "along",
+            "among",
+            "around",
+            "at",
+            "before",
+            "behind",
+        ),
+        *(
+            "below",
+            "beneath",
+            "beside",
+            "between",
+            "by",
+            "down",
+            "for",
+            "from",
+            "in",
+            "inside",
+            "into",
+            "near",
+        ),
+        *(
+            "of",
+            "off",
+            "on",
+            "onto",
+            "out",
+            "over",
+            "past",
+            "through",
+            "to",
+            "toward",
+            "towards",
+            "under",
+            "up",
+        ),
+        *("upon", "using", "via", "with", "within", "without"),
+    )
+)
+_ARTICLES = frozenset(("a", "an", "the", "his", "her", "its", "their", "some", "another"))
+_ROLE = re.compile(r"\b[A-Z][A-Z]+\b")
+
+
+class Role(NamedTuple):
+    """A role of a verb, and the preposition it is said with; none for what the verb is done to."""
+
+    name: str
+    preposition: str
+
+
+class Space(NamedTuple):
+    """The words: what a synset is called, and the roles of each verb."""
+
+    nouns: dict[str, str]
+    verbs: dict[str, tuple[Role, ...]]  # the agent first
+
+
+def sniff_scenes(data: Any) -> bool:
+    """Whether this JSON value holds frames: images, each with a verb and frames."""
+    first = next(iter(data.values()), None) if isinstance(data, dict) else None
+    return isinstance(first, dict) and first.keys() >= {"verb", "frames"}
+
+
+def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
+    """The images of train, dev or test.json, one at a time; the space lies beside it unless it is named."""
+    beside = space or path.with_name(SPACE)
+    if not beside.is_file():
+        raise UserError(f"{path}: imSitu's frames need {SPACE}, and {beside} is not there")
+    words = read_space(beside)
+    empty = True
+    for image, raw in _json.entries(_json.read_bytes(path), path):
+        empty = False
+        with _json.placed(f"{path}: image {image}"):
+            scene = scene_from(image, raw, words)
+        yield scene
+    if empty:
+        raise UserError(f"{path}: there are no images in it")
+
+
+def read_space(path: Path) -> Space:
+    """The nouns and verbs of imsitu_space.json."""
+    data = _json.load(path)
+    with _json.placed(f"{path}"):
+        if not isinstance(data, dict) or not data.keys() >= {"nouns", "verbs"}:
+            raise UserError("expected an object with nouns and verbs")
+        nouns = {synset: str(noun["gloss"][0]) for synset, noun in data["nouns"].items()}
+        verbs = {verb: _roles(about) for verb, about in data["verbs"].items()}
+    return Space(nouns, verbs)
+
+
+def _roles(about: dict[str, Any]) -> tuple[Role, ...]:
+    """The roles in the order of the verb's sentence, "an AGENT uncorks the ITEM with a TOOL", agent first."""
+    names = [str(name) for name in about["order"]]
+    if not names:
+        raise UserError("a verb without roles")
+    if AGENT in names:
+        names.remove(AGENT)
+        names.insert(0, AGENT)
+    said = _said(str(about.get("abstract", "")))
+    return tuple(Role(name, said.get(name, BY_ROLE.get(name, ""))) for name in names)
+
+
+def _said(sentence: str) -> dict[str, str]:
+    """The preposition before each role that the sentence names."""
+    found: dict[str, str] = {}
+    end = 0
+    for match in _ROLE.finditer(sentence):
+        words = [w for w in sentence[end : match.start()].lower().split() if w not in _ARTICLES]
+        end = match.end()
+        found[match[0].lower()] = words[-1] if words and words[-1] in PREPOSITIONS else ""
+    return found
+
+
+def scene_from(image: str, raw: dict[str, Any], space: Space) -> Scene:
+    """A scene record from one image's frames."""
+    verb, frames = raw["verb"], raw["frames"]
+    if verb not in space.verbs:
+        raise UserError(f"the verb {verb!r} is not in {SPACE}")
+    if not isinstance(frames, list) or not frames:
+        raise UserError("expected a list of frames")
+    agent, *roles = space.verbs[verb]
+    chosen = {role.name: _agreed(frames, role.name) for role in (agent, *roles)}
+    filled = [role for role in (agent, *roles) if chosen[role.name]]
+    index = {role.name: k for k, role in enumerate(filled)}
+    relations, modifiers = (
+        _related(verb, [r for r in filled if r is not agent]) if agent in filled else ({}, {})
+    )
+    words = [[("name", _noun(chosen[role.name], space))] for role in filled]
+    if filled == [agent]:
+        words[0].append((FREE, verb))
+    return Scene(
+        id=image,
+        schema=SCHEMA,
+        objects=tuple(Object(tuple(w), id=role.name) for w, role in zip(words, filled, strict=True)),
+        relations=tuple(
+            Relation.of(name, [(0, index[target]) for target in targets], len(filled))
+            for name, targets in relations.items()
+        ),
+        notes=(("verb", verb), ("modifiers", modifiers), ("frames", frames)),
+    )
+
+
+def _related(verb: str, roles: list[Role]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Relations of the agent, each to its roles, and which of them modify another.
+
+    The verb is done to the first role without a preposition; where there is none, the first role is related
+    to by verb and preposition. A further role that nothing says a preposition for is left out.
+    """
+    relations: dict[str, list[str]] = {}
+    modifiers: dict[str, list[str]] = {}
+    if not roles:
+        return relations, modifiers
+    main = next((role for role in roles if not role.preposition), roles[0])
+    base = f"{verb} {main.preposition}".strip()
+    relations[base] = [main.name]
+    for role in roles:
+        if role is not main and role.preposition:
+            name = f"{base} {role.preposition}"
+            relations.setdefault(name, []).append(role.name)
+            modifiers[name] = [base, role.preposition]
+    return relations, modifiers
+
+
+def _agreed(frames: list[dict[str, str]], role: str) -> str:
+    said = [str(frame.get(role, "")) for frame in frames]
+    return Counter(said).most_common(1)[0][0]  # equal counts stay in the order they came in
+
+
+def _noun(synset: str, space: Space) -> str:
+    if synset not in space.nouns:
+        raise UserError(f"the noun {synset!r} is not in {SPACE}")
+    return space.nouns[synset]

@@ -1,0 +1,1 @@
+"""Scene graphs, many at once: packed, indexed, cut into subgraphs, and searched for related images."""

@@ -1,0 +1,201 @@
+"""Extract the subgraphs of a scene graph: all of them, or a seeded draw of each form where they explode.
+
+A tree's things are different objects. Forms are drawn apart, so that the many deep trees of a crowded scene
+do not drown its simple ones. How often a thing is there ("2", "several", "group of") is no attribute to ask
+about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import rng
+from .pack import PackedGraphs
+from .subgraph import DEEPEST, MOST_RELATIONS, Link, Modifier, Subgraph, Thing
+
+MOST = 1_000  # subgraphs of one graph
+FORMS = 5
+TRIES = 4  # draws for each subgraph wanted; one in which an object comes twice is thrown away
+QUANTITIES = frozenset(
+    (
+        *(
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "several",
+            "many",
+            "multiple",
+            "numerous",
+            "few",
+            "some",
+        ),
+        *("pair", "couple", "group", "bunch", "piece", "part", "slice", "row", "lot", "lots", "set", "stack"),
+        *("pile", "half", "both", "various", "all", "other", "another", "single"),
+    )
+)
+
+
+class _Part(NamedTuple):
+    """So many trees, each by its number."""
+
+    size: int
+    tree: Callable[[int], tuple[Thing, tuple[int, ...]]]  # and the objects in it
+
+
+def subgraphs(graphs: PackedGraphs, number: int, *path: str | int, most: int = MOST) -> tuple[Subgraph, ...]:
+    """The subgraphs of a graph, each once, small ones first; the path seeds the draw where there are many."""
+    trees = _Trees(graphs)
+    start, end = int(graphs.object_starts[number]), int(graphs.object_starts[number + 1])
+    found: dict[Thing, None] = {}
+    for form in range(FORMS):
+        parts = [part for thing in range(start, end) for part in trees.form(thing, form)]
+        for tree, objects in _drawn(parts, most // FORMS, (*path, graphs.ids[number], form)):
+            if len(set(objects)) == len(objects):
+                found[tree] = None
+    return tuple(sorted(found, key=lambda tree: tree.key))
+
+
+def _drawn(
+    parts: Sequence[_Part], wanted: int, path: Sequence[str | int]
+) -> Iterator[tuple[Thing, tuple[int, ...]]]:
+    """All trees of the parts, or as many as are wanted, in a seeded order."""
+    ends = np.cumsum([part.size for part in parts], dtype=np.float64)  # inexact beyond 2**53, only for size
+    total = sum(part.size for part in parts)
+    if total <= wanted:
+        for part in parts:
+            yield from map(part.tree, range(part.size))
+        return
+    draw = rng.derive("subgraphs", *path)
+    seen: set[tuple[int, int]] = set()
+    good = 0
+    for _ in range(TRIES * wanted):
+        which = min(int(np.searchsorted(ends, draw.random() * ends[-1], side="right")), len(parts) - 1)
+        one = which, int(draw.random() * parts[which].size)
+        if one in seen:
+            continue
+        seen.add(one)
+        tree, objects = parts[one[0]].tree(one[1])
+        yield tree, objects
+        good += len(set(objects)) == len(objects)
+        if good == wanted:
+            return
+
+
+class _Trees:
+    """Counts the trees under an object and builds the one of a number."""
+
+    def __init__(self, graphs: PackedGraphs) -> None:
+        self.graphs = graphs
+        self.words = cache(self._words)
+        self.links = cache(self._links)
+        self.under = cache(self._under)
+
+    def form(self, thing: int, form: int) -> list[_Part]:
+        """Trees rooted here: without relations; one or two, to leaves; one or two, one of them further."""
+        links = self.links(thing)
+        leaves = [self._reach(link, 0) for link in links]
+        further = [self._reach(link, DEEPEST - 1, inner=True) for link in links]
+        if form == 0:
+            return [self._with(thing, ())]
+        if form == 1:
+            return [self._with(thing, (one,)) for one in leaves if one.size]
+        if form == 3:
+            return [self._with(thing, (one,)) for one in further if one.size]
+        pairs = list(combinations(range(len(links)), MOST_RELATIONS))
+        if form == 2:
+            chosen = [(leaves[i], leaves[j]) for i, j in pairs]
+        else:
+            chosen = [
+                two
+                for i, j in pairs
+                for two in ((further[i], leaves[j]), (leaves[i], further[j]), (further[i], further[j]))
+            ]
+        return [self._with(thing, two) for two in chosen if two[0].size and two[1].size]
+
+    def _words(self, thing: int) -> tuple[str, ...]:
+        """Nothing, or one of the attributes."""
+        return "", *(word for word in self.graphs.attributes_of(thing) if _describes(word))
+
+    def _links(self, thing: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The plain triples of an object, each with the triples that modify it."""
+        graphs = self.graphs
+        triples = graphs.triples_of(thing)
+        plain = [k for k in triples if graphs.triple_modifiers[k] < 0 and graphs.triple_objects[k] != thing]
+        extra = [k for k in triples if graphs.triple_modifiers[k] >= 0]
+        same = graphs.triple_relations
+        return tuple((k, tuple(m for m in extra if same[m] == same[k])) for k in plain)
+
+    def _under(self, thing: int, depth: int, inner: bool) -> _Part:
+        """Trees under an object with so many relations left on a path; `inner` ones have at least one."""
+        parts = [] if inner else [self._with(thing, ())]
+        if depth:
+            reached = [self._reach(link, depth - 1) for link in self.links(thing)]
+            parts += [self._with(thing, (one,)) for one in reached if one.size]
+            parts += [self._with(thing, two) for two in combinations(reached, 2) if two[0].size * two[1].size]
+        return _joined(parts)
+
+    def _reach(self, link: tuple[int, tuple[int, ...]], depth: int, inner: bool = False) -> _Part:
+        """What a relation can lead to, with any of its modifiers; the tree only holds the link."""
+        triple, extra = link
+        graphs = self.graphs
+        below = self.under(int(graphs.triple_objects[triple]), depth, inner)
+        relation = graphs.relations[graphs.triple_relations[triple]]
+
+        def tree(number: int) -> tuple[Thing, tuple[int, ...]]:
+            number, chosen = divmod(number, 1 << len(extra))
+            target, objects = below.tree(number)
+            modifiers = []
+            for k, other in enumerate(extra):
+                if chosen >> k & 1:
+                    thing = int(graphs.triple_objects[other])
+                    objects = (*objects, thing)
+                    name = graphs.modifiers[graphs.triple_modifiers[other]]
+                    modifiers.append(Modifier(name, Thing(graphs.names[graphs.object_names[thing]])))
+            return Thing("", "", (Link(relation, target, tuple(modifiers)),)), objects
+
+        return _Part(below.size << len(extra), tree)
+
+    def _with(self, thing: int, links: tuple[_Part, ...]) -> _Part:
+        """The object with none or one of its attributes and each of the relations."""
+        words = self.words(thing)
+        name = self.graphs.names[self.graphs.object_names[thing]]
+
+        def tree(number: int) -> tuple[Thing, tuple[int, ...]]:
+            number, word = divmod(number, len(words))
+            held: tuple[Link, ...] = ()
+            objects: tuple[int, ...] = (thing,)
+            for part in links:
+                number, which = divmod(number, part.size)
+                holder, inside = part.tree(which)
+                held += holder.relations
+                objects += inside
+            return Thing(name, words[word], held), objects
+
+        count = len(words)
+        for part in links:
+            count *= part.size
+        return _Part(count, tree)
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    def tree(number: int) -> tuple[Thing, tuple[int, ...]]:
+        for part in parts:
+            if number < part.size:
+                return part.tree(number)
+            number -= part.size
+        raise IndexError(number)
+
+    return _Part(sum(part.size for part in parts), tree)
+
+
+def _describes(word: str) -> bool:
+    first = word.split()[0].lower()
+    return not first.isdigit() and first not in QUANTITIES

@@ -1,0 +1,198 @@
+"""WordNet: which nouns are synonyms or wider words of another, which adjectives are opposites.
+
+Debian's package `wordnet-base` puts its files under /usr/share/wordnet. Synsets are read one by one, as
+words that are looked up lead to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ..errors import UserError
+from .subgraph import Kind
+
+FOLDER = Path("/usr/share/wordnet")
+SENSES = 3  # of a word, the most frequent ones
+Pos = Literal["noun", "adj"]
+_LETTERS: dict[str, Pos] = {"n": "noun", "a": "adj", "s": "adj"}
+_WIDER = ("@", "@i")
+_ENDINGS = (
+    *(("ies", "y"), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh")),
+    *(("men", "man"), ("s", "")),
+)
+
+
+class Synset(NamedTuple):
+    words: tuple[str, ...]
+    pointers: tuple[tuple[str, Pos, int], ...]  # (symbol, part of speech, offset)
+
+    def to(self, *symbols: str) -> Iterator[tuple[Pos, int]]:
+        return ((pos, offset) for symbol, pos, offset in self.pointers if symbol in symbols)
+
+
+class Noun(NamedTuple):
+    """What is known of a noun phrase."""
+
+    senses: frozenset[int]
+    wider: frozenset[int]  # all that its senses are kinds of, themselves included
+    person: bool
+    opposites: frozenset[int]  # of its senses and of what these are kinds of
+
+
+class WordNet:
+    """A source of verdicts about objects and attributes; it has no prepositions, so none about relations."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._data: dict[Pos, bytes] = {}
+        self._index: dict[Pos, dict[str, str]] = {}
+        self._plurals: dict[str, str] = {}
+        try:
+            for pos in ("noun", "adj"):
+                self._data[pos] = (folder / f"data.{pos}").read_bytes()
+                lines = (folder / f"index.{pos}").read_text("utf-8").splitlines()
+                self._index[pos] = {line.partition(" ")[0]: line for line in lines if line[:1] != " "}
+            for line in (folder / "noun.exc").read_text("utf-8").splitlines():
+                irregular, *base = line.split()
+                self._plurals.setdefault(irregular, base[0])
+        except FileNotFoundError:
+            raise UserError(
+                f"WordNet is not in {folder}: apt-get install wordnet-base, or name the folder with its files"
+            ) from None
+        except (OSError, UnicodeDecodeError, ValueError, IndexError) as error:
+            raise UserError(f"{folder}: these are not WordNet's files ({error})") from None
+        self._folder = folder
+        self.noun = cache(self._find_noun)
+        self.synset = cache(self._read_synset)
+        self._wider = cache(self._find_wider)
+        self._cluster = cache(self._find_cluster)
+        self._colors = cache(self._find_colors)
+
+    def judge(self, kind: Kind, first: str, seconds: Sequence[str]) -> list[float | None]:
+        if kind == "object":
+            return [self._nouns(first, second) for second in seconds]
+        if kind == "attribute":
+            return [self._adjectives(first, second) for second in seconds]
+        return [None] * len(seconds)
+
+    def _nouns(self, first: str, second: str) -> float | None:
+        one, other = self.noun(first), self.noun(second)
+        if one is None or other is None:
+            return None
+        if not one.senses.isdisjoint(other.wider) or not other.senses.isdisjoint(one.wider):
+            return 0.0
+        if one.person and other.person:  # a man may be a player, but no woman
+            return float(not one.opposites.isdisjoint(other.wider))
+        return 1.0
+
+    def _adjectives(self, first: str, second: str) -> float | None:
+        if set(self.senses(first, "adj")) & set(self.senses(second, "adj")):
+            return 0.0
+        shades = self._colors(first), self._colors(second)
+        if all(shades):  # before adjectives: there, all colours are like one another
+            (a, wider_a), (b, wider_b) = (_parted(found) for found in shades)
+            return float(a.isdisjoint(wider_b) and b.isdisjoint(wider_a))
+        (near, far), (other_near, other_far) = self._cluster(first), self._cluster(second)
+        if near & other_near:
+            return 0.0
+        return 1.0 if far & other_near or other_far & near else None
+
+    def senses(self, word: str, pos: Pos) -> tuple[int, ...]:
+        """The offsets of a word's most frequent synsets."""
+        line = self._index[pos].get(word.lower().replace(" ", "_"))
+        if line is None:
+            return ()
+        fields = line.split()
+        count = int(fields[2])
+        return tuple(int(offset) for offset in fields[len(fields) - count :][:SENSES])
+
+    def base(self, phrase: str) -> str | None:
+        """The phrase in the singular, or its last words, as far as WordNet has them."""
+        words = phrase.lower().split()
+        for start in range(len(words)):
+            for form in self._singulars(" ".join(words[start:])):
+                if form.replace(" ", "_") in self._index["noun"]:
+                    return form
+        return None
+
+    def _singulars(self, phrase: str) -> Iterator[str]:
+        head, space, last = phrase.rpartition(" ")
+        yield phrase
+        if last in self._plurals:
+            yield f"{head}{space}{self._plurals[last]}"
+        for ending, instead in _ENDINGS:
+            if last.endswith(ending) and len(last) > len(ending) + 1:
+                yield f"{head}{space}{last[: -len(ending)]}{instead}"
+
+    def _find_noun(self, phrase: str) -> Noun | None:
+        base = self.base(phrase)
+        if base is None:
+            return None
+        senses = self.senses(base, "noun")
+        wider = frozenset[int]().union(*map(self._wider, senses))
+        first = self._wider(senses[0])
+        opposites = (o for sense in first for _, o in self.synset("noun", sense).to("!"))
+        return Noun(frozenset(senses), wider, self._person in first, frozenset(opposites))
+
+    @cached_property
+    def _person(self) -> int:
+        return self.senses("person", "noun")[0]
+
+    @cached_property
+    def _color(self) -> int:
+        return self.senses("chromatic color", "noun")[0]
+
+    @cached_property
+    def _gray(self) -> int:
+        return self.senses("achromatic color", "noun")[0]
+
+    def _find_wider(self, sense: int) -> frozenset[int]:
+        """What a sense is a kind of, itself included."""
+        found = {sense}
+        for _, offset in self.synset("noun", sense).to(*_WIDER):
+            found |= self._wider(offset)
+        return frozenset(found)
+
+    def _find_colors(self, word: str) -> tuple[tuple[int, frozenset[int]], ...]:
+        """The senses of a word that are colours, each with all that it is a shade of."""
+        found = []
+        for sense in self.senses(word, "noun"):
+            wider = self._wider(sense)
+            if {self._color, self._gray} & wider:
+                found.append((sense, wider))
+        return tuple(found)
+
+    def _find_cluster(self, word: str) -> tuple[frozenset[int], frozenset[int]]:
+        """The adjective synsets a word is in or is similar to, and those opposite to them."""
+        near: set[int] = set()
+        far: set[int] = set()
+        for sense in self.senses(word, "adj"):
+            synset = self.synset("adj", sense)
+            heads = [sense] if list(synset.to("!")) else [sense, *(o for _, o in synset.to("&"))]
+            near.update(heads)  # a satellite has no opposite of its own: it has its head's
+            for head in heads:
+                for _, opposite in self.synset("adj", head).to("!"):
+                    far |= {opposite, *(o for _, o in self.synset("adj", opposite).to("&"))}
+        return frozenset(near), frozenset(far)
+
+    def _read_synset(self, pos: Pos, offset: int) -> Synset:
+        data = self._data[pos]
+        line = data[offset : data.index(b"\n", offset)].decode()
+        try:
+            fields = line.partition("|")[0].split()
+            count = int(fields[3], 16)
+            at = 4 + 2 * count
+            pointers = []
+            for k in range(int(fields[at])):
+                symbol, where, letter, _ = fields[at + 1 + 4 * k : at + 5 + 4 * k]
+                if letter in _LETTERS:
+                    pointers.append((symbol, _LETTERS[letter], int(where)))
+            return Synset(tuple(fields[4:at:2]), tuple(pointers))
+        except (IndexError, ValueError):
+            raise UserError(f"{self._folder}: data.{pos} has no synset at {offset}") from None
+
+
+def _parted(shades: tuple[tuple[int, frozenset[int]], ...]) -> tuple[frozenset[int], frozenset[int]]:
+    return frozenset(s for s, _ in shades), frozenset().union(*(wider for _, wider in shades))
