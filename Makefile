@@ -22,10 +22,10 @@ check: setup
 	$(BIN)/pytest tests/contracts
 
 test: setup
-	$(BIN)/pytest -n auto -m "not full"
+	$(BIN)/pytest -n auto --dist worksteal -m "not full"
 
 test-full: setup
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 demo: setup
 	$(BIN)/python examples/02_find_where_models_break.py

@@ -8,20 +8,23 @@ from .lang.exec.packed import PACKED_OPS
 from .lang.op import all_ops
 
 PAGES = {"docs/reference/ops.md": "op_reference", "docs/reference/cli.md": "cli_reference"}
+ENGINES = (
+    "Every op runs exactly. *Soft* says whether it also runs on beliefs, *packed* whether by the thousand.\n",
+)
 MADE = "<!-- made by `make docs`; edit the source, not this page -->\n"
 
 
 def op_reference() -> str:
     """The ops by family: how each is written, what it gives, what it means, and which engine runs it."""
-    page = [MADE, "# Ops\n", "Every op runs exactly; *packed* says whether it also runs by the thousand.\n"]
+    page = [MADE, "# Ops\n", *ENGINES]
     family = ""
     for op in sorted(all_ops().values(), key=lambda o: o.family):
         if op.family != family:
             family = op.family
-            page += [f"\n## {family}\n", "| op | gives | meaning | packed |", "|---|---|---|---|"]
+            page += [f"\n## {family}\n", "| op | gives | meaning | soft | packed |", "|---|---|---|---|---|"]
         gives = " or ".join(dict.fromkeys(str(s.output) for s in op.signatures))
-        packed = "yes" if op.name in PACKED_OPS else ""
-        page.append(f"| `{op.written}` | {gives} | {op.summary} | {packed} |")
+        soft, packed = "yes" if op.soft else "", "yes" if op.name in PACKED_OPS else ""
+        page.append(f"| `{op.written}` | {gives} | {op.summary} | {soft} | {packed} |")
     return "\n".join(page) + "\n"
 
 

@@ -1,11 +1,17 @@
 """Every op: described, typed, reachable from the text notation, and in the generated reference."""
 
+import inspect
+
 import pytest
 
 from shiftscope.docs import op_reference
+from shiftscope.lang.exec.packed import PACKED_OPS
+from shiftscope.lang.exec.soft import SoftLowering
 from shiftscope.lang.op import Op, all_ops, get_op
+from shiftscope.lang.program import ProgramError
 from shiftscope.lang.text import parse, show
 from shiftscope.lang.types import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, PART, PARTS, THING, VALUE
+from shiftscope.schemas import superclevr
 
 MAKE = {  # the shortest text of each type
     OBJECTS: "scene()",
@@ -28,6 +34,8 @@ def written(op: Op, inputs: tuple) -> str:
     return f"{op.name}({', '.join([*(MAKE[t] for t in inputs), *words])})"
 
 
+PAPERS = ("intersect", "union", "number")  # soft meanings as the paper has them, nothing added
+BOTH = ("scene", "filter", "relate", "same", "count", "exist")  # the paper's rule, and something of ours
 EVERY = [(op, s) for op in all_ops().values() for s in op.signatures]
 
 
@@ -55,7 +63,29 @@ def test_an_unknown_op_gets_the_nearest(refuses):
 
 
 def test_the_reference_lists_ops_by_what_runs_them():
+    """Ops × {exact, soft, packed}: every op runs exactly, and softly if and only if packed."""
     table = op_reference()
     print(table)
     for op in all_ops().values():
-        assert f"`{op.written}`" in table
+        line = next(line for line in table.splitlines() if f"`{op.written}`" in line)
+        soft, packed = (cell.strip() == "yes" for cell in line.split("|")[-3:-1])
+        assert soft == (op.soft is not None), op.name
+        assert packed == (op.name in PACKED_OPS), op.name
+        assert soft == packed, op.name
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops().values() if op.soft], ids=lambda op: op.name)
+def test_a_soft_meaning_says_its_rule_and_whose_it_is(op):
+    rule = inspect.getdoc(op.soft) or ""
+    assert rule
+    assert ("Ours" in rule) == (op.name not in PAPERS) or op.name in BOTH, op.name
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops().values() if not op.soft], ids=lambda op: op.name)
+def test_an_op_without_a_soft_meaning_is_refused_by_name(op):
+    if op.name == "it":
+        return  # no call of its own: bound by a quantifier
+    text = written(op, op.signatures[0].inputs)
+    whole = "all(scene(), verify(it(), color=red))" if op.body is not None else text
+    with pytest.raises(ProgramError, match="soft execution does not cover this op"):
+        SoftLowering(superclevr.SCHEMA)([parse(whole)], [0])

@@ -100,3 +100,8 @@ def test_runs_give_the_figure_of_their_accuracies_with_an_interval(form):
 def test_no_runs_have_no_figure(refuses):
     with refuses("Relative Degrade of visual needs runs on its variants; there are none"):
         measure_runs({}, "visual")
+
+
+def test_a_model_that_is_never_right_has_nothing_to_lose(refuses):
+    with refuses("never right in its own domain"):
+        relative_degrade(TOY | {("mid", "mid"): 0.0}, "visual")

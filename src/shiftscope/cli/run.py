@@ -23,7 +23,7 @@ def command(
     model: Annotated[
         str,
         typer.Option(
-            help="A built-in name, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or package.module:Class."
+            help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class."
         ),
     ],
     data: Annotated[
@@ -65,7 +65,7 @@ def command(
         Path | None, typer.Option(help="Folder of the replies already paid for; shared by all runs.")
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Prompts at once, for hf models.")] = 8,
-    device: Annotated[str, typer.Option(help="For hf models: cpu, cuda, cuda:1, mps.")] = "auto",
+    device: Annotated[str, typer.Option(help="For models run here: cpu, cuda, cuda:1, mps.")] = "auto",
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
     seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
     trained_on: Annotated[

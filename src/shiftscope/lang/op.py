@@ -1,14 +1,18 @@
-"""Op: one operation of the language, with its types, its words and its exact meaning.
+"""Op: one operation of the language, with its types, its words, its exact meaning and its soft one.
 
 An op is a function in `lang/ops/`. Its first parameter says what it looks at: `world` (the whole scene), or
 `things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
+
+Its soft meaning, where it has one, stands right below and is given to it by `@NAME.softly`. It looks at a
+`SoftWorld` or `SoftThings` (soft_world.py), works on arrays of many programs at once, of NumPy or of torch,
+and gets its words as numbers: a term's, an attribute's or a relation's code.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -50,6 +54,15 @@ class Op:
     edits: bool  # gives a new state of the scene
     looks_at: str  # "world" or "things"
     exact: Callable[..., Any]
+    soft: Callable[..., Any] | None = field(default=None, init=False, compare=False)
+
+    def softly(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates the function that is this op's soft meaning; each op has at most one."""
+        looks_at = next(iter(inspect.signature(function).parameters))
+        if looks_at != self.looks_at:
+            raise TypeError(f"op {self.name}: softly it looks at {looks_at}, exactly at {self.looks_at}")
+        object.__setattr__(self, "soft", function)
+        return function
 
     @property
     def summary(self) -> str:

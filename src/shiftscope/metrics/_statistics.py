@@ -58,14 +58,14 @@ def compare_models(first: Records, second: Records) -> Paired:
             rows.append(other)
             beside.append(row)
     left, right = np.array(rows, np.int64), np.array(beside, np.int64)
-    return _paired(a.right[left], b.right[right], a.cluster.codes[left])
+    return paired(a.right[left], b.right[right], a.cluster.codes[left])
 
 
 def compare_twins(records: Records) -> Paired:
     """A model on originals (first) and their variants (second)."""
     rows = base_rows(records)
     found = pairs(rows)
-    return _paired(rows.right[found.original], rows.right[found.variant], rows.cluster.codes[found.original])
+    return paired(rows.right[found.original], rows.right[found.variant], rows.cluster.codes[found.original])
 
 
 def _counted(records: Records) -> Bools:
@@ -76,7 +76,8 @@ def _places(records: Records) -> dict[str, int]:
     return {records.question[row]: row for row in np.flatnonzero(_counted(records)).tolist()}
 
 
-def _paired(first: Bools, second: Bools, cluster: npt.NDArray[Any]) -> Paired:
+def paired(first: Bools, second: Bools, cluster: npt.NDArray[Any]) -> Paired:
+    """Which answers of two models to the same questions are right, row by row; `cluster` numbers scenes."""
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     if not len(first):
         return Paired(0, 0, 0, None, None, None, None)

@@ -51,21 +51,29 @@ def relative_degrade(accuracy: Mapping[Cell, _Number], factor: str, form: str = 
             )
         return accuracy[trained, tested]
 
-    if factor == "distribution":
-        return _distribution(cell, form)
-    made = []
-    for i in VARIANTS[factor]:
-        one, two = (cell(i, i) - cell(i, j) for j in VARIANTS[factor] if j != i)
-        made.append((one + two) / cell(i, i))
+    try:
+        made = _distribution(cell, form) if factor == "distribution" else _pairs(cell, VARIANTS[factor])
+    except ZeroDivisionError:
+        raise UserError(
+            f"Relative Degrade of {factor}: a model that is never right in its own domain has nothing to lose"
+        ) from None
     return _mean(made, form)
 
 
-def _distribution(cell: Callable[[str, str], _Number], form: str) -> _Number:
+def _pairs(cell: Callable[[str, str], _Number], variants: tuple[str, ...]) -> list[_Number]:
+    made = []
+    for i in variants:
+        one, two = (cell(i, i) - cell(i, j) for j in variants if j != i)
+        made.append((one + two) / cell(i, i))
+    return made
+
+
+def _distribution(cell: Callable[[str, str], _Number], form: str) -> list[_Number]:
     made = []
     for k in VARIANTS["distribution"]:
         drop = (cell(k, "head") - cell(k, "tail")) + (cell(k, "long") - cell(k, "oppo"))
         made.append(drop / cell(k, k if form == "printed" else "bal"))
-    return _mean(made, form)
+    return made
 
 
 def _mean(drops: list[_Number], form: str) -> _Number:

@@ -1,4 +1,4 @@
-"""The one string that names a model: `oracle`, `openai:MODEL@URL`, `hf:ORG/MODEL`, `package.module:Class`."""
+"""The one string that names a model: `oracle`, `nsvqa:FOLDER`, `hf:ORG/MODEL`, `package.module:Class`, …."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ ADAPTERS = {  # name → what follows the colon
     "hf": "hf:ORG/MODEL or hf:FOLDER",
     "predictions": "predictions:FILE",
 }
+TRAINED = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")  # alone with the weights that are shipped, or NAME:FOLDER
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -33,12 +34,16 @@ def read_name(text: str) -> ModelName:
         if not target:
             raise UserError(f"model {text!r} lacks what to run; write {ADAPTERS[kind]}")
         return ModelName(kind, target)
+    if kind in TRAINED and colon:
+        if not target:
+            raise UserError(f"model {text!r} lacks the folder of its weights; write {kind} or {kind}:FOLDER")
+        return ModelName(kind, target)
     if (Path(text) / "config.json").is_file():
         return ModelName("hf", text)
     if _CLASS.fullmatch(text):
         return ModelName("python", text)
     if colon:
-        forms = ", ".join((*ADAPTERS.values(), "package.module:Class"))
+        forms = ", ".join((*ADAPTERS.values(), "nsvqa:FOLDER", "package.module:Class"))
         raise UserError(f"no model {text!r}: {kind!r} is neither an adapter nor a module; write {forms}")
     built_in = [name for name in MODELS.names() if name not in (*ADAPTERS, "python")]
     if text not in built_in:

@@ -18,8 +18,9 @@ from typing import Any
 
 from ..errors import UserError
 from ..models._model import DEFAULTS, Model, Options, Reply, Setting, Stopped, replies
-from ..models._name import build, read_name
+from ..models._name import TRAINED, build, read_name
 from ..models._space import expected_of
+from ..models._weights import trained_named
 from ..models.predictions import Predictions
 from ..question import Question
 from ..reply import read_reply
@@ -79,6 +80,9 @@ class Order:
             spec |= {"parameters": dict(o.parameters), "price": list(o.price) if o.price else None}
         elif kind == "hf":
             spec |= {"dtype": o.dtype}
+        elif kind in TRAINED:
+            trained = trained_named(kind, read_name(self.model).target, source.schema())
+            spec |= {"weights": trained.id(), "trained_on": trained.trained_on}
         elif kind not in ("oracle", "predictions"):
             spec |= {"learned_from": learned.data_id()}
         spec |= {"trained_on": self.trained_on} if self.trained_on else {}

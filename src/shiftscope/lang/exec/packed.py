@@ -77,18 +77,26 @@ class Answers:
     def __getitem__(self, i: int) -> Any:
         if self.reason[i]:
             return Undefined(REASONS[self.reason[i]], int(self.node[i]))
-        value, (kind, of_part) = int(self.value[i]), self.lowered.types[i]
-        if kind == BOOL:
-            return bool(value)
-        if kind == INT:
-            return value
-        if kind.name == "Value":
-            return (self.part_terms if of_part else self.terms).names[value]
-        return value & 0xFFFFFFFFFFFFFFFF  # a mask
+        kind, of_part = self.lowered.types[i]
+        return spelled(int(self.value[i]), kind, self.part_terms if of_part else self.terms)
+
+
+def spelled(value: int, kind: Type, terms: Terms) -> Any:
+    """A raw result of that type as the exact executor gives it."""
+    if kind == BOOL:
+        return bool(value)
+    if kind == INT:
+        return value
+    if kind.name == "Value":
+        return terms.names[value]
+    return value & 0xFFFFFFFFFFFFFFFF  # a mask
 
 
 class Lowering:
     """Turns the programs of one schema into words; remembers every node it has seen."""
+
+    engine = "packed execution"
+    covers = PACKED_OPS
 
     def __init__(self, schema: Schema, relations: Sequence[str] = ()) -> None:
         self.schema = schema
@@ -97,6 +105,7 @@ class Lowering:
         self.relations = tuple(relations) or schema.relations
         self._plain: dict[int, int] = {}  # words of nodes on objects, by the node's identity
         self._on_parts: dict[int, int] = {}  # the same for nodes on parts
+        self._alike: dict[str, bool] = {}  # attributes coded alike for objects and for parts
         self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
 
     def __call__(self, programs: Iterable[Program], scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
@@ -106,14 +115,17 @@ class Lowering:
         types: list[tuple[Type, bool]] = []
         groups: list[int] = []
         skeletons: dict[int, int] = {}
-        plain = self._plain
+        plain, on_parts = self._plain, self._on_parts
         for program in programs:
             plan = plan_of(program)
             try:
                 if plan.on_parts:
-                    self._check_comparisons(program, plan)
-                    raise KeyError
-                words += [plain[id(n)] for n in program.nodes]
+                    if plan.same_attribute:
+                        self._check_comparisons(program, plan)
+                    known = [on_parts if step[2] else plain for step in plan.steps]
+                    words += [d[id(n)] for d, n in zip(known, program.nodes, strict=True)]
+                else:
+                    words += [plain[id(n)] for n in program.nodes]
             except KeyError:
                 for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
                     words.append(self._word(n, step.on_parts, i))
@@ -147,6 +159,11 @@ class Lowering:
                 )
 
     def _coded_alike(self, name: str) -> bool:
+        if name not in self._alike:
+            self._alike[name] = self._compare_codes(name)
+        return self._alike[name]
+
+    def _compare_codes(self, name: str) -> bool:
         mine, of_parts = (
             {pair: code for pair, code in terms.code.items() if pair[0] == name}
             for terms in (self.terms, self.part_terms)
@@ -163,8 +180,8 @@ class Lowering:
 
     def _encode(self, n: Node, on_parts: bool, at: int) -> int:
         name = n.op
-        if name not in PACKED_OPS:
-            raise ProgramError(f"node {at} ({name}): packed execution does not cover this op; exact does")
+        if name not in self.covers:
+            raise ProgramError(f"node {at} ({name}): {self.engine} does not cover this op; exact does")
         if name == "related" and n.params[1] == "object":
             name = "related_object"
         if on_parts and name in ON_PARTS:

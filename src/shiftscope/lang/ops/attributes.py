@@ -2,7 +2,9 @@
 
 from ...bits import members
 from ...scene import FREE
+from ..arrays import Array, integer
 from ..op import PAIR, IllFounded, op
+from ..soft_world import Known, One, SoftThings
 from ..types import BOOL, INT, OBJECT, OBJECTS, PART, VALUE, Type
 from ..world import Things, World
 
@@ -38,16 +40,36 @@ def query(things: Things, one: int, attribute: str) -> str | None:
     return value
 
 
+@query.softly
+def _query(things: SoftThings, one: One, attribute: Array) -> Known:
+    """Ours: the likeliest value of the one; believed as the one, times the value's probability."""
+    best = things.best_of(one, attribute)
+    return Known(best.value, one.belief * best.belief)
+
+
 @op((VALUE, VALUE, BOOL), (INT, INT, BOOL), (OBJECT, OBJECT, BOOL), (PART, PART, BOOL))
 def equal(things: Things, left: str | int | None, right: str | int | None) -> bool:
     """Whether two values of one attribute, two numbers, two objects or two parts are the same."""
     return left is not None and left == right
 
 
+@equal.softly
+def _equal(things: SoftThings, left: Known | One, right: Known | One) -> Known:
+    """Ours: whether the likeliest values, the counts or the things found are the same."""
+    return Known(integer(left[0] == right[0]), left.belief * right.belief)
+
+
 @op((OBJECT, BOOL), (PART, BOOL), params=PAIR)
 def verify(things: Things, one: int, attribute: str, value: str) -> bool:
     """Whether it has the value, or a value of that kind."""
     return bool(one & things.mask(attribute, value))
+
+
+@verify.softly
+def _verify(things: SoftThings, one: One, term: Array) -> Known:
+    """Ours: whether the one has it more likely than not."""
+    p = things.holds_of(one, term)
+    return Known(integer(p > 0.5), one.belief * things.xp.where(p > 0.5, p, 1 - p))
 
 
 @op((OBJECT, VALUE), (PART, VALUE), params=("attribute", "this", "that"))
@@ -61,6 +83,14 @@ def choose(things: Things, one: int, attribute: str, this: str, that: str) -> st
         return this if has_this else that
     reason = "both choices hold" if has_this else "neither choice holds"
     raise IllFounded(reason, this if has_this else None, f"{this} or {that}")
+
+
+@choose.softly
+def _choose(things: SoftThings, one: One, this: Array, that: Array) -> Known:
+    """Ours: the likelier of the two; believed as its share of both."""
+    p, q = things.holds_of(one, this), things.holds_of(one, that)
+    both = things.xp.where(p + q > 0, p + q, 1.0)
+    return Known(things.xp.where(p >= q, this, that), one.belief * things.xp.where(p >= q, p, q) / both)
 
 
 @op((OBJECT, OBJECTS, Type("Value", "relation")), params=("this", "that", "role"), defaults=("subject",))

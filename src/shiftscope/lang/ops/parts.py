@@ -1,7 +1,9 @@
 """Parts of objects and the objects they belong to; filter, unique, query and count work on parts too."""
 
 from ...bits import members
+from ..arrays import Array
 from ..op import op
+from ..soft_world import SoftWorld
 from ..types import OBJECTS, PARTS
 from ..world import World
 
@@ -15,6 +17,12 @@ def parts(world: World, among: int) -> int:
     return found
 
 
+@parts.softly
+def _parts(world: SoftWorld, among: Array) -> Array:
+    """Ours: a detected part is in as its object is."""
+    return world.of_owners(among)
+
+
 @op((PARTS, OBJECTS))
 def owners(world: World, among: int) -> int:
     """The objects that these parts belong to."""
@@ -22,3 +30,9 @@ def owners(world: World, among: int) -> int:
     for part in members(among):
         found |= 1 << world.owner[part]
     return found
+
+
+@owners.softly
+def _owners(world: SoftWorld, among: Array) -> Array:
+    """Ours: an object is in as the likeliest of its parts is."""
+    return world.of_parts(among)

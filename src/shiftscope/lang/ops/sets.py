@@ -1,7 +1,9 @@
 """Sets of objects or parts: all of them, those of a kind, those in a relation, the single one."""
 
 from ...bits import members
+from ..arrays import Array
 from ..op import PAIR, IllFounded, op
+from ..soft_world import One, SoftThings, SoftWorld
 from ..types import IMAGES, OBJECT, OBJECTS, PART, PARTS
 from ..world import Things, World
 
@@ -10,6 +12,12 @@ from ..world import Things, World
 def scene(world: World) -> int:
     """All objects, of every image."""
     return world.objects.everything
+
+
+@scene.softly
+def _scene(world: SoftWorld) -> Array:
+    """1 for every object that is detected. Ours: that is one whose `exists` is above `Rules.detected`."""
+    return world.everything
 
 
 @op((OBJECTS,), params=("name",))
@@ -24,10 +32,22 @@ def filter(things: Things, among: int, attribute: str, value: str) -> int:
     return among & things.mask(attribute, value)
 
 
+@filter.softly
+def _filter(things: SoftThings, among: Array, term: Array) -> Array:
+    """Times the probability of the value; of a kind, the sum of its values'. Parts alike, which is ours."""
+    return among * things.holds(term)
+
+
 @op((OBJECTS, OBJECTS), (PARTS, PARTS), params=PAIR)
 def exclude(things: Things, among: int, attribute: str, value: str) -> int:
     """Those whose attribute does not have the value."""
     return among & ~things.mask(attribute, value)
+
+
+@exclude.softly
+def _exclude(things: SoftThings, among: Array, term: Array) -> Array:
+    """Ours: times the probability of another value."""
+    return among * (1 - things.holds(term))
 
 
 @op((OBJECTS, OBJECT), (PARTS, PART))
@@ -40,6 +60,12 @@ def unique(things: Things, among: int) -> int:
     raise IllFounded("several found", among & -among, f"{among.bit_count()} match")
 
 
+@unique.softly
+def _unique(things: SoftThings, among: Array) -> One:
+    """Ours: the likeliest, however likely; its probability goes on in the chain."""
+    return things.likeliest(among)
+
+
 @op((OBJECT, OBJECTS), params=("relation",))
 def relate(world: World, one: int, relation: str) -> int:
     """The objects in that relation to the one given: those left *of it*."""
@@ -47,6 +73,15 @@ def relate(world: World, one: int, relation: str) -> int:
     if rows is None:
         raise IllFounded("unknown relation", 0, f"the scene has no relation {relation!r}")
     return rows[one.bit_length() - 1] if one else 0
+
+
+@relate.softly
+def _relate(world: SoftWorld, one: One, relation: Array) -> Array:
+    """1 / (1 + exp(−b (d + a))), d pixels from the one's box centre to the other's, along the relation.
+
+    Ours: 0 for the one itself, and all times the probability of the one.
+    """
+    return world.related(one, relation) * world.objects.chain(one)
 
 
 @op((OBJECTS, OBJECTS), params=("relation", "role"), defaults=("subject",))
@@ -63,6 +98,14 @@ def related(world: World, to: int, relation: str, role: str) -> int:
     return found
 
 
+@related.softly
+def _related(world: SoftWorld, to: Array, relation: Array, role: Array) -> Array:
+    """Ours: not unrelated to all of them, each pair by the rule of relate."""
+    pairs = world.all_related(relation)
+    pairs = world.xp.where(role[:, None, None] == 0, pairs, world.xp.swapaxes(pairs, 1, 2))
+    return (1 - world.xp.prod(1 - to[:, :, None] * pairs, 1)) * world.everything
+
+
 @op((OBJECT, OBJECTS), (PART, PARTS), params=("attribute",))
 def same(things: Things, one: int, attribute: str) -> int:
     """The others that share the one's value of the attribute; never the one itself."""
@@ -73,13 +116,31 @@ def same(things: Things, one: int, attribute: str) -> int:
     return found & ~one
 
 
+@same.softly
+def _same(things: SoftThings, one: One, attribute: Array) -> Array:
+    """Cosine similarity of the distributions. Ours: 0 for the one itself, all times its probability."""
+    return things.alike(one, attribute) * things.chain(one)
+
+
 @op((OBJECTS, OBJECTS, OBJECTS), (PARTS, PARTS, PARTS), (IMAGES, IMAGES, IMAGES))
 def intersect(things: Things, left: int, right: int) -> int:
     """What is in both sets."""
     return left & right
 
 
+@intersect.softly
+def _intersect(things: SoftThings, left: Array, right: Array) -> Array:
+    """The product, thing by thing."""
+    return left * right
+
+
 @op((OBJECTS, OBJECTS, OBJECTS), (PARTS, PARTS, PARTS), (IMAGES, IMAGES, IMAGES))
 def union(things: Things, left: int, right: int) -> int:
     """What is in either set."""
     return left | right
+
+
+@union.softly
+def _union(things: SoftThings, left: Array, right: Array) -> Array:
+    """1 − (1 − p)(1 − q), thing by thing."""
+    return 1 - (1 - left) * (1 - right)

@@ -1,0 +1,113 @@
+"""Train a model: its parsers learn from a dataset or straight from a suite's world."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._console import json_line, shard_bar, table
+
+if TYPE_CHECKING:
+    from ..models._weights import Trained
+
+
+class Visual(StrEnum):
+    EASY = "easy"
+    MID = "mid"
+    HARD = "hard"
+
+
+class Only(StrEnum):
+    SCENE = "scene"
+    QUESTIONS = "questions"
+
+
+class Device(StrEnum):
+    AUTO = "auto"
+    CUDA = "cuda"
+    CPU = "cpu"
+
+
+def command(
+    model: Annotated[str, typer.Option(help="nsvqa, p_nsvqa or p_nsvqa_exact; one folder serves all three.")],
+    data: Annotated[
+        str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")
+    ],
+    visual: Annotated[
+        Visual | None, typer.Option(help="Another visual level of the suite's variant, as make has it.")
+    ] = None,
+    images: Annotated[
+        int, typer.Option(min=1, help="To train on; a suite has a quarter as many to choose by.")
+    ] = 20_000,
+    device: Annotated[Device, typer.Option(help="A GPU trains in bfloat16 and draws the images too.")] = (
+        Device.AUTO
+    ),
+    seed: Annotated[int, typer.Option(help="Of weights and order; the data stay the same.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="The model's folder; an unfinished training is gone on with.")
+    ] = None,
+    only: Annotated[Only | None, typer.Option(help="Train this parser alone.")] = None,
+    other: Annotated[
+        Path | None, typer.Option("--from", help="Take the parser that is not trained from this folder.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=0, help="Of each parser; 0 for as many as it likes.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one a core.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Train a model and choose the best epoch on validation data; the same command again goes on.
+
+    On several GPUs: accelerate launch -m shiftscope train …
+    """
+    from ..run.train.train import Order, train
+
+    order = Order(
+        model,
+        data,
+        visual.value if visual else "",
+        images,
+        seed,
+        only.value if only else "",
+        other,
+        epochs or None,
+        device.value,
+        workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
+        shlex.join(["shiftscope", *sys.argv[1:]]),
+    )
+    trained = train(order, out, bar=shard_bar)
+    if int(os.environ.get("RANK", "0")) == 0:
+        _tell(trained, model, as_json)
+
+
+def _tell(trained: Trained, model: str, as_json: bool) -> None:
+    from ..models._weights import PARSERS
+
+    about = trained.about
+    parts = [part for part in PARSERS if part in about]
+    if as_json:
+        plain = {part: {k: v for k, v in about[part].items() if k != "config"} for part in parts}
+        rest = {key: about.get(key) for key in ("device", "seconds", "command")}
+        json_line({"folder": str(trained.folder), **plain, **rest})
+        return
+    for part in parts:
+        entry = about[part]
+        rows: list[list[Any]] = [
+            [name.replace("_", " "), f"{100 * share:.2f}", f"{entry['val_counts'][name][1]:,}"]
+            for name, share in entry["val"].items()
+        ]
+        table(
+            ["", "right %", "of"],
+            rows,
+            f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples, "
+            f"epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
+        )
+    told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
+    print(f"{told}; on {about['device']}")
+    print(
+        f"wrote {trained.folder}; next: shiftscope run --model {model}:{trained.folder} --data DATA --out RUN"
+    )

@@ -1,0 +1,363 @@
+"""Soft execution: many programs over many believed scenes, by the soft meanings of their ops.
+
+Programs are lowered to words as packed execution does. Their nodes are then sorted into waves: a group holds
+all nodes of one op whose inputs are known by then, from whatever program, and runs as a few array operations.
+So the number of operations grows with the depth of the deepest program, not with the number of programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scenetable import Terms
+from ...schema import Schema
+from ..arrays import Array, empty, real, to_numpy, whole
+from ..beliefs import Beliefs
+from ..check import plan_of
+from ..op import all_ops, get_op
+from ..program import Program
+from ..soft_world import PAPER, SIDES, Known, One, Rules, SceneTables, SoftWorld
+from ..types import BOOL, INT, OBJECT, OBJECTS, PART, PARTS, Type
+from .packed import OPCODES, Lowered, Lowering, spelled
+
+CHUNK = 1 << 17  # programs run at a time; bounds the memory
+NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
+
+
+@dataclass(frozen=True, slots=True)
+class SoftAnswers:
+    """`answers[i]` as the exact executor would spell it; `belief[i]` how far it is believed."""
+
+    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    belief: NDArray[np.float32]
+    settled: NDArray[np.bool_]  # False where inference found no possible scene that the question fits
+    types: tuple[tuple[Type, bool], ...]  # [program] of what it gives, and whether that is a part's
+    terms: Terms
+    part_terms: Terms
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, i: int) -> Any:
+        kind, of_part = self.types[i]
+        return spelled(int(self.value[i]), kind, self.part_terms if of_part else self.terms)
+
+
+class Step(NamedTuple):
+    """What one node of a program came to."""
+
+    value: Any  # bool, int or str; the number of the one thing; None for a set
+    belief: float | None  # of the value; None for a set
+    members: tuple[float, ...] | None = None  # of a set, or one thing: how surely each thing is in it
+
+
+class SoftLowering(Lowering):
+    """Turns programs into words for soft execution, which covers the ops that have a soft meaning."""
+
+    engine = "soft execution"
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(schema)
+        self.relations = tuple(name for name in schema.relations if name in SIDES)
+        self.covers = frozenset(name for name, op in all_ops().items() if op.soft)
+
+
+class Group(NamedTuple):
+    """Nodes of one op that run together; they stand side by side in every buffer."""
+
+    op: str
+    on_parts: bool
+    leaves: int  # SET, ONE or KNOWN
+    leaves_parts: bool
+    first: int
+    last: int  # places first to last − 1 of `value` and `belief`
+    row: int  # where their sets begin, in the buffer of objects' or of parts' sets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waves:
+    """Lowered programs, sorted into groups."""
+
+    lowered: Lowered
+    groups: tuple[Group, ...]
+    place: NDArray[np.int64]  # [node] where it stands; nodes are the words of `lowered`
+    scene: NDArray[np.int64]  # [place]
+    inputs: NDArray[np.int64]  # [2, place] the places it reads
+    rows: NDArray[np.int64]  # [2, place] where their sets stand
+    words: NDArray[np.int64]  # [2, place] its arguments
+    root: NDArray[np.int64]  # [program] place of its last node
+    row_of: NDArray[np.int64]  # [place] where its own set stands
+    sets: tuple[int, int]  # sets of objects, sets of parts
+
+
+_NAMES = tuple(OPCODES)
+
+
+def _left() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+    """For each opcode: what it leaves, whether that is a part's (2: as its input's), whether it reads any."""
+    leaves = np.zeros(len(_NAMES), np.int8)
+    parts = np.full(len(_NAMES), 2, np.int8)
+    reads = np.zeros(len(_NAMES), np.int8)
+    for code, name in enumerate(_NAMES):
+        signature = get_op(_base(name)).signatures[0]
+        output = signature.output
+        leaves[code] = SET if output in (OBJECTS, PARTS) else ONE if output in (OBJECT, PART) else KNOWN
+        reads[code] = len(signature.inputs)
+        if name in ("scene", "owners", "relate", "related", "related_object"):
+            parts[code] = 0
+        elif name == "parts" or name.endswith("_part"):
+            parts[code] = 1
+    return leaves, parts, reads
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("_part").removesuffix("_object")
+
+
+def arrange(lowered: Lowered) -> Waves:
+    """Sort the nodes of lowered programs into groups that can run together."""
+    words = lowered.words.astype(np.int64)
+    start = lowered.start.astype(np.int64)
+    length = np.diff(start)
+    op = words & 0xFF
+    leaves_by, parts_by, reads_by = _left()
+    begin = np.repeat(start[:-1], length)
+    inputs = np.stack([begin + (words >> 8 & 0xFFF), begin + (words >> 20 & 0xFFF)])
+    inputs[0][reads_by[op] < 1] = begin[reads_by[op] < 1]
+    inputs[1] = np.where(reads_by[op] < 2, inputs[0], inputs[1])
+    level, of_parts, reads_parts = _levels(op, inputs, start, reads_by, parts_by)
+    leaves = leaves_by[op]
+    key = (level * len(_NAMES) + op) * 2 + reads_parts
+    order = np.argsort(key.astype(np.int16), kind="stable")  # 16 bits sort fastest, and 200 levels fit
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    has_set = (leaves[order] != KNOWN).astype(np.int64)
+    parts_set = has_set * of_parts[order]
+    row_of = np.where(of_parts[order] == 1, np.cumsum(parts_set) - 1, np.cumsum(has_set - parts_set) - 1)
+    bounds = np.flatnonzero(np.diff(key[order], prepend=-1))
+    groups = tuple(
+        Group(
+            _NAMES[op[n]],
+            bool(reads_parts[n]),
+            int(leaves[n]),
+            bool(of_parts[n]),
+            first,
+            last,
+            int(row_of[first]),
+        )
+        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True)
+        for n in [order[first]]
+    )
+    read = place[inputs[:, order]]
+    root = np.empty(len(length), np.int64)
+    root[lowered.order] = place[start[1:] - 1]
+    return Waves(
+        lowered,
+        groups,
+        place,
+        np.repeat(lowered.scene.astype(np.int64), length)[order],
+        read,
+        row_of[read],
+        np.stack([words >> 32 & 0xFFFF, words >> 48 & 0xFFFF])[:, order],
+        root,
+        row_of,
+        (int((has_set - parts_set).sum()), int(parts_set.sum())),
+    )
+
+
+def _levels(
+    op: NDArray[np.int64],
+    inputs: NDArray[np.int64],
+    start: NDArray[np.int64],
+    reads_by: NDArray[np.int8],
+    parts_by: NDArray[np.int8],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """[node] how many nodes deep it stands, whether it leaves parts, whether it reads parts."""
+    level = np.zeros(len(op), np.int64)
+    of_parts = np.zeros(len(op), np.int64)
+    reads_parts = np.zeros(len(op), np.int64)
+    length = np.diff(start)
+    by_length = np.argsort(-length, kind="stable")
+    longest = start[:-1][by_length]
+    running = np.searchsorted(-length[by_length], -np.arange(int(length.max(initial=0))), side="left")
+    for step, count in enumerate(running.tolist()):
+        at = longest[:count] + step
+        first, second = inputs[0, at], inputs[1, at]
+        reads = reads_by[op[at]] > 0
+        level[at] = np.where(reads, np.maximum(level[first], level[second]) + 1, 0)
+        reads_parts[at] = np.where(reads, of_parts[first], 0)
+        own = parts_by[op[at]]
+        of_parts[at] = np.where(own == 2, reads_parts[at], own)
+    return level, of_parts, reads_parts
+
+
+class Buffers:
+    """What the nodes of all programs came to."""
+
+    def __init__(self, waves: Waves, tables: SceneTables) -> None:
+        kind = tables.objects.there
+        size = len(waves.place)
+        self.value = empty(kind, size, integer=True)
+        self.belief = empty(kind, size)
+        self.sets = (
+            empty(kind, waves.sets[0], tables.objects.width),
+            empty(kind, waves.sets[1], tables.parts.width),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arranged:
+    """Waves with their indices where the beliefs are: ready to run, as often as one likes."""
+
+    waves: Waves
+    scene: Array
+    inputs: Array
+    rows: Array
+    words: Array
+
+    @classmethod
+    def on(cls, waves: Waves, beliefs: Beliefs) -> Arranged:
+        kind = beliefs.exists
+        arrays = (whole(kind, a) for a in (waves.scene, waves.inputs, waves.rows, waves.words))
+        return cls(waves, *arrays)
+
+
+def run(arranged: Arranged, tables: SceneTables) -> Buffers:
+    """Run every group, each after those it reads."""
+    buffers = Buffers(arranged.waves, tables)
+    for group in arranged.waves.groups:
+        _run_group(group, arranged, tables, buffers)
+    return buffers
+
+
+def _run_group(group: Group, arranged: Arranged, tables: SceneTables, buffers: Buffers) -> None:
+    here = slice(group.first, group.last)
+    world = SoftWorld(tables, arranged.scene[here])
+    op = get_op(_base(group.op))
+    assert op.soft is not None
+    view = world if op.looks_at == "world" else world.parts if group.on_parts else world.objects
+    wanted = op.signatures[0].inputs
+    given = [_read(wanted[i], i, group, arranged, buffers) for i in range(op.arity)]
+    found = op.soft(view, *given, *_arguments(group, op.params, arranged.words[:, here]))
+    if group.leaves == SET:
+        rows = slice(group.row, group.row + group.last - group.first)
+        buffers.sets[group.leaves_parts][rows] = found
+        return
+    buffers.value[here], buffers.belief[here] = found
+    if group.leaves == ONE:
+        sets = buffers.sets[group.leaves_parts]
+        numbers = whole(sets, np.arange(sets.shape[1]))
+        chosen = real(found.index[:, None] == numbers, sets)
+        rows = slice(group.row, group.row + group.last - group.first)
+        sets[rows] = chosen * (found.belief[:, None] if tables.rules.chain else 1)
+
+
+def _read(wanted: Type, i: int, group: Group, arranged: Arranged, buffers: Buffers) -> Any:
+    here = slice(group.first, group.last)
+    if wanted in (OBJECTS, PARTS):
+        return buffers.sets[group.on_parts][arranged.rows[i, here]]
+    places = arranged.inputs[i, here]
+    found = buffers.value[places], buffers.belief[places]
+    return One(*found) if wanted in (OBJECT, PART) else Known(*found)
+
+
+def _arguments(group: Group, params: tuple[str, ...], words: Array) -> tuple[Array, ...]:
+    if group.op.startswith("choose"):
+        return words[0], words[1]
+    if group.op.startswith("related"):
+        return words[0], words[0] * 0 + int(group.op == "related_object")
+    return (words[0],) if params else ()
+
+
+def execute_soft(
+    programs: Sequence[Program],
+    beliefs: Beliefs,
+    rows: Iterable[int] | NDArray[np.int64],
+    rules: Rules = PAPER,
+    lowering: SoftLowering | None = None,
+) -> SoftAnswers:
+    """Answer program i of the believed scene `rows[i]`; a lowering kept from before knows its nodes."""
+    lower = lowering or SoftLowering(beliefs.schema)
+    scene = np.fromiter(rows, np.int64) if not isinstance(rows, np.ndarray) else rows
+    if len(scene) and int(scene.max()) >= len(beliefs):
+        raise ValueError("a program names a scene that is not in the beliefs")
+    tables = SceneTables(beliefs, rules)
+    parts = [
+        _answers(arrange(lower(programs[i : i + CHUNK], scene[i : i + CHUNK])), tables)
+        for i in range(0, max(len(programs), 1), CHUNK)
+    ]
+    return SoftAnswers(
+        np.concatenate([p.value for p in parts]),
+        np.concatenate([p.belief for p in parts]),
+        np.ones(len(programs), np.bool_),
+        tuple(t for p in parts for t in p.types),
+        lower.terms,
+        lower.part_terms,
+    )
+
+
+def _answers(waves: Waves, tables: SceneTables) -> SoftAnswers:
+    buffers = run(Arranged.on(waves, tables.beliefs), tables)
+    types = waves.lowered.types
+    root = whole(buffers.belief, waves.root)
+    value, belief = to_numpy(buffers.value[root]), to_numpy(buffers.belief[root]).astype(np.float32)
+    for i, (kind, _) in enumerate(types):
+        if kind not in (BOOL, INT) and kind.name != "Value":
+            members = _members(i, waves, buffers)
+            value[i] = _mask(members > tables.rules.threshold if kind in (OBJECTS, PARTS) else members > 0)
+            belief[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
+    terms, part_terms = tables.objects.terms, tables.parts.terms
+    return SoftAnswers(value, belief, np.ones(len(types), np.bool_), types, terms, part_terms)
+
+
+def _members(program: int, waves: Waves, buffers: Buffers) -> NDArray[np.float32]:
+    """How surely each thing is in the set that the program gives."""
+    kind, _ = waves.lowered.types[program]
+    sets = buffers.sets[kind in (PARTS, PART)]
+    return np.asarray(to_numpy(sets[int(waves.row_of[waves.root[program]])]))
+
+
+def _mask(members: NDArray[np.bool_]) -> np.int64:
+    bits = np.flatnonzero(members).astype(np.uint64)
+    return np.int64(np.bitwise_or.reduce(np.uint64(1) << bits, initial=np.uint64(0)).astype(np.int64))
+
+
+def trace(program: Program, beliefs: Beliefs, row: int, rules: Rules = PAPER) -> tuple[Step, ...]:
+    """What every node of one program came to, for explaining an answer."""
+    return traces([program], beliefs, [row], rules)[0]
+
+
+def traces(
+    programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int], rules: Rules = PAPER
+) -> list[tuple[Step, ...]]:
+    """The same for programs that run together."""
+    if not programs:
+        return []
+    lower = SoftLowering(beliefs.schema)
+    waves = arrange(lower(programs, rows))
+    tables = SceneTables(beliefs, rules)
+    buffers = run(Arranged.on(waves, tables.beliefs), tables)
+    value, belief = to_numpy(buffers.value).tolist(), to_numpy(buffers.belief).tolist()
+    sets = [to_numpy(held).tolist() for held in buffers.sets]
+    begin = np.empty(len(programs), np.int64)
+    begin[waves.lowered.order] = waves.lowered.start[:-1].astype(np.int64)
+    made = []
+    for program, first in zip(programs, begin.tolist(), strict=True):
+        plan = plan_of(program)
+        found = []
+        for i, kind in enumerate(plan.types):
+            at = int(waves.place[first + i])
+            if kind in (OBJECTS, PARTS, OBJECT, PART):
+                members = tuple(sets[kind in (PARTS, PART)][int(waves.row_of[at])])
+                one = kind in (OBJECT, PART)
+                found.append(Step(value[at] if one else None, belief[at] if one else None, members))
+            else:
+                terms = lower.part_terms if plan.steps[i].on_parts else lower.terms
+                found.append(Step(spelled(value[at], kind, terms), belief[at]))
+        made.append(tuple(found))
+    return made

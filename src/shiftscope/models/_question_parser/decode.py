@@ -1,0 +1,70 @@
+"""From texts to programs: the likeliest token at each step, among those that the grammar allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from ...lang.program import Program
+from .network import QuestionParser
+from .products import one_thread
+from .vocabulary import BEGIN, PAD, padded
+
+BATCH = 256  # texts at a time on a processor
+GPU_BATCH = 4096
+PAUSE = 4  # tokens between two looks at which programs have ended; a GPU would wait at every look
+
+
+def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None) -> list[Program]:
+    """A well-typed program for each text, the likeliest as far as a greedy search finds it."""
+    found: dict[int, Program] = {}
+    with one_thread(module.bias.device):
+        for some, words in _batches(module, texts, batch):
+            for i, row in zip(some, greedy(module, words).tolist(), strict=True):
+                found[i] = _program(module, row)
+    return [found[i] for i in range(len(texts))]
+
+
+@torch.inference_mode()
+def greedy(module: QuestionParser, words: Tensor) -> Tensor:
+    """[question, token] the tokens of a program for each question, PAD behind."""
+    module.eval()
+    grammar, longest = module.grammar, module.config.longest_program
+    memory = module.read(words)
+    state, stack = module.start(memory), grammar.start(len(words))
+    last = torch.full((len(words),), BEGIN, device=words.device)
+    made = torch.full((len(words), longest), PAD, device=words.device)
+    rows = torch.arange(len(words), device=words.device)  # those still going
+    for at in range(longest):
+        scores, state = module.write(last[:, None], memory, state)
+        allowed = grammar.allowed(stack, longest - at)
+        last = scores[:, 0].masked_fill(~allowed, float("-inf")).argmax(-1)
+        stack = grammar.push(stack, last)
+        made[rows, at] = last
+        if at % PAUSE == PAUSE - 1:
+            going = stack.depth.nonzero().squeeze(1)
+            if not len(going):
+                break
+            if len(going) < 0.75 * len(rows):
+                rows, last, stack, memory = rows[going], last[going], stack.take(going), memory.take(going)
+                state = tuple(part[going] for part in state)
+    return made
+
+
+def _batches(
+    module: QuestionParser, texts: Sequence[str], batch: int | None
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Texts of like length together: which they are, and their words."""
+    device = module.bias.device
+    batch = batch or (BATCH if device.type == "cpu" else GPU_BATCH)
+    ids = [module.config.vocabulary.text_ids(text) for text in texts]
+    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+    for start in range(0, len(order), batch):
+        some = order[start : start + batch]
+        yield some, torch.from_numpy(padded([ids[i] for i in some])).long().to(device)
+
+
+def _program(module: QuestionParser, row: list[int]) -> Program:
+    return module.config.vocabulary.program(row[: row.index(PAD)] if PAD in row else row)

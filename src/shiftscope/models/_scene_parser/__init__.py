@@ -1,0 +1,31 @@
+"""The scene parser: from images to Beliefs. Importing it imports torch."""
+
+from .config import Config
+from .decode import decode, parse
+from .labels import Batch, Labels, labels_of
+from .loss import loss, weights
+from .measure import measure
+from .mirror import mirror
+from .network import SceneParser
+from .recipe import Recipe
+
+__all__ = [
+    "Batch",
+    "Config",
+    "Labels",
+    "Recipe",
+    "SceneParser",
+    "build",
+    "decode",
+    "labels_of",
+    "loss",
+    "measure",
+    "mirror",
+    "parse",
+    "weights",
+]
+
+
+def build(config: Config) -> SceneParser:
+    """The network of that config, with random weights from torch's own generator."""
+    return SceneParser(config)

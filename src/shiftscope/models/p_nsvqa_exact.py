@@ -1,0 +1,44 @@
+"""P-NSVQA by possible scenes (ours): calibrated beliefs, learned relations, and inference over scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..lang.beliefs import Beliefs, certain
+from ..lang.exec.possible import answer
+from ..lang.exec.soft import SoftAnswers
+from ..lang.program import Program
+from ..scenetable import SceneTable
+from ._model import Reply, Setting
+from ._neuro_symbolic import Execute, NeuroSymbolic, answered, load
+from ._weights import Trained
+
+UNSETTLED = "the question fits none of the likeliest scenes; answered by the soft rules"
+
+
+def executor(trained: Trained) -> Execute:
+    """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
+    calibration, relation = trained.calibration, trained.spatial
+
+    def execute(programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int]) -> list[Reply]:
+        """The answer that the possible scenes which the question fits give most weight, and that weight."""
+        found = answer(programs, calibration.apply(beliefs), rows, relation=relation)
+        return _replies(found)
+
+    return execute
+
+
+def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence[int]) -> list[Reply]:
+    """A scene that is known needs no calibration, and places tell its relations."""
+    return _replies(answer(programs, certain(table), rows))
+
+
+def _replies(found: SoftAnswers) -> list[Reply]:
+    made = [answered(found[i], float(found.belief[i])) for i in range(len(found))]
+    return [r if ok else replace(r, trace=UNSETTLED) for r, ok in zip(made, found.settled, strict=True)]
+
+
+def build(target: str, setting: Setting) -> NeuroSymbolic:
+    parsers = load("p_nsvqa_exact", target, setting)
+    return NeuroSymbolic(parsers, executor(parsers.trained), execute_known)

@@ -1,0 +1,117 @@
+"""Diagnose: where the pipeline loses answers, with true scenes and programs in place of parsed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...lang.beliefs import Beliefs, certain
+from ...lang.program import Program
+from ...scenetable import SceneTable, pack
+from .cell import BOTH, OBJECTS, ORACLES, PROGRAM, SCENE, Diagnosis, Origin, Share
+from .exam import Exam, Sheet
+from .outcome import Reliability
+from .pipeline import BATCH, BATCH_HERE, Eyes, Reader, Said, answers, executor
+
+BINS = 15
+
+
+def diagnose(
+    models: Sequence[str], exam: Exam, beliefs: Beliefs, reader: Reader, eyes: Eyes, origin: Origin
+) -> Diagnosis:
+    """The exam must hold whole questions."""
+    table = pack(exam.scenes)
+    true = certain(table)
+    oracles: list[tuple[str, str, str, Share]] = []
+    exact: dict[str, Share] = {}  # programs read as they were meant, by sort
+    for sort, sheet in exam.sheets.items():
+        if not len(sheet):
+            continue
+        parsed = reader.read(sheet)
+        meant = [q.program for q in sheet.questions if q.program is not None]
+        same = sum(a.canonical() == b.canonical() for a, b in zip(parsed, meant, strict=True))
+        exact[sort] = same, len(sheet)
+        for model in models:
+            for given in ORACLES:
+                programs = meant if given in (PROGRAM, BOTH) else parsed
+                if given in (SCENE, BOTH):
+                    found = _on_true(model, programs, table, true, sheet)
+                else:
+                    held = true if given == OBJECTS else beliefs
+                    found = answers(executor(model, eyes), programs, held, sheet.rows)
+                oracles.append((model, sort, given, (int(found.right(sheet).sum()), len(sheet))))
+    whole = sum(right for right, _ in exact.values()), sum(of for _, of in exact.values())
+    shares = {"program, all of it": whole}
+    shares |= {f"program, {sort} questions": share for sort, share in exact.items()}
+    shares |= _seen(exam, eyes)
+    return Diagnosis(
+        origin,
+        exam.asked,
+        tuple(oracles),
+        tuple(shares.items()),
+        tuple(_reliability(exam, beliefs, eyes)),
+    )
+
+
+def _on_true(model: str, programs: Sequence[Program], table: SceneTable, true: Beliefs, sheet: Sheet) -> Said:
+    """The scene itself, as `run` shows it in words: nsvqa takes its relations from it, p_nsvqa_exact its
+    places; p_nsvqa has no other rule of relations than its own."""
+    from ...models import nsvqa, p_nsvqa, p_nsvqa_exact
+
+    if model == "p_nsvqa":
+        return answers(p_nsvqa.execute, programs, true, sheet.rows)
+    known = nsvqa.execute_known if model == "nsvqa" else p_nsvqa_exact.execute_known
+    return answers(known, programs, table, sheet.rows)
+
+
+def _batches(exam: Exam, eyes: Eyes) -> Iterator[tuple[slice, Any, Any]]:
+    """Images and labels on the device, batch by batch."""
+    from ...models._scene_parser import labels_of
+
+    labels = labels_of(exam.scenes).tensors(eyes.device)
+    size = BATCH if eyes.device != "cpu" else BATCH_HERE
+    for start in range(0, len(exam.pixels), size):
+        rows = slice(start, start + size)
+        yield rows, exam.pixels[rows].to(eyes.device), labels.take(rows)
+
+
+def _seen(exam: Exam, eyes: Eyes) -> dict[str, Share]:
+    """What the scene parser finds, and what it knows of that, in counts."""
+    from ...models._scene_parser import Batch, measure
+
+    sums: dict[str, list[int]] = {}
+    for _, images, labels in _batches(exam, eyes):
+        with eyes.precision():
+            found = measure(eyes.module, Batch(images, labels))
+        for name, (right, of) in found.items():
+            held = sums.setdefault(name, [0, 0])
+            held[0] += int(right)
+            held[1] += int(of)
+    return {name.replace("_", " "): (right, of) for name, (right, of) in sums.items()}
+
+
+def _reliability(exam: Exam, beliefs: Beliefs, eyes: Eyes) -> Iterator[tuple[str, Reliability]]:
+    """Of beliefs that an object is there, and in the likeliest value of each of its attributes."""
+    from ...models._scene_parser import labels_of
+    from ...models._scene_parser.measure import MATCH, matched
+
+    labels = labels_of(exam.scenes).tensors(eyes.device)
+    there, found = labels.boxes[..., 2] > 0, beliefs.exists > 0
+    match = matched(beliefs.boxes, found, labels.boxes, there, MATCH).cpu().numpy()  # [image, true object]
+    image, thing = np.nonzero(match >= 0)
+    seat = match[image, thing]
+    exists = beliefs.exists.float().cpu().numpy()
+    real = np.zeros(exists.shape, np.bool_)
+    real[image, seat] = True
+    rows = exists > 0
+    yield "object is there", Reliability.of(exists[rows], real[rows], BINS)
+    codes = labels.attributes.cpu().numpy()
+    calibrated = eyes.calibration.apply(beliefs)
+    for kind, held in (("", beliefs), (", calibrated", calibrated)):
+        for k, attribute in enumerate(eyes.config.schema.attributes):
+            chances = held.attributes[k].float().cpu().numpy()[image, seat]
+            known = codes[image, thing, k] >= 0
+            right = chances.argmax(-1) == codes[image, thing, k]
+            yield f"{attribute.name}{kind}", Reliability.of(chances.max(-1)[known], right[known], BINS)

@@ -1,0 +1,99 @@
+"""Shelf: where a study's records are kept: a folder with one file each, or one file of JSON lines.
+
+A file of lines is what travels from another machine; `merge` puts its records into a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import UserError
+from ...whole import write_whole, writing
+from .cell import Record, record_of
+
+LINES = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A place of records; the name decides: FILE.jsonl, else a folder."""
+
+    path: Path
+
+    @property
+    def is_lines(self) -> bool:
+        return self.path.suffix == LINES
+
+    def add(self, record: Record) -> None:
+        """Keep a record; once this returns, a kill does not lose it. The same one again changes nothing."""
+        if self.is_lines:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            line = json.dumps(record.to_json(), separators=(",", ":")) + "\n"
+            with writing(self.path), self.path.open("ab") as file:
+                self._cut_short(file.tell())
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            return
+        text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
+        write_whole(self.path / record.name, text.encode())
+
+    def _cut_short(self, size: int) -> None:
+        """Cut off what a kill left of a last line, so that the next one begins a line."""
+        if size:
+            data = self.path.read_bytes()
+            if not data.endswith(b"\n"):
+                os.truncate(self.path, data.rfind(b"\n") + 1)
+
+    def records(self) -> list[Record]:
+        """All of them, in the order of their names; none where there is nothing yet."""
+        if self.is_lines:
+            found = {record.name: record for record in self._lines()} if self.path.exists() else {}
+        elif self.path.is_file():
+            raise UserError(f"{self.path} is a file; cells lie in a folder, or in a file of lines ({LINES})")
+        else:
+            found = {path.name: self._read(path) for path in self.path.glob("*.json")}
+        return [found[name] for name in sorted(found)]
+
+    def _lines(self) -> Iterator[Record]:
+        """A last line that a kill cut short is left out."""
+        data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            yield _record(line, f"{self.path}, line {number}")
+
+    def _read(self, path: Path) -> Record:
+        record = _record(path.read_bytes(), str(path))
+        if record.name != path.name:
+            raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
+        return record
+
+
+def _record(data: bytes, where: str) -> Record:
+    try:
+        return record_of(json.loads(data))
+    except (ValueError, KeyError, TypeError, UserError) as error:
+        raise UserError(f"{where}: not a record of a study ({error})") from None
+
+
+def merge(files: Iterable[Path], into: Path) -> tuple[int, int]:
+    """Put the records of files or folders into a folder: how many there were, how many of them were new."""
+    shelf = Shelf(into)
+    if shelf.is_lines:
+        raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
+    there = {record.name for record in shelf.records()}
+    seen = 0
+    added: set[str] = set()
+    for path in files:
+        if not path.exists():
+            raise UserError(f"{path}: no such file")
+        for record in Shelf(path).records():
+            seen += 1
+            if record.name not in there:
+                shelf.add(record)
+                added.add(record.name)
+    return seen, len(added)

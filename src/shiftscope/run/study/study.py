@@ -1,0 +1,287 @@
+"""Study: train every row of a matrix, ask it everything, and keep each cell as soon as it is done.
+
+The same call again goes on with the next cell that is not there. Data of the next row are made in the
+background while a row is trained.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...canonical import content_id
+from ...errors import UserError, unknown
+from ...models._weights import QUESTIONS, SCENE, write_joined
+from ...models._weights import Trained as Weights
+from ..train.device import accelerator_for, device_name
+from ..train.train import Bar, need_torch, no_bar
+from .ahead import Ahead, working_ahead
+from .board import Board, board_of, train_order
+from .cell import Cell, Origin, Record, Training
+from .diagnose import diagnose
+from .exam import Exam, Exams
+from .matrix import FACTORS, MODELS, Domain, Row, Trained, plan, scene_parsers
+from .pipeline import Clock, Eyes, Reader, ask
+from .runs import write_runs
+from .scale import SCALES, Scale
+from .shelf import Shelf
+from .weights import Parser, finished, prepare, recipe_id, shipped, train_parser
+
+WEIGHTS, JOINED, RUNS = "weights", "models", "runs"  # folders of a study: parsers, models of two, answers
+SPARE = 1.1  # a training is begun if there is time for one that takes so much longer than the longest
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to study, and where it goes."""
+
+    out: Path
+    cells: Path  # a folder, or FILE.jsonl
+    known: Path | None = None  # cells of earlier studies, which are not made again
+    models: tuple[str, ...] = MODELS
+    factors: tuple[str, ...] = FACTORS
+    visual: str = "mid"
+    scale: Scale = SCALES["small"]
+    seeds: tuple[int, ...] = (0,)
+    only: tuple[str, ...] = ()  # trainings, as their factors call them
+    device: str = "auto"
+    workers: int = 1
+    minutes: float | None = None
+    runs: bool = False  # write each cell as a run too
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        for model in self.models:
+            if model not in MODELS:
+                raise unknown("model", model, MODELS, "a study")
+        if not self.models or not self.factors:
+            raise UserError("a study needs at least one model and one factor")
+        if self.minutes is not None and self.minutes <= 0:
+            raise UserError(f"{self.minutes:g} minutes are too few; give more, or leave out --minutes")
+        self.rows()  # refuses what is not in the matrix
+
+    def rows(self) -> list[Row]:
+        return plan(self.factors, self.visual, seeds=self.seeds, only=self.only)
+
+    @property
+    def writes_runs(self) -> bool:
+        """At any scale but the paper's, whose runs are large, always."""
+        return self.runs or self.scale.name != "paper"
+
+
+Tell = Callable[[str], None]
+
+
+def study(order: Order, *, tell: Tell = lambda sentence: None, bar: Bar = no_bar) -> Iterator[Record]:
+    """Each record as it is kept; ends early, between rows, when the minutes are over."""
+    need_torch("nsvqa")
+    return _Study(order, tell, bar).run()
+
+
+class _Study:
+    """One study under way."""
+
+    def __init__(self, order: Order, tell: Tell, bar: Bar) -> None:
+        self.order, self.tell, self.bar = order, tell, bar
+        self.began = time.monotonic()
+        self.shelf = Shelf(order.cells)
+        accelerator = accelerator_for(order.device)
+        self.device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
+        self.device_name = device_name(accelerator.device)
+        self.exams = Exams(order.scale, device=self.device, workers=order.workers, whole=order.writes_runs)
+        self.folder = order.out / WEIGHTS
+        self.longest = 0.0
+        self.readers: dict[Parser, tuple[Weights, Reader]] = {}
+
+    def run(self) -> Iterator[Record]:
+        stored = self.shelf.records()
+        if self.order.known is not None:
+            stored += Shelf(self.order.known).records()
+        board = board_of(stored, self.order.scale)
+        self.done = {key: cell.origin.weights for key, cell in board.cells.items()}
+        self.kept = {one.trained: one.origin.weights for one in board.trainings.values()}
+        self.rests = _rests(board)
+        self.diagnosed = {(d.trained, d.tested): d.origin.weights for d in board.diagnoses}
+        groups = [rows for _, _, rows in scene_parsers(self.order.rows())]
+        left = [rows for rows in groups if not self._finished(rows)]
+        if len(left) < len(groups):
+            self.tell(
+                f"{len(groups) - len(left)} of {len(groups)} scene parsers have all their cells already"
+            )
+        makers = [maker for rows in left for maker in self._makers(rows)]
+        with working_ahead(makers, 2 if self.device != "cpu" else 0) as ahead:
+            for rows in left:
+                if not self._time_for_another():
+                    self.tell("the minutes are over; the same command goes on from here")
+                    return
+                start = time.monotonic()
+                yield from self._group(rows, ahead)
+                self.longest = max(self.longest, time.monotonic() - start)
+
+    def _finished(self, rows: Sequence[Row]) -> bool:
+        """Whether all cells of these rows are there, so that nothing is to be trained."""
+        wanted = [(m, row.trained, at) for row in rows for m in self.order.models for at in row.tests]
+        home = [row.trained for row in rows if row.trained == Trained()]
+        return all(key in self.done for key in wanted) and all((t, Domain()) in self.diagnosed for t in home)
+
+    def _time_for_another(self) -> bool:
+        if self.order.minutes is None:
+            return True
+        over = self.began + 60 * self.order.minutes
+        return time.monotonic() + SPARE * self.longest < over
+
+    # --- data, in the order in which `_group` takes them ------------------------------------------------
+
+    def _parsers(self, rows: Sequence[Row]) -> tuple[Parser, dict[str, Parser]]:
+        """The scene parser that the rows share, and the question parser of each level."""
+        trained, scale = rows[0].trained, self.order.scale
+        scenes = Parser(SCENE, trained.scenes, trained.seed, scale)
+        levels = {
+            row.trained.questions: Parser(QUESTIONS, Domain.of(row.trained.questions), trained.seed, scale)
+            for row in rows
+        }
+        return scenes, levels
+
+    def _makers(self, rows: Sequence[Row]) -> Iterator[Callable[[], Any]]:
+        scenes, levels = self._parsers(rows)
+        for parser in (scenes, *levels.values()):
+            yield partial(self._lessons, parser)
+        for row in rows:
+            for tested in row.tests:
+                yield partial(self.exams.get, tested)
+
+    def _lessons(self, parser: Parser) -> Any:
+        """What a parser learns from; nothing where it is trained already."""
+        if parser in self.readers or self._found(parser) is not None:
+            return None
+        return prepare(parser, device=self.device, workers=self.order.workers)
+
+    # --- one scene parser, its rows and their cells -----------------------------------------------------
+
+    def _group(self, rows: Sequence[Row], ahead: Ahead) -> Iterator[Record]:
+        scenes, levels = self._parsers(rows)
+        seeing = self._trained(scenes, ahead.next())
+        eyes = Eyes(seeing, self.device)
+        for parser in levels.values():
+            lessons = ahead.next()
+            if parser not in self.readers:
+                reading = self._trained(parser, lessons)
+                self.readers[parser] = reading, Reader(reading, self.device)
+        for row in rows:
+            reading, reader = self.readers[levels[row.trained.questions]]
+            origin = self._origin(row.trained, seeing, reading)
+            name = row.trained.label.replace("@", "-").replace(" ", "-")
+            write_joined(self.order.out / JOINED / name, seeing, reading)  # as a model to be used
+            yield from self._training(origin, seeing, reading)
+            for tested in row.tests:
+                exam = ahead.next()
+                yield from self._cells(origin, exam, eyes, reader)
+                if row.trained == Trained() and tested == Domain():
+                    yield from self._diagnosis(origin, exam, eyes, reader)
+
+    def _trained(self, parser: Parser, lessons: Any) -> Weights:
+        found = self._found(parser)
+        if found is not None:
+            return found
+        self.tell(f"training {parser.name}")
+        if parser.part == QUESTIONS and self._rests_on(parser):
+            self.tell(
+                f"stored cells rest on another training of {parser.name}, which is not in {self.folder}: "
+                "only those of the training with more cells will be shown"
+            )
+        return train_parser(
+            parser,
+            lessons,
+            self.folder,
+            device=self.order.device,
+            command=self.order.command,
+            bar=self.bar,
+        )
+
+    def _found(self, parser: Parser) -> Weights | None:
+        """The parser as it was trained before: here, or as it is shipped where stored cells rest on that."""
+        return finished(parser, self.folder) or shipped(parser.part, self._rests_on(parser))
+
+    def _rests_on(self, parser: Parser) -> str | None:
+        return self.rests.get((parser.part, parser.domain, parser.seed))
+
+    def _origin(self, trained: Trained, seeing: Weights, reading: Weights) -> Origin:
+        hashes = ((SCENE, seeing.about[SCENE]["blake2b"]), (QUESTIONS, reading.about[QUESTIONS]["blake2b"]))
+        return Origin(
+            self.order.scale,
+            trained,
+            hashes,
+            train_order(trained, self.order.scale),
+            recipe_id(seeing, reading),
+            self.device_name,
+            __version__,
+            datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            content_id([seeing.about.get(key) for key in ("calibration", "spatial")]),
+        )
+
+    def _training(self, origin: Origin, seeing: Weights, reading: Weights) -> Iterator[Record]:
+        if self.kept.get(origin.trained) == origin.weights:
+            return
+        seconds = {f"scenes, {k}": v for k, v in seeing.about["seconds"].items()}
+        seconds |= {f"questions, {k}": v for k, v in reading.about["seconds"].items()}
+        found = {**seeing.about[SCENE]["val"], "program": reading.about[QUESTIONS]["val"]["exact"]}
+        record = Training(
+            origin,
+            tuple((k, float(v)) for k, v in seconds.items()),
+            tuple((k, float(v)) for k, v in found.items()),
+            self.order.command,
+        )
+        self.shelf.add(record)
+        yield record
+
+    def _cells(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
+        tested = exam.asked.tested
+        left = [m for m in self.order.models if self.done.get((m, origin.trained, tested)) != origin.weights]
+        if not left:
+            return
+        clock = Clock()
+        with clock.stage("see"):
+            beliefs = eyes.see(exam.pixels)
+            _wait(self.device)
+        said = ask(left, exam, beliefs, reader, eyes, clock)
+        shared = (("make", exam.seconds), *((k, clock.seconds[k]) for k in ("see", "read")))
+        for model in left:
+            seconds = (*shared, ("execute", clock.seconds[model]))
+            outcomes = tuple((s, said[model][s].outcome(sheet)) for s, sheet in exam.sheets.items())
+            rounded = tuple((name, round(taken, 3)) for name, taken in seconds)
+            cell = Cell(model, origin, exam.asked, outcomes, rounded)
+            if self.order.writes_runs:
+                write_runs(self.order.out / RUNS, model, origin, exam, said[model], self.order.visual)
+            self.shelf.add(cell)
+            yield cell
+
+    def _diagnosis(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
+        if self.diagnosed.get((origin.trained, exam.asked.tested)) == origin.weights:
+            return
+        record = diagnose(self.order.models, exam, eyes.see(exam.pixels), reader, eyes, origin)
+        self.shelf.add(record)
+        yield record
+
+
+def _rests(board: Board) -> dict[tuple[str, Domain, int], str]:
+    """The hashes of the parsers that stored cells rest on: by part, what it learned from, and seed."""
+    found: dict[tuple[str, Domain, int], str] = {}
+    for cell in board.cells.values():
+        trained = cell.trained
+        found[SCENE, trained.scenes, trained.seed] = cell.origin.hash_of(SCENE)
+        found[QUESTIONS, Domain.of(trained.questions), trained.seed] = cell.origin.hash_of(QUESTIONS)
+    return found
+
+
+def _wait(device: str) -> None:
+    """For what a GPU still does, so that seconds are of the stage that took them."""
+    if device != "cpu":
+        import torch
+
+        torch.cuda.synchronize()

@@ -1,0 +1,137 @@
+"""Data to train on: a dataset's folder, or a suite's world whose images are drawn and never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...catalog import SUITES
+from ...errors import UserError, did_you_mean
+from ...scene import schema_named
+from ...schema import Schema
+from ...store.dataset import Dataset
+from ..data import refuse_study
+from ..feed import SHARDS, SuiteSource
+from ..source import DatasetSource, data_id
+
+TRAIN, VAL = "train", "val"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A suite's world: the train and val splits that `make` would write for the same order."""
+
+    suite: str
+    order: Any  # the suite's Order
+
+    @property
+    def name(self) -> str:
+        variant = getattr(self.order, "name", "")
+        return f"{self.suite}:{variant}" if variant else self.suite
+
+    @property
+    def variant(self) -> str:
+        """What a report calls it."""
+        return str(getattr(self.order, "name", self.suite))
+
+    @property
+    def schema(self) -> Schema:
+        return schema_named(self.suite)
+
+    def spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = self.order.spec()
+        return spec
+
+    def count(self, split: str) -> int:
+        return int(self.order.splits()[split])
+
+    def source(self, split: str, questions: bool) -> SuiteSource:
+        order = self.order
+        if not questions:
+            none = {name: 0 for name in ("questions", "part_questions") if hasattr(order, name)}
+            order = replace(order, **none)
+        return SuiteSource(self.suite, order, split)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The train and val splits of a dataset; of train at most so many images, the first."""
+
+    dataset: Dataset
+    images: int
+
+    @property
+    def name(self) -> str:
+        spec = self.dataset.manifest.spec
+        parts = [str(spec[key]) for key in ("suite", "variant") if spec.get(key)]
+        return ":".join(parts) or self.dataset.folder.resolve().name
+
+    @property
+    def variant(self) -> str:
+        spec = self.dataset.manifest.spec
+        return str(spec.get("variant") or spec.get("suite") or self.dataset.folder.resolve().name)
+
+    @property
+    def schema(self) -> Schema:
+        return DatasetSource(self.dataset).schema()
+
+    def spec(self) -> dict[str, Any]:
+        return {"data_id": data_id(self.dataset), "images": self.count(TRAIN)}
+
+    def count(self, split: str) -> int:
+        there = self.dataset.count(split)[0]
+        return min(there, self.images) if split == TRAIN else there
+
+
+def open_data(text: str, *, visual: str = "", images: int = 20_000) -> World | Folder:
+    """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val."""
+    if images < 1:
+        raise UserError(f"{images} images are too few to train on; give at least 1")
+    path = Path(text)
+    refuse_study(path)
+    if path.exists() or "/" in text:
+        if visual:
+            raise UserError(f"{text} is made already: --visual is for a suite, as in --data superclevr")
+        return _folder(path, images)
+    suite, _, variant = text.partition(":")
+    if suite not in SHARDS:
+        known = [name for name in SUITES.names() if name in SHARDS]
+        raise UserError(
+            f"{text}: no such folder, nor a suite that can be trained on{did_you_mean(suite, known)} "
+            f"({', '.join(known)})"
+        )
+    return World(suite, _order(suite, variant, visual, images))
+
+
+def _folder(path: Path, images: int) -> Folder:
+    found = Folder(Dataset.open(path), images)
+    for split in (TRAIN, VAL):
+        if split not in found.dataset.splits or not found.dataset.count(split)[0]:
+            raise UserError(
+                f"{path} has no images in a split {split!r}: training needs {TRAIN} to learn from and "
+                f"{VAL} to be chosen by"
+            )
+    return found
+
+
+def _order(suite: str, variant: str, visual: str, images: int) -> Any:
+    """The suite's order whose train split has so many images."""
+    kind = SUITES.load(suite).Order
+    if hasattr(kind, "named"):
+        usual = kind.named(variant or "default", visual)
+    elif variant or visual:
+        raise UserError(f"suite {suite!r} has no variants; write --data {suite}")
+    else:
+        usual = kind()
+    sizes = usual.splits()
+    if TRAIN not in sizes:
+        raise UserError(f"{suite}:{variant} is for testing alone; train on another variant")
+    near = round(images * usual.images / sizes[TRAIN])
+    totals = sorted(range(max(1, near - 12), near + 13), key=lambda total: (abs(total - near), total))
+    for total in totals:
+        order = replace(usual, images=total)
+        found = order.splits()
+        if found.get(TRAIN) == images and found.get(VAL):
+            return order
+    raise UserError(f"{images} training images leave none to choose by; train on at least 4")

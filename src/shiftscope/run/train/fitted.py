@@ -1,0 +1,65 @@
+"""What is fitted once a scene parser is trained: its calibration, and the likelihood of relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...lang.arrays import Array, namespace
+from ...lang.beliefs import Beliefs
+from ...lang.calibration import Calibration
+from ...lang.matching import match
+from ...lang.spatial import fit
+from ...scenetable import pack
+from .examples import Gathered
+from .loop import Tell
+
+SEEN = 64  # images looked at together
+
+
+def calibrated(module: Any, val: Gathered, device: str, tell: Tell) -> dict[str, Any]:
+    """`calibration` and `spatial` as model.json keeps them; null where the validation split teaches nothing.
+
+    Of several processes each does this on its own share of the split; the first one's is kept.
+    """
+    beliefs = believed(module, val, device, tell)
+    truth = pack(val.scenes)
+    found = match(beliefs, truth)
+    calibration = Calibration.fit(beliefs, truth, found)
+    pairs = bool(((found.objects >= 0).sum(1) > 1).any())
+    spatial = fit(beliefs, truth, found.objects).to_json() if pairs else None
+    return {"calibration": calibration.to_json(), "spatial": spatial}
+
+
+def believed(module: Any, val: Gathered, device: str, tell: Tell) -> Beliefs:
+    """What the parser believes of all images, as NumPy arrays."""
+    import torch
+
+    from ...models._scene_parser import parse
+
+    assert val.pixels is not None
+    pieces: list[Beliefs] = []
+    for start in range(0, len(val.pixels), SEEN):
+        some = val.pixels[start : start + SEEN].to(device)
+        with torch.autocast("cuda", torch.bfloat16, enabled=device.startswith("cuda")):
+            pieces.append(parse(module, some).numpy())
+        tell(min(start + SEEN, len(val.pixels)), len(val.pixels), "images")
+    return joined(pieces)
+
+
+def joined(pieces: Sequence[Beliefs]) -> Beliefs:
+    """Beliefs of one width, one after the other, in NumPy or torch."""
+    columns = iter(zip(*(_arrays(piece) for piece in pieces), strict=True))
+    return pieces[0].each(lambda array: namespace(array).concatenate(next(columns)))
+
+
+def _arrays(beliefs: Beliefs) -> list[Array]:
+    """Every array, in the order that `each` takes them."""
+    found: list[Array] = []
+
+    def keep(array: Array) -> Array:
+        found.append(array)
+        return array
+
+    beliefs.each(keep)
+    return found

@@ -1,0 +1,30 @@
+"""Stored cells are what the code reads and writes, and the results page is made from them."""
+
+from pathlib import Path
+
+import pytest
+
+from shiftscope.report.superclevr.markdown import results_page
+from shiftscope.run.study.cell import KINDS
+from shiftscope.run.study.shelf import Shelf
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def test_every_stored_record_is_read():
+    shelf = Shelf(RESULTS / "cells")
+    strange = [p.name for p in shelf.path.iterdir() if p.suffix != ".json"] if shelf.path.is_dir() else []
+    assert not [name for name in strange if name != "README.md"]
+    for record in shelf.records():  # refuses what does not fit the schema, or was changed by hand
+        assert record.KIND in KINDS
+        assert record.origin.scale.name == "paper", "cells of trials are not kept here"
+
+
+def test_the_results_page_is_fresh():
+    page = RESULTS / "superclevr.md"
+    if not page.exists():
+        pytest.skip("no results page yet")
+    command = (
+        "shiftscope study superclevr --tables --cells docs/results/cells --page docs/results/superclevr.md"
+    )
+    assert page.read_text("utf-8") == results_page(Shelf(RESULTS / "cells").records()), f"run `{command}`"

@@ -1,0 +1,48 @@
+"""`shiftscope study superclevr` on stored cells: tables, pages, merging, and what it refuses."""
+
+import json
+
+import pytest
+
+from command import refused, shiftscope
+from shiftscope.run.study.shelf import Shelf
+from study_toys import VISUAL, factor, training
+
+
+@pytest.fixture
+def lines(tmp_path):
+    shelf = Shelf(tmp_path / "from.jsonl")
+    for record in (*factor(VISUAL), *factor(VISUAL, "nsvqa"), training()):
+        shelf.add(record)
+    return shelf.path
+
+
+def study(*words):
+    return shiftscope("study", "superclevr", *words)
+
+
+def test_cells_from_another_machine_become_tables_and_pages(lines, tmp_path):
+    cells, page = tmp_path / "cells", tmp_path / "page.md"
+    assert "19 of 19 records were new" in study("--merge", lines, "--cells", cells).stdout
+    told = study("--tables", "--cells", cells, "--page", page, "--out", tmp_path / "study")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("Scale toy: a trial of the machinery.")
+    assert "Table 2, Relative Degrade, object questions, %" in told.stdout
+    assert "| p_nsvqa | tabulated | 41.67 ±" in page.read_text()
+    assert (tmp_path / "study" / "report.html").stat().st_size > 10_000
+
+
+def test_tables_for_programs(lines):
+    told = [json.loads(line) for line in study("--tables", "--cells", lines, "--json").stdout.splitlines()]
+    visual = next(t for t in told if t["table"] == "Table 1, visual, object questions")
+    assert visual["rows"][0][:2] == ["nsvqa", "easy"]
+
+
+def test_what_is_refused(tmp_path):
+    assert "--out" in refused(study())
+    assert "no cells there yet" in refused(study("--tables", "--cells", tmp_path / "none"))
+    assert "no scale 'papre'; did you mean 'paper'?" in refused(study("--out", tmp_path, "--scale", "papre"))
+    assert "no model 'film'" in refused(study("--out", tmp_path, "--models", "film"))
+    assert "whole numbers" in refused(study("--out", tmp_path, "--seeds", "a"))
+    assert "add --tables" in refused(study("--out", tmp_path, "--page", tmp_path / "p.md"))
+    assert "no factor 'colour'" in refused(study("--out", tmp_path, "--factors", "colour"))

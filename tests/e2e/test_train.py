@@ -1,0 +1,170 @@
+"""`shiftscope train` as a user meets it: from a small dataset to models that answer, and what is refused."""
+
+import json
+import shutil
+
+import pytest
+
+pytest.importorskip("torch")
+
+from asked import dataset
+from command import refused, shiftscope
+from shiftscope.cli.train import Device, Only, command
+from shiftscope.lang.text import parse
+from shiftscope.models._scene_parser.loss import WEIGHTS
+from shiftscope.models._weights import SCENE, read_trained, write_joined
+from shiftscope.run.evaluate import Order, evaluate
+from shiftscope.run.make import make
+from shiftscope.store.runlog import read_rows
+from shiftscope.suites import superclevr
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    out = tmp_path_factory.mktemp("train") / "data"
+    make(
+        "superclevr",
+        superclevr.Order(images=18, size=(128, 96), questions=2, part_questions=1),
+        out,
+        workers=1,
+    )
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(data):
+    """Trained for one epoch on twelve images: it has all that a model has, but knows nothing yet."""
+    out = data.parent / "model"
+    train(data, out)
+    return out
+
+
+def train(data, out, **options):
+    command(
+        **{
+            "model": "p_nsvqa",
+            "data": str(data),
+            "out": out,
+            "epochs": 1,
+            "device": Device.CPU,
+            "workers": 1,
+            **options,
+        }
+    )
+
+
+def test_a_folder_says_all_about_the_model(folder, data, capsys):
+    about = json.loads((folder / "model.json").read_text())
+    assert (about["schema"], about["size"], about["processes"]) == ("superclevr", [128, 96], 1)
+    assert about["command"].startswith("shiftscope")
+    assert {"data", "scene", "questions", "calibration", "all"} == set(about["seconds"])
+    scene, questions = about["scene_parser"], about["question_parser"]
+    assert (scene["examples"], scene["val_counts"]["exact"][1], scene["trained_on"]) == (12, 3, "default")
+    assert (questions["examples"], questions["val_counts"]["exact"][1]) == (32, 9)
+    assert len(about["calibration"]["temperatures"]) == 4
+    rows = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
+    assert [(row["part"], row["epoch"]) for row in rows] == [("scene_parser", 1), ("question_parser", 1)]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "model.json", "question_parser.safetensors", "scene_parser.safetensors", "training.jsonl"
+    ]  # fmt: skip
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 12e6
+    train(data, folder)  # it is done: nothing is trained again
+    assert json.loads((folder / "model.json").read_text()) == about
+    told = capsys.readouterr().out
+    assert "scene parser: trained on default, 12 examples" in told
+    assert f"next: shiftscope run --model p_nsvqa:{folder}" in told
+
+
+@pytest.mark.parametrize("model", ["nsvqa", "p_nsvqa", "p_nsvqa_exact"])
+def test_it_answers_under_every_condition(model, folder, data, tmp_path):
+    conditions = ("as_is", "blind", "scene_text", "program_text")
+    log = evaluate(Order(f"{model}:{folder}", data, "test", conditions=conditions), tmp_path / "run")
+    status = {c: set(log.records.under(c).status.listed()) for c in conditions}
+    assert status["blind"] == {"undefined"}
+    assert set(log.records.under("blind").reason.listed()) == {"no image"}
+    if model != "nsvqa":  # which may find that a question does not fit the scene it sees
+        assert status["as_is"] == status["program_text"] == {"answered"}
+    rows = [prediction for _, prediction in read_rows(tmp_path / "run")]
+    assert all(parse(p.program) for p in rows if p.condition != "blind")
+    assert all(0 <= p.belief <= 1 for p in rows if p.belief is not None)
+    assert dict(log.spec)["trained_on"] == "default"
+    assert dict(log.spec)["weights"] == read_trained(folder).id()
+
+
+def test_one_parser_alone_with_the_other_taken_over(folder, data, tmp_path):
+    train(data, tmp_path / "model", only=Only.QUESTIONS, other=folder, seed=1)
+    new, old = read_trained(tmp_path / "model"), read_trained(folder)
+    assert new.bytes(SCENE) == old.bytes(SCENE)
+    assert new.about["calibration"] == old.about["calibration"]
+    assert new.about["question_parser"]["blake2b"] != old.about["question_parser"]["blake2b"]
+
+
+def test_what_is_refused(folder, data, tmp_path, refuses):
+    with refuses("holds another trained model: its seed is 0, not 1; name another folder with --out"):
+        train(data, folder, seed=1)
+    with refuses("--from takes one parser from a trained folder; say which is trained with --only"):
+        train(data, tmp_path / "new", other=folder)
+    with refuses("none: no such folder; make one with shiftscope train"):
+        train(data, tmp_path / "new", only=Only.SCENE, other=tmp_path / "none")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with refuses("is not empty and holds no training"):
+        train(data, tmp_path / "full")
+    said = refused(shiftscope("train", "--model", "p_nsqva", "--data", data))
+    assert said == "shiftscope: no trainable model 'p_nsqva'; did you mean 'p_nsvqa'?"
+
+
+def test_a_parser_of_another_make_is_another_training(folder, data, tmp_path, refuses, monkeypatch):
+    begun = tmp_path / "begun"
+    (begun / "training").mkdir(parents=True)
+    spec = json.loads((folder / "model.json").read_text())["spec"]
+    spec["parsers"]["scene_parser"]["config"]["hidden"] = 128
+    (begun / "training" / "spec.json").write_text(json.dumps(spec))
+    with refuses("begun holds another training: its parsers.scene_parser.config.hidden is 128, not 256"):
+        train(data, begun)
+    monkeypatch.setitem(WEIGHTS, "box", 3.0)
+    with refuses("holds another trained model: its parsers.scene_parser.loss.box is 1.0, not 3.0"):
+        train(data, folder)
+    assert spec["parsers"]["question_parser"]["config"]["width"] == 192
+    assert "vocabulary" not in spec["parsers"]["question_parser"]["config"]
+
+
+def test_a_model_that_two_trainings_made_is_no_training(folder, data, tmp_path, refuses):
+    alone = read_trained(folder)
+    write_joined(tmp_path / "joined", alone, alone)
+    with refuses("joined holds a model that no training made; name another folder with --out"):
+        train(data, tmp_path / "joined")
+
+
+def test_weights_that_are_not_as_they_were_written(folder, data, tmp_path, refuses):
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    weights = broken / "scene_parser.safetensors"
+    held = bytearray(weights.read_bytes())
+    held[-1] ^= 1
+    weights.write_bytes(held)
+    with refuses("scene_parser.safetensors is damaged: it is not what was written there"):
+        evaluate(Order(f"nsvqa:{broken}", data), tmp_path / "run")
+    with refuses(f"it is not what was written there; delete the folder {broken} and run again the command"):
+        train(data, broken)  # finished, but not whole
+    weights.unlink()
+    with refuses("scene_parser.safetensors: can not be read"):
+        train(data, broken)
+    with refuses("scene_parser.safetensors: can not be read"):
+        evaluate(Order(f"nsvqa:{broken}", data), tmp_path / "run")
+    (broken / "model.json").write_text("{}")
+    asked = ("run", "--model", f"nsvqa:{broken}", "--data", data, "--out", tmp_path / "run")
+    assert "model.json is damaged" in refused(shiftscope(*asked))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_is_asked_about_what_it_was_trained_on(folder, data, tmp_path, refuses):
+    other = dataset(tmp_path / "clevr").folder
+    with refuses("was trained on superclevr, and the data are clevr"):
+        evaluate(Order(f"nsvqa:{folder}", other), tmp_path / "run")
+    with refuses("ships no weights for clevr data; train some with shiftscope train --model nsvqa"):
+        evaluate(Order("nsvqa", other), tmp_path / "run")
+    with refuses("none: no such folder"):
+        evaluate(Order(f"nsvqa:{tmp_path / 'none'}", data), tmp_path / "run")
+    with refuses("lacks the folder of its weights; write nsvqa or nsvqa:FOLDER"):
+        evaluate(Order("nsvqa:", data), tmp_path / "run")

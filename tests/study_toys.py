@@ -1,0 +1,81 @@
+"""Toy cells for the tests of studies: answers written out, nothing measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shiftscope.run.study.board import asked_order, train_order
+from shiftscope.run.study.cell import ORACLES, Asked, Cell, Diagnosis, Origin, Training
+from shiftscope.run.study.matrix import MODELS, Domain, Trained, grid
+from shiftscope.run.study.outcome import Outcome, Reliability
+from shiftscope.run.study.scale import Scale
+
+DEFAULT, HOME = Trained(), Domain()
+TOY = Scale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)  # 10 images are tested
+
+
+def origin(
+    trained=DEFAULT, weights="w", made="2026-11-15T00:00:00Z", scale=TOY, recipe="r", reader="", **rest
+):
+    # The variants of redundancy have the scene parser of the default; all rows the question parser of a level.
+    read = f"{reader}{trained.questions}"
+    files = (("scene_parser", f"{weights} of {trained.scenes.label}"), ("question_parser", read))
+    return Origin(scale, trained, files, train_order(trained, scale), recipe, "cpu", "0", made, **rest)
+
+
+def asked(tested=HOME, questions="q", scale=TOY):
+    return Asked(tested, asked_order(tested, scale), f"{questions} of {tested.label}")
+
+
+def first(right, of=20):
+    """The first so many answers are right."""
+    return np.arange(of) < right
+
+
+def cell(right, trained=DEFAULT, tested=HOME, model="p_nsvqa", questions="q", **rest):
+    """`right` of 20 object questions, the first ones, or a mask of them; half of 10 part questions."""
+    hits = first(right) if isinstance(right, int) else np.asarray(right, bool)
+    objects = Outcome.of(hits, np.full(10, 2), belief=np.where(hits, 0.9, 0.3))
+    parts = Outcome.of(first(5, 10), np.full(10, 1))
+    both = (("object", objects), ("part", parts))
+    return Cell(model, origin(trained, **rest), asked(tested, questions), both, SECONDS)
+
+
+TOOK = (  # 7 minutes in all: a study's `all` does not hold its `data`
+    ("scenes, data", 60.0),
+    ("scenes, scene", 190.0),
+    ("scenes, all", 200.0),
+    ("questions, data", 40.0),
+    ("questions, all", 120.0),
+)
+SECONDS = (("make", 9.0), ("see", 2.0), ("read", 3.0), ("execute", 1.0))
+VISUAL = {  # right of 20: Relative Degrade is 0.25 + 0.5, 0 + 0, 0 + 0.5
+    ("easy", "easy"): 16, ("easy", "mid"): 12, ("easy", "hard"): 8,
+    ("mid", "easy"): 10, ("mid", "mid"): 10, ("mid", "hard"): 10,
+    ("hard", "easy"): 10, ("hard", "mid"): 5, ("hard", "hard"): 10,
+}  # fmt: skip
+
+
+def factor(right, model="p_nsvqa", name="visual", visual="mid", **rest):
+    """The cells of a factor, from how many are right by (trained on, asked about)."""
+    one = grid(name, visual)
+    trained, tested = dict(one.trained), dict(one.tested)
+    return [cell(n, trained[t], tested[at], model, **rest) for (t, at), n in right.items()]
+
+
+def training(trained=DEFAULT, took=TOOK, device="cpu", **rest):
+    came = replace(origin(trained, **rest), device=device)
+    return Training(came, took, (("color", 0.99), ("part_name", 0.9)), "shiftscope study …")
+
+
+def diagnosis(given=ORACLES):
+    oracles = tuple((m, "object", one, (15 + k, 20)) for m in MODELS for k, one in enumerate(given))
+    seen = Reliability.of(np.array([0.95, 0.95, 0.1]), np.array([True, True, False]))
+    return Diagnosis(origin(), asked(), oracles, (("color", (90, 100)),), (("color", seen),))
+
+
+def changed(record, **fields):
+    """The record with another origin."""
+    return replace(record, origin=replace(record.origin, **fields))

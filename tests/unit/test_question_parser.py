@@ -1,0 +1,296 @@
+"""The question parser's network: what it writes is well-typed, and it learns."""
+
+import json
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from shiftscope.lang.check import check
+from shiftscope.lang.program import Program, node
+from shiftscope.lang.text import parse as program
+from shiftscope.models._question_parser import (
+    Batch,
+    Config,
+    Recipe,
+    Vocabulary,
+    batches,
+    build,
+    loss,
+    measure,
+    parse,
+    small_products,
+)
+from shiftscope.models._question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS
+from shiftscope.schemas import clevr, superclevr
+
+SCHEMA = superclevr.SCHEMA
+DOORS_AND_WHEELS = Program(
+    (
+        node("scene"),
+        node("filter", (0,), ("shape", "car")),
+        node("unique", (1,)),
+        node("parts", (2,)),
+        node("filter", (3,), ("name", "door")),
+        node("count", (4,)),
+        node("filter", (3,), ("name", "wheel")),
+        node("count", (6,)),
+        node("greater", (5, 7)),
+    )
+)
+QUESTIONS = (
+    ("What color is the bus?", program("query(unique(filter(scene(), shape=bus)), color)")),
+    ("What size is the red car?", program("query(unique(filter(scene(), color=red, shape=car)), size)")),
+    ("What is the material of the small thing?", program("query(unique(filter(scene(), size=small)), material)")),
+    ("How many buses are there?", program("count(filter(scene(), shape=bus))")),
+    ("How many tiny blue things are there?", program("count(filter(scene(), size=small, color=blue))")),
+    ("Is there a jet?", program("exist(filter(scene(), shape=jet))")),
+    ("Is there a green truck?", program("exist(filter(scene(), color=green, shape=truck))")),
+    (
+        "What color is the bus left of the truck?",
+        program("query(unique(filter(relate(unique(filter(scene(), shape=truck)), left), shape=bus)), color)"),
+    ),
+    (
+        "How many things are behind the jet?",
+        program("count(relate(unique(filter(scene(), shape=jet)), behind))"),
+    ),
+    (
+        "Are there more buses than cars?",
+        program("greater(count(filter(scene(), shape=bus)), count(filter(scene(), shape=car)))"),
+    ),
+    (
+        "Are there as many cars as jets?",
+        program("equal(count(filter(scene(), shape=car)), count(filter(scene(), shape=jet)))"),
+    ),
+    (
+        "Does the bus have the color of the jet?",
+        program("equal(query(unique(filter(scene(), shape=bus)), color), query(unique(filter(scene(), shape=jet)), color))"),
+    ),
+    ("How many things are buses or red?", program("count(union(filter(scene(), shape=bus), filter(scene(), color=red)))")),
+    ("What color is the roof of the bus?", program("query(unique(filter(parts(unique(filter(scene(), shape=bus))), name=roof)), color)")),
+    ("How many things have a red wheel?", program("count(owners(filter(parts(scene()), color=red, name=wheel)))")),
+    ("Does the car have more doors than wheels?", DOORS_AND_WHEELS),
+)  # fmt: skip
+TEXTS = [text for text, _ in QUESTIONS]
+STRANGE = ["", "?", "xyzzy plugh", "the " * 3000, "Ünïcödé 車 🚗", "What color is the bus? " * 40]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Threads that wait for each other cost such small networks more than they save."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@cache
+def config(**sizes):
+    sizes = {
+        "width": 32,
+        "heads": 2,
+        "dropout": 0.0,
+        "forget": 0.0,
+        "enriched": 0.0,
+        "longest_program": 40,
+    } | sizes
+    return Config(Vocabulary.learn(QUESTIONS, SCHEMA), **sizes)
+
+
+def made(seed=0, **sizes):
+    torch.manual_seed(seed)
+    return build(config(**sizes))
+
+
+@cache
+def everything():
+    return Batch.of(config().vocabulary.encode(QUESTIONS))
+
+
+@cache
+def trained():
+    module = made(1, width=48)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+    losses = []
+    module.train()
+    for _ in range(80):
+        with small_products():
+            lost, _ = loss(module, everything().take(torch.arange(16)))
+            optimizer.zero_grad()
+            lost.backward()
+        torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+        optimizer.step()
+        losses.append(lost.item())
+    return module, losses
+
+
+def test_the_loss_falls_and_what_was_learned_is_parsed_exactly():
+    module, losses = trained()
+    assert losses[0] > 2 and losses[-1] < 0.05
+    assert parse(module, TEXTS) == [p.canonical() for _, p in QUESTIONS]
+    counts = measure(module, everything().take(torch.arange(16)))
+    assert counts["exact"] == (16, 16)
+    assert counts["token"] == (91, 91)
+
+
+def test_measure_counts_what_is_wrong():
+    swapped = [(text, QUESTIONS[k - 1][1]) for k, (text, _) in enumerate(QUESTIONS)]
+    batch = Batch.of(config().vocabulary.encode(swapped)).take(torch.arange(16))
+    counts = measure(trained()[0], batch)
+    assert counts["exact"] == (0, 16)
+    assert counts["token"][0] < counts["token"][1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("longest", [4, 9, 40])
+def test_random_weights_write_well_typed_programs(seed, longest):
+    """Sharp scores, so that every seed writes others; short limits, so that programs must be ended in time."""
+    module = made(seed, longest_program=longest)
+    with torch.no_grad():
+        module.bias.normal_(0, 5)
+        for part in module.say.parameters():
+            part.mul_(20)
+    for found in parse(module, [*TEXTS, *STRANGE]):
+        check(found, SCHEMA)
+        # A node is written once however often it is read, so limits on tokens are limits on nodes.
+        assert len(found) <= longest
+
+
+def test_random_walks_of_the_grammar_are_well_typed_and_read_nodes_again():
+    grammar, vocabulary = made().grammar, config().vocabulary
+    again = {k + SPECIAL_TOKENS for k, t in enumerate(vocabulary.tokens) if t.op == "again"}
+    assert again
+    generator = torch.Generator().manual_seed(0)
+    stack, rows = grammar.start(400), []
+    for left in range(40, 0, -1):
+        allowed = grammar.allowed(stack, left).float()
+        allowed[:, list(again)] *= 50
+        rows.append(torch.multinomial(allowed, 1, generator=generator).squeeze(1))
+        stack = grammar.push(stack, rows[-1])
+    assert not stack.depth.any() and not stack.need.any()
+    walks = [[k for k in row if k != PAD] for row in torch.stack(rows, 1).tolist()]
+    for walk in walks:
+        check(vocabulary.program(walk), SCHEMA)
+    assert sum(bool(again & set(walk)) for walk in walks) > 20
+
+
+def test_strange_texts_are_answered_with_some_program():
+    found = parse(trained()[0], STRANGE)
+    assert len(found) == len(STRANGE)
+    assert parse(trained()[0], []) == []
+
+
+def test_a_word_never_seen_in_training_is_read_by_its_meaning():
+    """No question says gray or grey, so both are only what the schema says of them; nor is an unknown word noise."""
+    module, vocabulary = trained()[0], config().vocabulary
+    vectors = module.tables.of_words().detach()
+    _, gray, grey, green, unknown = (vectors[k] for k in vocabulary.text_ids("gray grey green xyzzy"))
+    assert torch.equal(gray, grey) and gray.any()
+    assert not torch.equal(gray, green)
+    assert not unknown.any()
+
+
+def test_reading_leaves_the_threads_as_they_were():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        parse(trained()[0], TEXTS[:2])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_neighbours_in_a_batch_do_not_matter():
+    module = trained()[0]
+    together = parse(module, [*TEXTS, *STRANGE])
+    assert together == [parse(module, [text])[0] for text in [*TEXTS, *STRANGE]]
+
+
+def test_a_config_comes_back_and_builds_the_same_network():
+    module = trained()[0]
+    again = build(Config.from_json(json.loads(json.dumps(module.config.to_json()))))
+    again.load_state_dict({name: t.half().float() for name, t in module.state_dict().items()})
+    assert again.config == module.config
+    assert parse(again, TEXTS) == parse(module, TEXTS)
+
+
+def test_the_default_network_is_small():
+    module = build(Config(Vocabulary.learn(QUESTIONS, SCHEMA)))
+    assert sum(t.numel() for t in module.state_dict().values()) < 1_500_000
+
+
+def test_another_schema_gives_another_vocabulary():
+    questions = [("How many cubes?", program("count(filter(scene(), shape=cube))"))]
+    module = build(Config(Vocabulary.learn(questions, clevr.SCHEMA), width=16, heads=2))
+    (found,) = parse(module, ["How many spheres?"])
+    check(found, clevr.SCHEMA)
+
+
+def test_an_epoch_shows_whole_batches_of_like_length():
+    lengths = np.random.default_rng(0).integers(5, 60, 1000)
+    rows = batches(lengths, Recipe(batch=64), np.random.default_rng(1))
+    assert {len(r) for r in rows} == {64} and len(rows) == 15
+    assert len(np.unique(np.concatenate(rows))) == 960
+    assert np.mean([np.ptp(lengths[r]) for r in rows]) < 15
+    assert [len(r) for r in batches(lengths[:10], Recipe(batch=64), np.random.default_rng(1))] == [10]
+
+
+def test_enriched_questions_say_what_their_programs_ask():
+    """Each value and relation that comes into the program comes into the text, and nothing else does."""
+    module, vocabulary = made(), config().vocabulary
+    torch.manual_seed(3)
+    batch = everything().take(torch.arange(16).repeat(20))
+    words, tokens = module.enrich(batch.words, batch.tokens, 1.0)
+    described = related = 0
+    for k, (text, ids) in enumerate(zip(words.tolist(), tokens[:, 1:].tolist(), strict=True)):
+        found = vocabulary.program([i for i in ids if i != PAD])
+        check(found, SCHEMA)
+        old, new = (Counter((n.op, *n.params) for n in p.nodes) for p in (QUESTIONS[k % 16][1], found))
+        assert not old - new
+        filters = sum(n for key, n in (new - old).items() if key[0] == "filter")
+        relations = sum(n for key, n in (new - old).items() if key[0] == "relate")
+        more = len([w for w in text if w != PAD]) - int((batch.words[k] != PAD).sum())
+        if not relations:
+            assert more == filters
+        said = {vocabulary.terms[t] for w in text for t in vocabulary.meanings[w]}
+        assert {key[-1] for key in new if key[0] in ("filter", "relate")} <= said
+        described += filters > 0
+        related += relations > 0
+    assert described > 100 and related > 50
+    assert torch.equal(module.enrich(batch.words, batch.tokens, 0.0)[0], batch.words)
+
+
+def test_a_relation_is_added_where_a_description_ends():
+    vocabulary = config().vocabulary
+    torch.manual_seed(0)
+    one = Batch.of(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(50, dtype=torch.long))
+    words, tokens = made().enrich._related(one.words, one.tokens, torch.ones(50, dtype=torch.bool))
+    for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True):
+        said = " ".join(vocabulary.words[w] for w in text if w > BEGIN)
+        found = [vocabulary.tokens[k - SPECIAL_TOKENS] for k in ids if k != PAD]
+        if len(found) > 4:  # exist, green, truck, scene
+            assert said.startswith("is there a green truck ") and " the " in said and said.endswith(" ?")
+            assert [t.op for t in found[:5]] == ["exist", "filter", "filter", "relate", "unique"]
+            assert found[-1].op == "scene"
+            assert found[3].words[0] in said
+    assert any(len([k for k in ids if k != PAD]) > 5 for ids in tokens.tolist())
+
+
+def test_enriching_puts_adjectives_in_their_order():
+    vocabulary = config().vocabulary
+    torch.manual_seed(0)
+    one = Batch.of(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(300, dtype=torch.long))
+    words, tokens = made().enrich(one.words, one.tokens, 1.0)
+    found = {
+        " ".join(vocabulary.words[w] for w in text if w > BEGIN): vocabulary.program(
+            [i for i in ids if i != PAD]
+        )
+        for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True)
+    }
+    wanted = program("exist(filter(scene(), size=small, color=green, material=metal, shape=truck))")
+    assert found["is there a small green metal truck ?"] == wanted
+    full = [p for p in found.values() if len(p) == len(wanted)]
+    assert all([n.params[0] for n in p.nodes[1:-1]] == ["size", "color", "material", "shape"] for p in full)
+    assert found["is there a green truck ?"] == QUESTIONS[6][1]

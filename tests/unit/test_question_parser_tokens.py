@@ -1,0 +1,159 @@
+"""Programs as tokens and back, and the numbers of words and tokens."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shiftscope.errors import UserError
+from shiftscope.lang.exec.packed import PACKED_OPS
+from shiftscope.lang.program import Program, node
+from shiftscope.lang.sample import random_program
+from shiftscope.lang.text import parse
+from shiftscope.lang.types import OBJECT, PARTS, Type
+from shiftscope.models._question_parser.tokens import Token, read, write
+from shiftscope.models._question_parser.vocabulary import BEGIN, PAD, UNKNOWN, Vocabulary
+from shiftscope.rng import derive
+from shiftscope.schemas import clevr, superclevr
+
+OPS = tuple(sorted(PACKED_OPS))
+SCHEMA = superclevr.SCHEMA
+
+# On the red car, does the door share its material with the wheel? Both are parts of one node.
+SHARED = Program(
+    (
+        node("scene"),
+        node("filter", (0,), ("color", "red")),
+        node("filter", (1,), ("shape", "car")),
+        node("unique", (2,)),
+        node("parts", (3,)),
+        node("filter", (4,), ("name", "door")),
+        node("unique", (5,)),
+        node("query", (6,), ("material",)),
+        node("filter", (4,), ("name", "wheel")),
+        node("unique", (8,)),
+        node("query", (9,), ("material",)),
+        node("equal", (7, 10)),
+    )
+)
+SMALL_RED_CAR = parse(
+    "query(unique(filter(filter(filter(scene(), size=small), color=red), shape=car)), color)"
+)
+
+
+def learned(*questions):
+    return Vocabulary.learn(questions or [("What color is the small red car?", SMALL_RED_CAR)], SCHEMA)
+
+
+def test_a_program_is_written_in_the_order_of_english():
+    said = [(t.op, *t.words) for t in write(SMALL_RED_CAR)]
+    assert said == [
+        ("query", "color"),
+        ("unique",),
+        ("filter", "size", "small"),
+        ("filter", "color", "red"),
+        ("filter", "shape", "car"),
+        ("scene",),
+    ]
+
+
+def test_a_token_tells_the_types_of_its_node():
+    assert write(SMALL_RED_CAR)[0] == Token("query", ("color",), (OBJECT,), Type("Value", "color"))
+    assert write(SHARED)[0].inputs == (Type("Value", "material"),) * 2
+
+
+def test_what_two_branches_read_is_written_once():
+    tokens = write(SHARED)
+    assert tokens[-1] == Token("again", ("parts", "0"), (), PARTS)
+    assert [t.op for t in tokens].count("parts") == 1
+    assert read(tokens) == SHARED.canonical()
+
+
+@pytest.mark.parametrize("shared", [1, 2, 3])
+def test_a_filter_that_is_read_again_keeps_its_place(shared):
+    nodes = [
+        node("scene"),
+        *(node("filter", (i,), ("color", c)) for i, c in enumerate(("red", "blue", "gray"))),
+    ]
+    program = Program(
+        (*nodes, node("filter", (shared,), ("size", "small")), node("union", (3, 4)), node("count", (5,)))
+    )
+    assert read(write(program)) == program.canonical()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([clevr.SCHEMA, superclevr.SCHEMA]))
+def test_every_program_comes_back(seed, schema):
+    ops = OPS if schema.part_attributes else tuple(op for op in OPS if op not in ("parts", "owners"))
+    program = random_program(derive("tokens", seed), schema, ops)
+    assert read(write(program)) == program.canonical()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_program_with_shared_nodes_comes_back(seed):
+    """Equal nodes merged, so that much is read again."""
+    rng = derive("shared", seed)
+    tree = random_program(rng, SCHEMA, OPS, depth=7)
+    nodes, number, place = [], {}, []
+    for n in tree.nodes:
+        new = node(n.op, tuple(place[i] for i in n.inputs), n.params)
+        place.append(number.setdefault(new, len(nodes)))
+        nodes += [new] if place[-1] == len(nodes) else []
+    program = Program(tuple(nodes))
+    assert read(write(program)) == program.canonical()
+
+
+def test_sub_programs_are_refused():
+    with pytest.raises(UserError, match="neither sub-programs"):
+        write(parse("all(scene(), verify(it(), color=red))"))
+
+
+def test_a_vocabulary_comes_back_from_json():
+    made = learned(("Does the door of the red car share its material with the wheel?", SHARED))
+    again = Vocabulary.from_json(json.loads(json.dumps(made.to_json())))
+    assert again == made
+    assert again.program_ids(SHARED) == made.program_ids(SHARED)
+    assert np.array_equal(again.word_terms(), made.word_terms())
+
+
+def test_the_order_of_the_questions_does_not_matter():
+    one, other = ("What color is the small red car?", SMALL_RED_CAR), ("Is it?", SHARED)
+    assert learned(one, other) == learned(other, one)
+
+
+def test_numbers_stand_for_words_and_programs():
+    made = learned()
+    encoded = made.encode([("the car", SMALL_RED_CAR), ("the small red car", SMALL_RED_CAR)])
+    assert encoded.words[0].tolist()[:1] == [BEGIN] and encoded.words[0].tolist()[3:] == [PAD, PAD]
+    assert made.program(encoded.tokens[1, 1:].tolist()) == SMALL_RED_CAR
+
+
+def test_a_word_of_the_schema_is_known_though_no_question_held_it():
+    made = learned()
+    ids = made.text_ids("Grey aeroplanes, frobnicated")
+    assert UNKNOWN not in ids[:3] and ids[-1] == UNKNOWN
+    assert [made.terms[k] for k in made.meanings[ids[1]]] == ["gray"]
+    assert "aeroplane" in [made.terms[k] for k in made.meanings[ids[2]]]
+
+
+def test_tokens_of_values_never_asked_for_are_there():
+    purple = parse("query(unique(filter(scene(), color=purple)), shape)")
+    assert learned().program(learned().program_ids(purple)) == purple
+
+
+def test_a_program_beyond_the_vocabulary_is_refused():
+    with pytest.raises(UserError, match="no token for count"):
+        learned().program_ids(parse("count(scene())"))
+
+
+def test_nothing_to_learn_from_is_refused():
+    with pytest.raises(UserError, match="without questions"):
+        Vocabulary.learn([], SCHEMA)
+
+
+def test_a_very_long_text_is_cut():
+    assert len(learned().text_ids("the " * 5000)) == 200
+    assert learned().text_ids("") == [BEGIN]

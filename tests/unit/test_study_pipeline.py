@@ -1,0 +1,187 @@
+"""The pipeline on a whole exam: blocks, sheets, runs and the order of things, without any training."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shiftscope.lang.beliefs import certain
+from shiftscope.lang.exec.likeliest import likeliest
+from shiftscope.metrics.accuracy import measure
+from shiftscope.models import nsvqa
+from shiftscope.models._model import Reply
+from shiftscope.models._weights import SHIPPED, read_trained
+from shiftscope.run.study.ahead import working_ahead
+from shiftscope.run.study.cell import BOTH, OBJECTS, ORACLES, SCENE, Diagnosis, Origin
+from shiftscope.run.study.diagnose import diagnose
+from shiftscope.run.study.exam import Exams, make_exam
+from shiftscope.run.study.matrix import MODELS, Domain, Trained
+from shiftscope.run.study.pipeline import Eyes, Reader, Said, _in_blocks, answers
+from shiftscope.run.study.runs import places, write_runs
+from shiftscope.run.study.scale import Scale
+from shiftscope.scenetable import pack
+from shiftscope.store.runlog import read_run
+from study_toys import origin
+
+torch = pytest.importorskip("torch")
+FEW = Scale("few", 18, (96, 64), questions=3, part_questions=2, shard=2)
+
+
+@pytest.fixture(scope="module")
+def exam():
+    return make_exam(Domain(), FEW, device="cpu", whole=True)
+
+
+def test_an_exam_is_what_make_would_write(exam):
+    from shiftscope.suites.superclevr import make_shard
+
+    assert exam.pixels.shape == (3, 64, 96, 3)
+    order = Domain().order(FEW)
+    made = [q for k in range(2) for q in make_shard(order.spec(), "test", k)[1]]
+    asked = [q for sheet in exam.sheets.values() for q in sheet.questions]
+    assert sorted(q.id for q in made) == sorted(q.id for q in asked)
+    assert {q.provenance.template[:5] for q in exam.sheets["part"].questions} == {"part_"}
+    assert exam.sheets["object"].counts.tolist() == [3, 3, 3]
+    assert exam.sheets["object"].rows.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_visual_twins_ask_the_same_and_easy_ones_nothing_of_parts(exam):
+    easy = make_exam(Domain.of("easy"), FEW, device="cpu")
+    assert easy.sheets["object"].id == exam.sheets["object"].id
+    assert easy.asked.questions != exam.asked.questions  # it has no part questions
+    assert len(easy.sheets["part"]) == 0
+    assert not easy.sheets["object"].questions
+    assert not torch.equal(easy.pixels, exam.pixels)
+
+
+def test_an_exam_is_made_once():
+    exams = Exams(FEW, device="cpu")
+    assert exams.get(Domain.of("easy")) is exams.get(Domain.of("easy"))
+
+
+def test_true_scenes_and_programs_answer_everything(exam):
+    from shiftscope.models.nsvqa import execute_known
+
+    for sheet in exam.sheets.values():
+        programs = [q.program for q in sheet.questions]
+        found = answers(execute_known, programs, pack(exam.scenes), sheet.rows)
+        assert found.right(sheet).all()
+        assert found.belief is None
+        assert found.outcome(sheet).right == len(sheet)
+
+
+def test_blocks_give_every_question_its_own_scene(exam, monkeypatch):
+    monkeypatch.setattr("shiftscope.run.study.pipeline.BLOCK", 2)
+    beliefs = certain(pack(exam.scenes))
+    sheet = exam.sheets["object"]
+
+    def execute(programs, held, rows):
+        return [Reply(answer=f"{p} {int(held.exists[r].sum())}") for p, r in zip(programs, rows, strict=True)]
+
+    said = _in_blocks(execute)(list(range(len(sheet))), beliefs, sheet.rows)
+    many = [len(s.objects) for s in exam.scenes]
+    assert [r.answer for r in said] == [f"{k} {many[row]}" for k, row in enumerate(sheet.rows)]
+
+
+def test_a_diagnosis_tells_true_objects_from_true_scenes(exam):
+    trained = read_trained(SHIPPED / "superclevr")
+    eyes, reader = Eyes(trained, "cpu"), Reader(trained, "cpu")
+    made = diagnose(MODELS, exam, eyes.see(exam.pixels), reader, eyes, replace(origin(), scale=FEW))
+    found = {(model, sort, given): share for model, sort, given, share in made.oracles}
+    assert len(found) == len(MODELS) * len(exam.sheets) * len(ORACLES)
+    table = pack(exam.scenes)
+    for sort, sheet in exam.sheets.items():
+        every = (len(sheet), len(sheet))
+        assert found["nsvqa", sort, BOTH] == found["p_nsvqa_exact", sort, BOTH] == every
+        assert found["p_nsvqa", sort, OBJECTS] == found["p_nsvqa", sort, SCENE]
+        own = answers(nsvqa.execute, reader.read(sheet), certain(table), sheet.rows)
+        assert found["nsvqa", sort, OBJECTS] == (own.right(sheet).sum(), len(sheet))
+    shares = dict(made.shares)
+    each = [shares[f"program, {sort} questions"] for sort in exam.sheets]
+    assert shares["program, all of it"] == tuple(map(sum, zip(*each, strict=True)))
+    assert Diagnosis.from_json(made.to_json()) == made
+
+
+def test_true_objects_do_not_settle_their_sides_by_box_centres(exam):
+    # CLEVR's rule is of the ground: of two things side by side in the picture neither may be in front.
+    table = pack(exam.scenes)
+    assert (likeliest(certain(table)).rows != table.rows).any()
+
+
+def test_no_answer_is_counted_apart(exam):
+    sheet = exam.sheets["part"]
+    said = Said((None, *sheet.truths[1:]), np.array([np.nan, *([0.9] * (len(sheet) - 1))]))
+    outcome = said.outcome(sheet)
+    assert (outcome.undefined, outcome.right) == (1, len(sheet) - 1)
+    assert outcome.belief.n == len(sheet) - 1
+
+
+def test_a_cell_is_written_as_runs_that_score(exam, tmp_path):
+    said = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
+    came: Origin = replace(origin(), scale=FEW)
+    folders = write_runs(tmp_path, "nsvqa", came, exam, said, "mid")
+    assert sorted(f.relative_to(tmp_path).as_posix() for f in folders) == [
+        "compositionality/nsvqa-co-0-co-0",
+        "distribution/nsvqa-bal-bal",
+        "redundancy/nsvqa-rd-rd",
+        "visual/nsvqa-mid-mid",
+    ]
+    log = read_run(folders[0])
+    assert measure(log.records)[0].value == 1.0
+    spec = json.loads((folders[0] / "run.json").read_text())["spec"]
+    assert (spec["trained_on"], spec["variant"]) == ("mid", "mid")
+    assert write_runs(tmp_path, "nsvqa", came, exam, said, "mid") == folders  # nothing twice
+
+
+def test_a_run_of_other_weights_is_written_anew(exam, tmp_path):
+    right = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
+    wrong = {sort: Said(("no such answer",) * len(sheet), None) for sort, sheet in exam.sheets.items()}
+    old, new = (replace(origin(weights=w), scale=FEW) for w in ("old", "new"))
+    folder = write_runs(tmp_path, "nsvqa", old, exam, wrong, "mid")[0]
+    write_runs(tmp_path, "nsvqa", old, exam, right, "mid")
+    assert measure(read_run(folder).records)[0].value == 0.0  # the same run is not written twice
+    write_runs(tmp_path, "nsvqa", new, exam, right, "mid")
+    assert measure(read_run(folder).records)[0].value == 1.0
+    assert json.loads((folder / "run.json").read_text())["spec"]["weights"] == dict(new.weights)
+
+
+def test_a_run_that_no_study_wrote_is_refused(exam, tmp_path, refuses):
+    said = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
+    came = replace(origin(), scale=FEW)
+    folder = write_runs(tmp_path, "nsvqa", came, exam, said, "mid")[0]
+    about = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(about | {"spec": {"model": "film"}}))
+    with refuses("holds a run that no study wrote"):
+        write_runs(tmp_path, "nsvqa", came, exam, said, "mid")
+    (folder / "run.json").write_text("{")
+    with refuses("is damaged"):
+        write_runs(tmp_path, "nsvqa", came, exam, said, "mid")
+
+
+def test_where_a_cell_stands():
+    assert list(places(Trained.of("slt", "hard"), Domain.of("head", "hard"), "hard")) == [
+        ("distribution-hard", "slt", "head")
+    ]
+    assert list(places(Trained(seed=1), Domain(), "mid")) == [("seeds", "default-seed-1", "default")]
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_things_come_in_order_however_far_ahead_they_are_made(most):
+    made = []
+
+    def maker(k):
+        return lambda: made.append(k) or k
+
+    with working_ahead([maker(k) for k in range(5)], most) as ahead:
+        assert [ahead.next() for _ in range(3)] == [0, 1, 2]
+    assert made[:3] == [0, 1, 2]
+    assert len(made) <= 3 + most + 1
+
+
+def test_an_error_in_the_background_comes_out_in_front():
+    def broken():
+        raise ValueError("no room")
+
+    with working_ahead([broken], 1) as ahead, pytest.raises(ValueError, match="no room"):
+        ahead.next()

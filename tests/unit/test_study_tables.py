@@ -1,0 +1,142 @@
+"""Tables and pages from stored cells: what is measured beside what is reported, nothing filled in."""
+
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.report.superclevr.costs import speed, trainings
+from shiftscope.report.superclevr.diagnosis import diagnosis as diagnosis_tables
+from shiftscope.report.superclevr.markdown import results_page
+from shiftscope.report.superclevr.page import page, write_study_page
+from shiftscope.report.superclevr.tables import by_cell, every_table, in_domain, table_1, table_2
+from shiftscope.report.superclevr.world import differences
+from shiftscope.run.study.board import board_of
+from shiftscope.run.study.cell import ORACLES
+from shiftscope.run.study.matrix import Domain, Trained, grid
+from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
+
+
+def board(*cells):
+    return board_of(cells, TOY)
+
+
+def row(table, *start):
+    return next(r for r in table.rows if r[: len(start)] == start)
+
+
+def test_table_1_has_what_is_measured_beside_what_is_reported():
+    made = table_1(board(*factor(VISUAL)), grid("visual"), "object")
+    assert made.columns == ("model", "trained on", "on easy", "on mid", "on hard")
+    assert [c.split(" ± ")[0] for c in row(made, "p_nsvqa", "easy")[2:]] == ["80.00", "60.00", "40.00"]
+    assert row(made, "P-NSVQA, reported", "hard")[2:] == ("96.37", "95.11", "95.36")
+    assert row(made, "nsvqa", "mid")[2:] == ("–", "–", "–")
+
+
+def test_part_questions_have_no_reported_figures():
+    made = table_1(board(*factor(VISUAL)), grid("visual"), "part")
+    assert not [r for r in made.rows if "reported" in r[0]]
+    assert row(made, "p_nsvqa", "easy")[2].startswith("50.00")
+
+
+def test_table_2_has_four_forms():
+    made = table_2(board(*factor(VISUAL)), "object")
+    forms = {form: row(made, "p_nsvqa", form)[2].split(" ± ")[0] for form in ("printed", "tabulated")}
+    assert forms == {"printed": "20.83", "tabulated": "41.67"}
+    assert row(made, "P-NSVQA, reported", "absolute")[2] == "12.88"
+    assert row(made, "p_nsvqa_exact", "printed")[2] == "–"
+
+
+def test_three_seeds_with_their_spread():
+    seeds = [cell(n, Trained(seed=k)) for k, n in enumerate((18, 19, 20))]
+    made = row(in_domain(board(*seeds)), "p_nsvqa, object questions")
+    assert [c.split(" ± ")[0] for c in made[1:4]] == ["90.00", "95.00", "100.00"]
+    assert made[4].startswith("95.00 ± 12.42")  # Student's 4.303 · 5 / √3
+    assert made[5] == "5.00"
+    assert made[6] == "95.76"
+    assert row(in_domain(board(cell(18))), "p_nsvqa, object questions")[4:6] == ("–", "–")
+
+
+def test_models_are_compared_cell_by_cell():
+    made = by_cell(board(cell(15), cell(10, model="nsvqa")))
+    (only,) = made.rows
+    assert only[:5] == ("default", "default", "50.00", "75.00", "–")
+    assert only[5].startswith("+25.00 (")
+    assert only[6] == "–"
+
+
+def test_speed_is_over_all_stages():
+    # 10 images in 2 s, 30 questions read in 3 s and run in 1 s
+    assert row(speed(board(cell(15))), "p_nsvqa")[1:5] == ("5", "10", "30", "5")
+
+
+def oracle_table(given):
+    return next(diagnosis_tables(board(cell(15), diagnosis(given))))
+
+
+def test_an_oracle_that_a_diagnosis_lacks_is_a_dash():
+    new, old = oracle_table(ORACLES), oracle_table(ORACLES[:4])
+    assert new.columns[2] == "true objects, own relations"
+    assert row(new, "nsvqa, object questions")[1:] == ("75.00", "95.00", "80.00", "85.00", "90.00")
+    assert row(old, "nsvqa, object questions")[1:] == ("75.00", "–", "80.00", "85.00", "90.00")
+    assert "as under `run --condition`" in new.note
+    assert "older than the column" in old.note
+
+
+def test_the_time_of_a_training_is_summed_over_parsers_and_data():
+    times, reached = trainings(board(cell(15), training()))
+    (only,) = times.rows
+    assert only[2:7] == ("60 s", "3.3 min", "40 s", "2.0 min", "7.00 min")
+    assert reached.rows == (("color", "99.00"), ("part name", "90.00"))
+    (times, _) = trainings(board(cell(15), training(took=(("scenes, data", 60.0),))))
+    assert times.rows[0][2:7] == ("60 s", "–", "–", "–", "–")
+
+
+def test_what_differs_from_the_paper_is_computed_where_cells_tell():
+    def loss(*cells):
+        return row(differences(board(*cells)), "co-0 → co-1, object questions")[1:]
+
+    assert loss() == ("nsvqa −14.06 points, p_nsvqa −8.64 points", "not measured yet")
+    other = Domain.of("co-1")
+    assert loss(cell(18), cell(15, tested=other))[1] == "p_nsvqa −15.00 points"
+    assert "hardly hurts" in loss(cell(18), cell(18, tested=other))[1]
+    assert row(differences(board()), "pictures")[2] == "a renderer of our own, 96×64"
+
+
+def test_redundancy_is_said_to_be_no_blind_test():
+    assert "Not a blind test" in table_1(board(cell(15)), grid("redundancy"), "object").note
+    assert "Not a blind test" not in table_1(board(cell(15)), grid("visual"), "object").note
+
+
+def test_every_table_is_whole():
+    records = (*factor(VISUAL), training(), diagnosis(), changed(cell(3), train_order="old"))
+    made = list(every_table(board(*records)))
+    for table in made:
+        assert {len(r) for r in table.rows} <= {len(table.columns)}
+    titles = [t.title for t in made]
+    assert len(set(titles)) == len(titles)
+    assert titles[-1] == "Left out"
+    assert any("the parsers" in t for t in titles)
+
+
+def test_the_page_of_the_repository():
+    text = results_page([*factor(VISUAL), training(), diagnosis()])
+    assert "**Scale toy: a trial of the machinery." in text
+    assert "9 of 177 cells of the matrix are finished" in text
+    assert "| p_nsvqa | easy | 80.00 ±" in text
+    assert "No cell is stored yet" in results_page([])
+    assert "different recipes" in results_page([cell(15), cell(15, Trained.of("easy"), recipe="other")])
+    moved = changed(cell(15, Trained.of("easy")), device="H200", version="1")
+    mixed = results_page([cell(15), moved])
+    assert "**The rows are of 2 different devices (H200: easy; cpu: default).**" in mixed
+    assert "**The rows are of 2 different versions of shiftscope (0: default; 1: easy).**" in mixed
+    assert "different recipes" not in text
+
+
+def test_the_html_page_needs_nothing_else(tmp_path):
+    records = [*factor(VISUAL), *factor(VISUAL, "nsvqa"), training(), diagnosis()]
+    text = page(board(*records))
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert 'class="heat"' in text
+    assert "<svg" in text
+    assert write_study_page(tmp_path / "study.html", records).read_text() == text
+    with pytest.raises(UserError, match="no cells"):
+        write_study_page(tmp_path / "none.html", [])

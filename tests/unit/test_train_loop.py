@@ -1,0 +1,175 @@
+"""The training loop on a toy: what it chooses, and that a stop leaves no trace in the weights."""
+
+import json
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from accelerate import Accelerator  # noqa: E402
+
+from shiftscope.run.train.checkpoint import State, hold_to, read_state, write_state  # noqa: E402
+from shiftscope.run.train.loop import _groups, fit, pace, summed  # noqa: E402
+from shiftscope.run.train.task import Recipe, Task, shares, shuffled  # noqa: E402
+
+
+class Points:
+    """Numbers whose sum is above 0, or not."""
+
+    def __init__(self, size, seed):
+        generator = torch.Generator().manual_seed(seed)
+        self.x = torch.randn(size, 4, generator=generator)
+
+    def __len__(self):
+        return len(self.x)
+
+    def epoch(self, batch, random):
+        return shuffled(len(self), batch, random)
+
+    def batch(self, rows):
+        return self.x[rows], (self.x[rows].sum(1) > 0).long()
+
+
+class Toy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 2)
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def loss(module, batch):
+    x, y = batch
+    found = torch.nn.functional.cross_entropy(module(x), y)
+    return found, {"entropy": found}
+
+
+def measure(module, batch):
+    x, y = batch
+    return {"right": ((module(x).argmax(1) == y).sum(), len(y))}
+
+
+def task(**recipe):
+    found = Task(
+        "toy",
+        Toy(),
+        loss,
+        measure,
+        lambda found: found["right"],
+        Points(50, 0),
+        Points(40, 1),
+        Recipe(4, 8, 0.02),
+    )
+    return replace(found, recipe=replace(found.recipe, **recipe))
+
+
+@pytest.fixture
+def accelerator():
+    return Accelerator(cpu=True)
+
+
+def same(a, b):
+    a, b = a.state_dict(), b.state_dict()
+    return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+
+def plain(rows):
+    return [{k: v for k, v in row.items() if "second" not in k} for row in rows]
+
+
+def test_it_learns_and_says_so(accelerator):
+    one = task(epochs=12, lr=0.05, warmup=0.2)
+    made = fit(one, accelerator)
+    counts = summed(measure, made.module, one.val, 16, accelerator)
+    assert counts["right"][1] == 40
+    assert shares(counts)["right"] > 0.85
+    assert [row["epoch"] for row in made.rows] == list(range(1, 13))
+    assert min(row["losses"]["loss"] for row in made.rows) < 0.6 * made.rows[0]["losses"]["loss"]
+    assert {"part", "losses", "val", "figure", "seconds", "examples_per_second"} <= set(made.rows[0])
+
+
+@pytest.mark.parametrize("after", [1, 6, 9, 24])  # the 6 steps of an epoch end with the 6th
+def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator, tmp_path):
+    whole = fit(task(), accelerator, seed=3)
+    path = tmp_path / "state.pt"
+    seen = []
+
+    def stopping(module, batch):
+        seen.append(1)
+        if len(seen) == after:
+            os.kill(os.getpid(), signal.SIGINT)
+        return loss(module, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(replace(task(), loss=stopping), accelerator, seed=3, path=path)
+    assert len(seen) == after
+    assert read_state(path).step == after
+    again = fit(task(), accelerator, seed=3, path=path)
+    assert same(whole.module, again.module)
+    assert plain(whole.rows) == plain(again.rows)
+    assert read_state(path).done
+    assert same(whole.module, fit(task(), accelerator, seed=3, path=path).module)  # and is not trained twice
+
+
+def test_another_seed_ends_elsewhere(accelerator):
+    assert not same(fit(task(), accelerator, seed=0).module, fit(task(), accelerator, seed=1).module)
+
+
+def test_the_epoch_that_is_best_on_validation_data_is_kept(accelerator):
+    shown = []
+
+    def second_is_best(module, batch):
+        shown.append({k: v.clone() for k, v in module.state_dict().items()})
+        return {"right": ((0.2, 0.9, 0.4, 0.9)[(len(shown) - 1) % 4], 1)}
+
+    made = fit(
+        replace(task(batch=40), measure=second_is_best), accelerator
+    )  # one batch of 40 is all that is looked at
+    assert made.epoch == 2
+    assert [row["figure"] for row in made.rows] == [0.2, 0.9, 0.4, 0.9]
+    assert all(torch.equal(made.module.state_dict()[k], shown[1][k]) for k in shown[1])
+    assert not all(torch.equal(shown[3][k], shown[1][k]) for k in shown[1])
+
+
+def test_a_loss_that_is_no_number_ends_it(accelerator, refuses):
+    broken = replace(task(), loss=lambda module, batch: (module(batch[0]).sum() * float("nan"), {}))
+    with refuses("the loss of epoch 1 is not a number"):
+        fit(broken, accelerator)
+
+
+def test_the_rate_rises_and_falls():
+    assert [round(pace(k, 20, 0.1), 3) for k in (0, 1, 2, 11, 19)] == [0.5, 1.0, 1.0, 0.5, 0.008]
+
+
+def test_norms_and_biases_do_not_decay():
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4))
+    kernels, rest = _groups(module, 0.3)
+    assert (kernels["weight_decay"], rest["weight_decay"]) == (0.3, 0.0)
+    assert [p.ndim for p in kernels["params"]] == [4]
+    assert [p.ndim for p in rest["params"]] == [1, 1, 1]  # a bias, and the norm's scale and offset
+
+
+def test_another_spec_is_refused(tmp_path, refuses):
+    path = tmp_path / "train" / "spec.json"
+    hold_to(path, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
+    hold_to(path, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
+    with refuses('holds another training: its data.suite is "clevr", not "superclevr"; name another folder'):
+        hold_to(path, {"seed": 0, "data": {"suite": "superclevr", "size": (4, 3)}})
+    assert json.loads(path.read_text())["seed"] == 0
+
+
+def test_a_damaged_state_is_refused(tmp_path, refuses):
+    path = tmp_path / "state.pt"
+    assert read_state(path) is None
+    write_state(path, State(step=3, rows=[{"epoch": 1}]))
+    assert read_state(path).step == 3
+    path.write_bytes(path.read_bytes()[:100])
+    with refuses("state.pt is damaged"):
+        read_state(path)

@@ -1,0 +1,200 @@
+"""The folder of a trained model: what is shipped, what damage is told of, and two trainings joined."""
+
+import json
+from copy import deepcopy
+from functools import cache
+
+import pytest
+
+from shiftscope.answer import same_answer
+from shiftscope.models import p_nsvqa, p_nsvqa_exact
+from shiftscope.models._model import Options, Prompt, Setting
+from shiftscope.models._neuro_symbolic import load_parsers
+from shiftscope.models._weights import (
+    NAME,
+    PARSERS,
+    QUESTIONS,
+    SCENE,
+    SHIPPED,
+    read_trained,
+    write_joined,
+    write_trained,
+)
+from shiftscope.schemas.superclevr import SCHEMA
+from shiftscope.suites.superclevr import Order, make_shard
+
+torch = pytest.importorskip("torch")
+
+FOLDER = SHIPPED / "superclevr"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# --- what is shipped
+
+
+def test_shipped_weights_are_whole_and_small():
+    shipped = read_trained(FOLDER)
+    assert shipped.schema == SCHEMA and shipped.size == (480, 320) and shipped.trained_on == "default"
+    assert sum(len(shipped.bytes(part)) for part in PARSERS) < 12e6  # which also compares the hashes
+    assert shipped.spatial is not None
+    assert shipped.calibration.fits(SCHEMA)
+    assert {path.name for path in FOLDER.iterdir()} == {NAME, *(f"{part}.safetensors" for part in PARSERS)}
+
+
+@cache
+def asked():
+    """Ten images of the default test split and a hundred questions about their vehicles."""
+    images, questions = make_shard(Order(images=60, part_questions=0).spec(), "test", 0)
+    shown = {image.id: image.png for image in images}
+    assert (len(images), len(questions)) == (10, 100)
+    return [Prompt(q, images=(shown[q.scenes[0]],)) for q in questions]
+
+
+@pytest.mark.parametrize(("model", "least"), [(p_nsvqa, 80), (p_nsvqa_exact, 85)])
+def test_shipped_weights_answer(model, least):
+    built = model.build("", Setting(schema=SCHEMA, options=Options(device="cpu")))
+    said = built.predict(asked())
+    right = [
+        r.answer is not None and same_answer(r.answer, p.question.answer)
+        for r, p in zip(said, asked(), strict=True)
+    ]
+    assert sum(right) >= least
+
+
+# --- damage
+
+KEEP = object()
+
+
+def changed(*path, to=KEEP):
+    """model.json with one thing deleted or replaced."""
+
+    def change(about):
+        held = about
+        for key in path[:-1]:
+            held = held[key]
+        if to is KEEP:
+            del held[path[-1]]
+        else:
+            held[path[-1]] = to
+
+    return change
+
+
+@cache
+def _about():
+    return json.loads((FOLDER / NAME).read_text("utf-8"))
+
+
+def about():
+    return deepcopy(_about())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (changed(SCENE, "blake2b"), "the blake2b of its scene_parser is missing"),
+        (changed(SCENE, "blake2b", to="abc"), "the blake2b of its scene_parser is no checksum"),
+        (changed(QUESTIONS, "config"), "the config of its question_parser is missing"),
+        (changed(QUESTIONS, "config", to=[1]), "the config of its question_parser is missing or of another kind"),
+        (changed(SCENE, to=None), "its scene_parser is not described"),
+        (changed(SCENE, "val", to={"color": "high"}), "the figures of its scene_parser are not whole"),
+        (changed(SCENE, "val_counts", to={}), "the figures of its scene_parser are not whole"),
+        (changed(SCENE, "recipe", to={}), "the figures of its scene_parser are not whole"),
+        (changed("calibration", "exists"), "its calibration or spatial likelihood is not whole (KeyError: 'exists')"),
+        (changed("calibration", to=[1, 2]), "its calibration or spatial likelihood is not whole"),
+        (changed("calibration", "exists", to=[1.0]), "its calibration or spatial likelihood is not whole"),
+        (changed("calibration", "temperatures", to=[1.0, 1.0]), "has not one temperature for each attribute"),
+        (changed("calibration", "part_temperatures", to=[1.0] * 5), "has not one temperature for each attribute"),
+        (changed("calibration", "temperatures", to=[1.0, 0.0, 1.0, 1.0]), "temperatures are above 0"),
+        (changed("spatial", "weights"), "its calibration or spatial likelihood is not whole (KeyError: 'weights')"),
+        (changed("spatial", "weights", to=[[1.0, 0.0]]), "2 margins and 2 × 2 weights"),
+        (changed("spatial", "margins", to=[0.1]), "2 margins and 2 × 2 weights"),
+        (changed("spatial", "source", to="smell"), "learned from places or boxes, not from 'smell'"),
+        (changed("size", to="big"), "its size is not the width and height of an image"),
+        (changed("size", to=[480]), "its size is not the width and height of an image"),
+        (changed("size"), "its size is not the width and height of an image"),
+        (changed("schema", to={"x": 1}), "its schema is none"),
+        (changed("schema", to=None), "its schema is none"),
+        (changed("schema", to="superclver"), "its schema is none"),
+        (changed("seconds", to=3), "its seconds is missing or of another kind"),
+        (changed("kind"), "it does not describe a trained model"),
+    ],
+)  # fmt: skip
+def test_a_damaged_description_is_refused_in_words(change, sentence, tmp_path, refuses):
+    damaged = about()
+    change(damaged)
+    (tmp_path / NAME).write_text(json.dumps(damaged))
+    with refuses(sentence):
+        read_trained(tmp_path)
+    with refuses(f"delete the folder {tmp_path} and run again the command that trained it"):
+        read_trained(tmp_path)
+
+
+def test_a_description_without_parsers_or_of_another_sort_is_refused(tmp_path, refuses):
+    (tmp_path / NAME).write_text("[]")
+    with refuses("model.json is damaged: it does not describe a trained model"):
+        read_trained(tmp_path)
+    (tmp_path / NAME).write_text(json.dumps({k: v for k, v in about().items() if k not in PARSERS}))
+    with refuses("model.json is damaged: it tells of no parser"):
+        read_trained(tmp_path)
+    (tmp_path / NAME).write_text(json.dumps(about() | {"version": 7}))
+    with refuses("describes another sort of model (neuro_symbolic 7, not neuro_symbolic 1)"):
+        read_trained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (changed(SCENE, "config", "hidden", to="wide"), SCENE),
+        (changed(SCENE, "config", "schema", to={"x": 1}), SCENE),
+        (changed(QUESTIONS, "config", "vocabulary"), QUESTIONS),
+        (changed(QUESTIONS, "config", "vocabulary", to={"words": []}), QUESTIONS),
+        (changed(QUESTIONS, "config", "width", to="wide"), QUESTIONS),
+        (changed(QUESTIONS, "config", "heads", to=0), QUESTIONS),
+    ],
+)
+def test_a_damaged_config_is_refused_in_words(change, part, tmp_path, refuses):
+    shipped, damaged = read_trained(FOLDER), about()
+    change(damaged)
+    made = write_trained(tmp_path, damaged, {name: shipped.bytes(name) for name in PARSERS})
+    with refuses(f"the config of its {part} is damaged ("):
+        load_parsers(made, "cpu")
+
+
+def test_shipped_weights_that_are_damaged_are_not_trained_again(tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr("shiftscope.models._weights.SHIPPED", tmp_path)
+    (tmp_path / "superclevr").mkdir()
+    (tmp_path / "superclevr" / NAME).write_text(json.dumps(about()))
+    with refuses(
+        "scene_parser.safetensors: can not be read (No such file or directory); install shiftscope again"
+    ):
+        read_trained(tmp_path / "superclevr").bytes(SCENE)
+
+
+# --- joining
+
+
+def test_two_trainings_make_one_model(tmp_path):
+    shipped = read_trained(FOLDER)
+    every = shipped.about["seconds"]
+    apart = {}
+    for part, other in ((SCENE, QUESTIONS), (QUESTIONS, SCENE)):
+        alone = {k: v for k, v in about().items() if k != other} | {
+            "seconds": every[PARSERS[part]], "spec": {"only": PARSERS[part]}, "command": f"train {part}"
+        }  # fmt: skip
+        if part == QUESTIONS:
+            alone |= {"calibration": None, "spatial": None}
+        apart[part] = write_trained(tmp_path / part, alone, {part: shipped.bytes(part)})
+    made = write_joined(tmp_path / "joined", apart[SCENE], apart[QUESTIONS])
+    assert {part: made.bytes(part) for part in PARSERS} == {part: shipped.bytes(part) for part in PARSERS}
+    assert made.about == shipped.about  # neither's command nor spec made it
+    assert made.id() == shipped.id() == read_trained(tmp_path / "joined").id()
+    assert made.calibration == shipped.calibration and made.spatial == shipped.spatial
