@@ -1,11 +1,16 @@
-"""The command line as a user meets it: a real process."""
+"""The command line as a user meets it: a real process, or the same without one where many are tried."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+
+from shiftscope.cli import main
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,6 +29,21 @@ def shiftscope(*words, cwd=None):
         env={**os.environ, "COLUMNS": "200"},
         check=False,
     )
+
+
+def here(*words, cwd="."):
+    """The command line without a process of its own, which would take longer to start than to work."""
+    out, complaints, argv = StringIO(), StringIO(), sys.argv
+    code = None
+    try:
+        sys.argv = ["shiftscope", *map(str, words)]
+        with chdir(cwd), redirect_stdout(out), redirect_stderr(complaints):
+            main()
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.argv = argv
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=complaints.getvalue())
 
 
 def refused(result):

@@ -1,31 +1,14 @@
 """`shiftscope audit` as a user meets it: from files to OOD sets, a score of predictions, and a run."""
 
 import json
-import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from io import StringIO
-from types import SimpleNamespace
 
 import pytest
 
 import store_toys
-from command import refused, shiftscope
-from shiftscope.cli import main
+from command import here, refused, shiftscope
 from shiftscope.store.build import build
 
 COUNT = 200
-
-
-def here(*words, cwd="."):
-    """The command line without a process of its own, which would take longer to start than to work."""
-    out, complaints, argv = StringIO(), StringIO(), sys.argv
-    try:
-        sys.argv = ["shiftscope", *map(str, words)]
-        with chdir(cwd), redirect_stdout(out), redirect_stderr(complaints), pytest.raises(SystemExit) as end:
-            main()
-    finally:
-        sys.argv = argv
-    return SimpleNamespace(returncode=end.value.code, stdout=out.getvalue(), stderr=complaints.getvalue())
 
 
 def ok(result):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import ROOT, refused, shiftscope
+from command import ROOT, here, refused, shiftscope
 
 DATA = ROOT / "examples" / "data"
 
@@ -77,7 +77,7 @@ def test_gzip_and_the_generators_spelling_are_read(tmp_path):
     path.write_bytes(gzip.compress(json.dumps(data).encode()))
     scenes = tmp_path / "s.json.gz"
     scenes.write_bytes(gzip.compress((DATA / "clevr_scenes.json").read_bytes()))
-    summary = last_json(shiftscope("answer", "--scenes", scenes, "--questions", path, "--json"))
+    summary = last_json(here("answer", "--scenes", scenes, "--questions", path, "--json"))
     assert (summary["agree"], summary["unchecked"], summary["undefined"]) == (0, 7, 1)
 
 
@@ -100,8 +100,8 @@ def test_covrs_lines_are_answered_over_several_images(tmp_path):
     path = tmp_path / "covr.jsonl"
     path.write_text("".join(json.dumps(q) + "\n" for q in questions))
     words = ("answer", "--graphs", tmp_path / "graphs.json", "--questions", path, "--json")
-    assert last_json(shiftscope(*words))["agree"] == 2
-    assert "All dogs are black" in shiftscope("show", path, "--index", 1).stdout
+    assert last_json(here(*words))["agree"] == 2
+    assert "All dogs are black" in here("show", path, "--index", 1).stdout
 
 
 def test_a_disagreement_is_shown_with_its_trace(tmp_path):
@@ -114,27 +114,27 @@ def test_a_disagreement_is_shown_with_its_trace(tmp_path):
 
 
 def test_show_prints_a_scene_as_a_table_and_a_program_as_a_tree():
-    scene = shiftscope("show", DATA / "clevr_scenes.json", "--index", 1).stdout
+    scene = here("show", DATA / "clevr_scenes.json", "--index", 1).stdout
     assert "scene toy_000001 (clevr), 5 objects" in scene
     assert "small   yellow   rubber     sphere" in scene
-    question = shiftscope("show", DATA / "clevr_questions.json", "--index", 1).stdout
+    question = here("show", DATA / "clevr_questions.json", "--index", 1).stdout
     assert "What size is the sphere to the right of the blue ball?" in question
     assert (
         "      relate(right)             2: #2 small red metal sphere, #3 large green rubber cylinder"
         in question
     )
-    graph = shiftscope("show", DATA / "gqa_graphs.json").stdout
+    graph = here("show", DATA / "gqa_graphs.json").stdout
     assert "man 11 wearing hat 12" in graph
 
 
 def test_list_has_a_line_for_everything():
-    shown = shiftscope("list").stdout
+    shown = here("list").stdout
     for word in ("suites", "models", "metrics", "shifts", "filter(Objects, attribute=value)", "superclevr"):
         assert word in shown
-    names = [json.loads(line)["name"] for line in shiftscope("list", "schemas", "--json").stdout.splitlines()]
+    names = [json.loads(line)["name"] for line in here("list", "schemas", "--json").stdout.splitlines()]
     assert names == sorted(names)
     assert {"clevr", "gqa", "superclevr"} <= set(names)
-    assert "did you mean 'ops'" in refused(shiftscope("list", "opps"))
+    assert "did you mean 'ops'" in refused(here("list", "opps"))
 
 
 def program(*functions):
@@ -192,7 +192,7 @@ def test_a_bad_question_file_gets_one_sentence_and_exit_2(name, tmp_path):
     else:
         path.write_text(content if isinstance(content, str) else json.dumps({"questions": content}))
     out = tmp_path / "out.json"
-    result = shiftscope("answer", *SETS["clevr"][:2], "--questions", path, "--out", out)
+    result = here("answer", *SETS["clevr"][:2], "--questions", path, "--out", out)
     assert sentence in refused(result)
     assert not out.exists()
 
@@ -227,7 +227,7 @@ def test_a_bad_scene_file_gets_one_sentence_and_exit_2(name, tmp_path):
     content, sentence = BAD_SCENES[name]
     path = tmp_path / "bad.json"
     path.write_text(json.dumps({"scenes": content}))
-    result = shiftscope("answer", "--scenes", path, *SETS["clevr"][2:])
+    result = here("answer", "--scenes", path, *SETS["clevr"][2:])
     assert sentence in refused(result)
 
 
@@ -244,12 +244,12 @@ def test_a_bad_scene_file_gets_one_sentence_and_exit_2(name, tmp_path):
     ],
 )  # fmt: skip
 def test_a_wrong_word_gets_one_sentence_and_exit_2(words, sentence):
-    assert sentence in refused(shiftscope(*words))
+    assert sentence in refused(here(*words))
 
 
 def test_a_mistyped_command_gets_one_sentence():
     assert "No such command 'answr'" in refused(shiftscope("answr"))
-    assert "Missing option '--questions'" in refused(shiftscope("answer"))
+    assert "Missing option '--questions'" in refused(here("answer"))
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
@@ -275,22 +275,22 @@ def test_letters_a_terminal_can_not_show_are_no_error():
 def test_a_link_is_followed_and_a_device_is_not_replaced(tmp_path):
     target, link = tmp_path / "real.json", tmp_path / "link.json"
     link.symlink_to(target)
-    shiftscope("answer", *SETS["clevr"], "--out", link)
+    here("answer", *SETS["clevr"], "--out", link)
     assert link.is_symlink()
     assert len(json.loads(target.read_text())) == 8
-    assert shiftscope("answer", *SETS["clevr"], "--out", "/dev/null").returncode == 0
+    assert here("answer", *SETS["clevr"], "--out", "/dev/null").returncode == 0
     assert not Path("/dev/null").is_file()
 
 
 def test_a_folder_with_a_file_that_is_no_scene_is_refused(tmp_path):
     (tmp_path / "a.json").write_text((DATA / "superclevr_scenes.json").read_text())
     (tmp_path / "b.json").write_text("{}")
-    assert "b.json: not a CLEVR scene file" in refused(shiftscope("show", tmp_path))
+    assert "b.json: not a CLEVR scene file" in refused(here("show", tmp_path))
 
 
 def test_a_program_that_shares_its_nodes_prints_in_no_time(tmp_path):
     listed = program(("scene", [], []), *(("union", [i, i], []) for i in range(40)), ("count", [40], []))
     (tmp_path / "q.json").write_text(json.dumps({"questions": [question(listed, answer=7)]}))
-    shown = shiftscope("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json")
+    shown = here("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json")
     assert "(node 39 again)" in shown.stdout
     assert len(shown.stdout.splitlines()) < 100

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from command import ROOT, command, refused, shiftscope
+from command import ROOT, command, here, refused, shiftscope
 from shiftscope.answer import same_answer
 from shiftscope.lang.exec.exact import execute
 from shiftscope.store.dataset import Dataset
@@ -77,14 +77,14 @@ def test_a_kill_and_a_rerun_end_in_the_same_bytes(made, tmp_path):
         time.sleep(0.02)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
-    assert "not finished" in refused(shiftscope("show", folder))
+    assert "not finished" in refused(here("show", folder))
     assert shiftscope("make", "clevr", *ORDER, "--out", folder, "--workers", 1).returncode == 0
     assert fingerprint(folder) == fingerprint(made)
 
 
 def test_another_order_in_the_same_folder_is_refused(made):
     before = fingerprint(made)
-    sentence = refused(shiftscope("make", "clevr", *ORDER, "--seed", 1, "--out", made))
+    sentence = refused(here("make", "clevr", *ORDER, "--seed", 1, "--out", made))
     assert "seed" in sentence
     assert fingerprint(made) == before
 
@@ -96,34 +96,34 @@ def test_a_damaged_shard_is_found_and_remade(made, tmp_path):
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 0xFF
     shard.write_bytes(data)
-    assert "is not what was written there" in refused(shiftscope("show", folder, "--verify"))
-    assert "--repair" in refused(shiftscope("make", "clevr", *ORDER, "--out", folder))
+    assert "is not what was written there" in refused(here("show", folder, "--verify"))
+    assert "--repair" in refused(here("make", "clevr", *ORDER, "--out", folder))
     assert shiftscope("make", "clevr", *ORDER, "--out", folder, "--repair").returncode == 0
     assert fingerprint(folder) == fingerprint(made)
-    assert "are what was written" in shiftscope("show", folder, "--verify").stdout
+    assert "are what was written" in here("show", folder, "--verify").stdout
 
 
 def test_show_prints_an_example_and_saves_its_picture(made, tmp_path):
     picture = tmp_path / "x.png"
-    shown = shiftscope("show", made, "--index", 17, "--image", picture)
+    shown = here("show", made, "--index", 17, "--image", picture)
     assert shown.returncode == 0, shown.stderr
     assert "question  " in shown.stdout
     assert "scene()" in shown.stdout
     assert pixels(picture).shape == (160, 240, 3)
-    assert "no question 999" in refused(shiftscope("show", made, "--index", 999))
-    assert "did you mean 'train'" in refused(shiftscope("show", made, "--split", "trian"))
+    assert "no question 999" in refused(here("show", made, "--index", 999))
+    assert "did you mean 'train'" in refused(here("show", made, "--split", "trian"))
 
 
 def test_an_export_to_clevr_is_answered_like_any_official_file(made, tmp_path):
     out = tmp_path / "official"
-    assert shiftscope("export", made, "--to", "clevr", "--out", out).returncode == 0
+    assert here("export", made, "--to", "clevr", "--out", out).returncode == 0
     questions = next(out.glob("questions/*val*.json"))
     scenes = next(out.glob("scenes/*val*.json"))
-    result = shiftscope("answer", "--scenes", scenes, "--questions", questions, "--json")
+    result = here("answer", "--scenes", scenes, "--questions", questions, "--json")
     summary = json.loads(result.stdout.splitlines()[-1])
     assert (summary["questions"], summary["agree"]) == (12, 12)
-    assert "already there" in refused(shiftscope("export", made, "--to", "clevr", "--out", out))
-    assert "did you mean 'webdataset'" in refused(shiftscope("export", made, "--to", "webdatset"))
+    assert "already there" in refused(here("export", made, "--to", "clevr", "--out", out))
+    assert "did you mean 'webdataset'" in refused(here("export", made, "--to", "webdatset"))
 
 
 def test_scenes_alone_have_pictures_and_no_questions(tmp_path):
@@ -135,7 +135,7 @@ def test_scenes_alone_have_pictures_and_no_questions(tmp_path):
     dataset = Dataset.open(folder)
     assert len(dataset) == 0
     assert sum(1 for _ in dataset.images()) == 7
-    assert "scene clevr_train_000002 (clevr)" in shiftscope("show", folder, "--index", 2).stdout
+    assert "scene clevr_train_000002 (clevr)" in here("show", folder, "--index", 2).stdout
 
 
 def test_render_draws_any_scene_file_and_goes_on_where_it_stopped(tmp_path):
@@ -156,15 +156,15 @@ def test_render_draws_any_scene_file_and_goes_on_where_it_stopped(tmp_path):
     assert set(np.unique(pixels(out / "toy_000000_mask.png")).tolist()) == {0, 1, 2, 3, 4}
     assert np.load(out / "toy_000001_depth.npy").shape == (160, 240)
     (out / "toy_000001.png").unlink()
-    assert json.loads(shiftscope(*words, "--json").stdout)["rendered"] == 1
-    assert "other scenes, size or layers" in refused(shiftscope(*words[:-4], "--size", "96x64"))
+    assert json.loads(here(*words, "--json").stdout)["rendered"] == 1
+    assert "other scenes, size or layers" in refused(here(*words[:-4], "--size", "96x64"))
 
 
 def test_questions_about_a_users_own_scenes(tmp_path):
     out = tmp_path / "q.json"
-    result = shiftscope("make", "questions", "--scenes", DATA / "clevr_scenes.json", "-n", 5, "--out", out)
+    result = here("make", "questions", "--scenes", DATA / "clevr_scenes.json", "-n", 5, "--out", out)
     assert result.returncode == 0, result.stderr
-    answered = shiftscope("answer", "--scenes", DATA / "clevr_scenes.json", "--questions", out, "--json")
+    answered = here("answer", "--scenes", DATA / "clevr_scenes.json", "--questions", out, "--json")
     summary = json.loads(answered.stdout.splitlines()[-1])
     assert summary["agree"] == summary["questions"] >= 8
 
@@ -188,5 +188,5 @@ def test_the_gallery_is_made(tmp_path):
 )  # fmt: skip
 def test_a_wrong_word_gets_one_sentence_and_exit_2(words, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert sentence in refused(shiftscope(*words))
+    assert sentence in refused(here(*words))
     assert not list(tmp_path.iterdir())

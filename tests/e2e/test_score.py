@@ -1,14 +1,13 @@
 """`shiftscope score` as a user meets it: real processes, a run's folder, official results files."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from command import shiftscope
+from command import here, shiftscope
 from shiftscope.result import Asked, Prediction
 from shiftscope.store.runlog import RunWriter
 
@@ -18,13 +17,7 @@ BARE = {"undefined": 0, "unreadable": 0, "failed": 0}
 
 
 def score(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "shiftscope", "score", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-    )
+    return here("score", *words)
 
 
 def figures(result):
@@ -186,34 +179,34 @@ def test_several_seeds_of_one_model_become_one_figure_and_other_runs_are_refused
     make = ["make", "clevr", "--images", 8, "--size", "96x64", "--out", data]
     assert shiftscope(*make).returncode == 0
     for seed in (0, 1, 2):
-        made = shiftscope(
+        made = here(
             "run", "--model", "random", "--seed", seed, "--data", data, "--out", tmp_path / f"r{seed}"
         )
         assert made.returncode == 0, made.stderr
-    singles = [json.loads(shiftscope("score", tmp_path / f"r{s}", "--json").stdout) for s in (0, 1, 2)]
-    pooled = json.loads(shiftscope("score", *(tmp_path / f"r{s}" for s in (0, 1, 2)), "--json").stdout)
+    singles = [json.loads(here("score", tmp_path / f"r{s}", "--json").stdout) for s in (0, 1, 2)]
+    pooled = json.loads(here("score", *(tmp_path / f"r{s}" for s in (0, 1, 2)), "--json").stdout)
     assert pooled["value"] == pytest.approx(sum(s["value"] for s in singles) / 3)
     assert pooled["n"] == sum(s["n"] for s in singles)
     assert pooled["low"] <= pooled["value"] <= pooled["high"]
     relative = ("run", "--model", "random", "--seed", 1, "--data", "data", "--out", "spelled")
-    assert shiftscope(*relative, cwd=tmp_path).returncode == 0
-    again = shiftscope("score", tmp_path / "r0", tmp_path / "spelled", tmp_path / "r2", "--json")
+    assert here(*relative, cwd=tmp_path).returncode == 0
+    again = here("score", tmp_path / "r0", tmp_path / "spelled", tmp_path / "r2", "--json")
     assert json.loads(again.stdout) == pooled  # the same data under another spelling
-    shiftscope("run", "--model", "majority", "--data", data, "--out", tmp_path / "other")
-    result = shiftscope("score", tmp_path / "r0", tmp_path / "other")
+    here("run", "--model", "majority", "--data", data, "--out", tmp_path / "other")
+    result = here("score", tmp_path / "r0", tmp_path / "other")
     assert result.returncode == 2
     assert "differ in model" in result.stderr
 
 
 def test_the_generalization_score_takes_three_runs(tmp_path):
     data = tmp_path / "data"
-    shiftscope("make", "clevr", "--images", 8, "--size", "96x64", "--out", data)
+    here("make", "clevr", "--images", 8, "--size", "96x64", "--out", data)
     for model in ("random", "majority", "oracle"):
-        shiftscope("run", "--model", model, "--data", data, "--out", tmp_path / model)
+        here("run", "--model", model, "--data", data, "--out", tmp_path / model)
     words = [tmp_path / m for m in ("random", "majority", "oracle")]
-    found = json.loads(shiftscope("score", *words, "--metric", "generalization_score", "--json").stdout)
-    random, majority = (json.loads(shiftscope("score", w, "--json").stdout)["value"] for w in words[:2])
+    found = json.loads(here("score", *words, "--metric", "generalization_score", "--json").stdout)
+    random, majority = (json.loads(here("score", w, "--json").stdout)["value"] for w in words[:2])
     assert found["value"] == pytest.approx(100 * (random - majority) / (100 - majority))
-    result = shiftscope("score", *words[:2], "--metric", "generalization_score")
+    result = here("score", *words[:2], "--metric", "generalization_score")
     assert result.returncode == 2
     assert "takes three runs" in result.stderr

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import refused, shiftscope
+from command import here, refused, shiftscope
 from shiftscope.result import Asked, Prediction
 from shiftscope.store.runlog import RunWriter
 
@@ -15,9 +15,7 @@ MODELS = ("random", "majority", "question_only")
 def made(tmp_path_factory):
     """Three models on the validation split of one dataset, one of them on its test split too."""
     root = tmp_path_factory.mktemp("select")
-    assert (
-        shiftscope("make", "clevr", "--images", 20, "--size", "96x64", "--out", root / "data").returncode == 0
-    )
+    assert here("make", "clevr", "--images", 20, "--size", "96x64", "--out", root / "data").returncode == 0
     for name in MODELS:
         run(root, name, "val", name)
     run(root, "majority", "test", "tested")
@@ -27,12 +25,12 @@ def made(tmp_path_factory):
 
 def run(root, model, split, out):
     words = ("run", "--model", model, "--data", root / "data", "--split", split, "--out", root / out)
-    result = shiftscope(*words)
+    result = here(*words)
     assert result.returncode == 0, result.stderr
 
 
 def select(*words):
-    return shiftscope("select", *words)
+    return here("select", *words)
 
 
 def toy(folder, right, *, split="val", questions=4, finished=True, failed=0, data="d"):
@@ -53,7 +51,7 @@ def toy(folder, right, *, split="val", questions=4, finished=True, failed=0, dat
 def test_the_highest_figure_on_validation_data_is_chosen(made):
     runs = [made / name for name in MODELS]
     told = json.loads(select(*runs, "--json").stdout)
-    singles = [json.loads(shiftscope("score", r, "--json").stdout) for r in runs]
+    singles = [json.loads(here("score", r, "--json").stdout) for r in runs]
     values = [s["value"] for s in singles]
     best = values.index(max(values))
     assert told["chosen"] == str(runs[best])
@@ -69,7 +67,7 @@ def test_the_highest_figure_on_validation_data_is_chosen(made):
         "data_id": json.loads((runs[0] / "run.json").read_text())["spec"]["data_id"],
     }
     assert [r for r in runs if (r / "selection.json").exists()] == [runs[best]]
-    shown = select(*runs)
+    shown = shiftscope("select", *runs)
     assert shown.stderr == ""
     assert f"chosen: {runs[best]}" in shown.stdout
     assert " to " in shown.stdout
@@ -121,6 +119,6 @@ def test_the_report_tells_of_a_choice_that_was_not_fair(made, tmp_path):
     assert select(made / "tested", made / "tested_too", "--on-ood").returncode == 0
     page = tmp_path / "report.html"
     words = ("report", made / "tested", made / "tested_too", "--data", made / "data", "--out", page)
-    result = shiftscope(*words)
+    result = here(*words)
     assert result.returncode == 0, result.stderr
     assert "was chosen on out-of-distribution data" in page.read_text("utf-8")

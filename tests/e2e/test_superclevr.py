@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command import refused, shiftscope
+from command import here, refused, shiftscope
 from shiftscope.cli.make.superclevr import Visual, command
 from shiftscope.cli.show import show_example
 from shiftscope.formats.clevr import write_scenes
@@ -178,7 +178,7 @@ def test_a_study_is_no_dataset_but_names_those_in_it(study, refuses):
     sentence = f"holds several datasets; name one of them, as in {study[0] / 'co-1'} (there are co-1, co-2,"
     with refuses(sentence):
         data_folder(str(study[0]))
-    assert sentence in refused(shiftscope("show", study[0]))
+    assert sentence in refused(here("show", study[0]))
 
 
 def runs_of(folder, names, out):

@@ -7,11 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from shiftscope.lang.beliefs import certain  # noqa: E402
+from shiftscope.lang.beliefs import certain, joined  # noqa: E402
 from shiftscope.run.make import make  # noqa: E402
 from shiftscope.run.train.data import World, open_data  # noqa: E402
 from shiftscope.run.train.examples import PictureExamples, gather  # noqa: E402
-from shiftscope.run.train.fitted import joined  # noqa: E402
 from shiftscope.scenetable import pack  # noqa: E402
 from shiftscope.store.shard import read_images  # noqa: E402
 from shiftscope.suites import clevr  # noqa: E402

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,3 +150,21 @@ def _places(rows: _Rows, table: SceneTable) -> np.ndarray | None:
         return None
     along = np.asarray(axes, np.float64).reshape(len(table), 2, 3)[rows.scene]
     return rows.placed(np.einsum("oax,ox->oa", along, positions))
+
+
+def joined(pieces: Sequence[Beliefs]) -> Beliefs:
+    """Beliefs of one width, one after the other, in NumPy or torch."""
+    columns = iter(zip(*(_arrays(piece) for piece in pieces), strict=True))
+    return pieces[0].each(lambda array: namespace(array).concatenate(next(columns)))
+
+
+def _arrays(beliefs: Beliefs) -> list[Array]:
+    """Every array, in the order that `each` takes them."""
+    found: list[Array] = []
+
+    def keep(array: Array) -> Array:
+        found.append(array)
+        return array
+
+    beliefs.each(keep)
+    return found

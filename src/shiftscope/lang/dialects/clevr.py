@@ -54,7 +54,7 @@ class Listed:
         known = self._nodes
         for at, raw in enumerate(listed):
             try:  # the common case: a released node seen before, its inputs before it
-                if len(raw) == 3:
+                if len(raw) == 3 and type(raw["inputs"]) is type(raw["value_inputs"]) is list:
                     found = known[raw["function"], *raw["inputs"], None, *raw["value_inputs"]]
                     if found.reach < at:
                         made.append(found)

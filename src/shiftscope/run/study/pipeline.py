@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...answer import spell
-from ...lang.beliefs import Beliefs
+from ...lang.beliefs import Beliefs, joined
 from ...lang.program import Program
 from ...models._model import Reply
 from ...models._neuro_symbolic import Execute
@@ -88,7 +88,7 @@ class Eyes:
             some = pixels[start : start + size].to(self.device, non_blocking=True)
             with self.precision():
                 made.append(parse(self.module, some))
-        return joined(made)
+        return joined(made).each(lambda array: array.float() if array.is_floating_point() else array)
 
     def precision(self) -> Any:
         """As in training: bfloat16 on a GPU."""
@@ -97,30 +97,6 @@ class Eyes:
         if self.device == "cpu":
             return nullcontext()
         return torch.autocast("cuda", torch.bfloat16)
-
-
-def joined(parts: Sequence[Beliefs]) -> Beliefs:
-    """Beliefs of batches, one after the other; all have rows for as many objects and parts."""
-    import torch
-
-    columns = iter(zip(*(_arrays(one) for one in parts), strict=True))
-    return parts[0].each(
-        lambda array: (
-            torch.cat(next(columns)).float() if array.is_floating_point() else torch.cat(next(columns))
-        )
-    )
-
-
-def _arrays(beliefs: Beliefs) -> list[Any]:
-    """Every array, in the order that `each` takes them."""
-    found: list[Any] = []
-
-    def keep(array: Any) -> Any:
-        found.append(array)
-        return array
-
-    beliefs.each(keep)
-    return found
 
 
 class Reader:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ...lang.arrays import Array, namespace
-from ...lang.beliefs import Beliefs
+from ...lang.beliefs import Beliefs, joined
 from ...lang.calibration import Calibration
 from ...lang.matching import match
 from ...lang.spatial import fit
@@ -45,21 +43,3 @@ def believed(module: Any, val: Gathered, device: str, tell: Tell) -> Beliefs:
             pieces.append(parse(module, some).numpy())
         tell(min(start + SEEN, len(val.pixels)), len(val.pixels), "images")
     return joined(pieces)
-
-
-def joined(pieces: Sequence[Beliefs]) -> Beliefs:
-    """Beliefs of one width, one after the other, in NumPy or torch."""
-    columns = iter(zip(*(_arrays(piece) for piece in pieces), strict=True))
-    return pieces[0].each(lambda array: namespace(array).concatenate(next(columns)))
-
-
-def _arrays(beliefs: Beliefs) -> list[Array]:
-    """Every array, in the order that `each` takes them."""
-    found: list[Array] = []
-
-    def keep(array: Array) -> Array:
-        found.append(array)
-        return array
-
-    beliefs.each(keep)
-    return found
