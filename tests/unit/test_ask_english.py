@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiftscope.ask.english import article, plural
+from shiftscope.ask.english import article, gerund, is_plural, past_participle, plural, third_person
 from shiftscope.ask.lexicon import Lexicon
 from shiftscope.schemas import clevr, superclevr
 
@@ -21,6 +21,15 @@ from shiftscope.schemas import clevr, superclevr
         ("toy", "toys"),
         ("person", "people"),
         ("license plate", "license plates"),
+        ("policeman", "policemen"),
+        ("human", "humans"),
+        ("bookshelf", "bookshelves"),
+        ("sheep", "sheep"),
+        ("tennis court", "tennis courts"),
+        ("glass", "glasses"),
+        ("palm trees", "palm trees"),
+        ("people", "people"),
+        ("jeans", "jeans"),
     ],
 )
 def test_plural(one, several):
@@ -45,6 +54,34 @@ def test_plural(one, several):
 )
 def test_article(word, expected):
     assert article(word) == expected
+
+
+def test_what_is_plural_already():
+    assert all(map(is_plural, ("people", "trees", "pants", "wine glasses", "skis", "menus", "cattle")))
+    assert not any(map(is_plural, ("bus", "grass", "tennis", "cactus", "lens", "gas", "sheep", "dress")))
+
+
+@pytest.mark.parametrize(
+    ("verb", "doing", "done", "does"),
+    [
+        ("sit", "sitting", "", "sits"),
+        ("ride", "riding", "ridden", "rides"),
+        ("lie", "lying", "", "lies"),
+        ("carry", "carrying", "carried", "carries"),
+        ("wrap", "wrapping", "wrapped", "wraps"),
+        ("attach", "attaching", "attached", "attaches"),
+        ("see", "seeing", "seen", "sees"),
+        ("have", "having", "had", "has"),
+        ("play", "playing", "played", "plays"),
+        ("go", "going", "", "goes"),
+        ("eat", "eating", "eaten", "eats"),
+    ],
+)
+def test_verbs(verb, doing, done, does):
+    assert gerund(verb) == doing
+    assert third_person(verb) == does
+    if done:
+        assert past_participle(verb) == done
 
 
 def test_values_are_said_in_english():

@@ -6,7 +6,7 @@ import pytest
 
 from shiftscope.errors import UserError
 from shiftscope.graph.overlap import Overlap, overlap_for, read_table
-from shiftscope.graph.wordnet import WordNet
+from shiftscope.graph.wordnet import FOLDER, WordNet
 from shiftscope.schemas import clevr, gqa, superclevr
 
 EVERYDAY = overlap_for(gqa.SCHEMA)
@@ -181,7 +181,7 @@ def write_wordnet(folder: Path) -> Path:
         ("object", "man", "lady", 1.0),
         ("object", "gizmo", "hammer", None),
         ("attribute", "hot", "cold", 1.0),
-        ("attribute", "scorching", "icy", 1.0),
+        ("attribute", "scorching", "icy", None),  # like opposites, no opposites
         ("attribute", "hot", "scorching", 0.0),
         ("attribute", "icy", "frozen", 0.0),
         ("attribute", "hot", "crisp", None),
@@ -254,3 +254,29 @@ def test_what_is_no_nli_model_is_refused(model, tmp_path):
     (other / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match="none of its labels is 'contradiction'"):
         NLI(str(other))
+
+
+def test_whether_words_overlap_is_only_said_where_a_source_knows():
+    assert EVERYDAY.overlapping("object", "cup", ["glass", "dog", "gizmo"]) == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ("grey", "small", 0),
+        ("grey", "young", 0),
+        ("older", "small", 0),
+        ("stuffed", "empty", 0),
+        ("burgundy", "maroon", 0),
+        ("blonde", "gold", 0),
+        ("dark", "gray", 0),
+        ("burgundy", "green", 1),
+        ("wet", "dry", 1),
+    ],
+)
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no WordNet here")
+def test_attributes_exclude_each_other_in_one_family_or_as_opposites(first, second, verdict):
+    known = overlap_for(gqa.SCHEMA, wordnet=FOLDER)
+    assert (known.exclusive("attribute", first, second), known.exclusive("attribute", second, first)) == (
+        (verdict, verdict)
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphs import graph, random_graph
 from shiftscope.graph.extract import subgraphs
 from shiftscope.graph.index import build
-from shiftscope.graph.overlap import overlap_for
+from shiftscope.graph.overlap import Overlap, overlap_for
 from shiftscope.graph.pack import pack
 from shiftscope.graph.related import Change, Related, edits
 from shiftscope.graph.subgraph import Link, Modifier, Thing
@@ -168,6 +168,47 @@ def test_another_path_is_another_draw():
     assert first == found.distractors(Thing("man"), 5, 0)
     assert first != found.distractors(Thing("man"), 5, 1)
     assert found.distractors(Thing("man"), 0, 0) == ()
+
+
+class Counting(Overlap):
+    """Remembers what it was asked."""
+
+    def __init__(self, overlap):
+        super().__init__(overlap.sources)
+        self.asked = []
+
+    def judge(self, kind, first, seconds):
+        self.asked += [(kind, first, second) for second in seconds]
+        return super().judge(kind, first, seconds)
+
+
+def test_words_are_decided_once_and_only_where_all_else_fits():
+    overlap = Counting(overlap_for(SCHEMA))
+    found = Related(build(pack(GRAPHS)), overlap)
+    found.distractors(HOLDING, 9, "seed", among=[(0,)])
+    # 3 has no ball that is held; what 0 and 4 have makes them no distractors at all
+    assert set(overlap.asked) == {("object", "man", "woman"), ("object", "man", "player")}
+    found.distractors(HOLDING, 9, "another", among=[(0,)])
+    assert len(overlap.asked) == 2
+
+
+def test_what_is_found_does_not_depend_on_what_was_decided_before(monkeypatch):
+    scenes = [random_graph(5, k) for k in range(300)]
+    asked_before = related(scenes)
+    wanted = [g for k in range(10) for g in subgraphs(asked_before.graphs, k, most=30)]
+    for k, subgraph in enumerate(reversed(wanted)):
+        asked_before.distractors(subgraph, 12, k)
+    known = [asked_before.distractors(subgraph, 6, 0) for subgraph in wanted]
+    assert known == [related(scenes).distractors(subgraph, 6, 0) for subgraph in wanted]
+    monkeypatch.setattr("shiftscope.graph.verdicts.LARGEST", 40)  # bytes: four names at once
+    forgetful = related(scenes)
+    assert known == [forgetful.distractors(subgraph, 6, 0) for subgraph in wanted]
+
+
+@pytest.mark.parametrize("edit", [(), (3,), (-1,), (0, 0), (0, 1, 2)])
+def test_an_edit_of_no_such_nodes_is_refused(edit):
+    with pytest.raises(ValueError, match="an edit replaces one node or two of 3"):
+        related(GRAPHS).distractors(HOLDING, 1, 0, among=[edit])
 
 
 def test_an_unknown_image_is_refused():

@@ -1,10 +1,13 @@
 """Incomplete graphs: what is dropped, at which score, and which model is asked; with a literal scorer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from graphs import graph
 from shiftscope.errors import UserError
+from shiftscope.graph.ask.context import Case, Look
 from shiftscope.graph.index import build
 from shiftscope.graph.overlap import overlap_for
 from shiftscope.graph.pack import pack
@@ -25,6 +28,7 @@ from toy import THREE_AND_ONE
 HOLDING = Thing("man", "tall", (Link("holding", Thing("ball", "red")),))
 SCENES = (graph("a", "tall man, red ball", "0 holding 1"), graph("b", "woman, red ball", "0 holding 1"))
 RELATED = Related(build(pack(SCENES)), overlap_for(SCHEMA))
+BLANK = np.ones((2, 4, 3), np.uint8)
 BOXES = {"a": ((0, 0, 2, 2), (2, 0, 2, 2)), "b": ((0, 0, 2, 2), None)}
 
 
@@ -40,7 +44,7 @@ class Literal:
 
 
 def verifier(seer) -> Verifier:
-    return Verifier(RELATED, seer, lambda image: np.ones((2, 4, 3), np.uint8), lambda image: BOXES[image])
+    return Verifier(RELATED, seer, lambda image: BLANK, lambda image: BOXES[image])
 
 
 def distractor(*kinds: str) -> Distractor:
@@ -99,9 +103,28 @@ def test_a_box_is_painted_over_within_the_picture():
     assert picture.min() == 9
 
 
-def test_what_has_no_box_can_not_be_painted_over():
-    with pytest.raises(UserError, match="image b: object 1 has no box"):
-        verifier(Literal()).containing(Thing("ball"), [Containing(1, (1,))])
+def test_what_has_no_box_is_kept_unchecked_and_counted():
+    looked = verifier(Literal(ball=0.9))
+    found = [Containing(0, (1,)), Containing(1, (1,))]
+    assert looked.containing(Thing("ball"), found) == (found[1],)  # only b's ball has no box
+    assert looked.tally == {"counted": 1, "counted_dropped": 1, "unboxed": 1}
+
+
+class Failing:
+    def probability(self, texts, images):
+        raise ValueError("no room")
+
+
+class Silent:
+    def probability(self, texts, images):
+        return None
+
+
+def test_a_model_that_stops_is_told_with_the_image_it_stopped_at():
+    with pytest.raises(UserError, match="--verify: the model stopped at image b with ValueError: no room"):
+        verifier(Failing()).distractors(Thing("cat"), [distractor("object")])
+    with pytest.raises(UserError, match="stopped at image b with TypeError: 'NoneType'"):
+        verifier(Silent()).distractors(Thing("cat"), [distractor("object")])
 
 
 def test_scores_must_be_probabilities():
@@ -123,6 +146,38 @@ def test_each_image_is_judged_by_the_model_that_did_not_see_it():
         assert verifier(Folds({"b": fold}, seers)).distractors(Thing("man"), [one]) == kept
     with pytest.raises(UserError, match="image 'b' is in no fold"):
         verifier(Folds({}, seers)).distractors(Thing("man"), [one])
+
+
+def test_random_images_and_those_counted_for_something_else_are_checked_too():
+    red, parts = Thing("ball", "red"), {"tall_man_holding_ball": 0.9, "man_holding_red_ball": 0.9}
+    for scores, strangers, holding in (
+        ({}, (1,), {0, 1}),
+        (parts, (), set()),
+        ({"red_ball": 0.6}, (1,), set()),
+    ):
+        looked = Verifier(RELATED, Literal(**scores), lambda image: BLANK, lambda image: BOXES["a"])
+        case = Case(Look(RELATED, 0, True, looked), HOLDING, 0)
+        assert case.strangers == strangers
+        assert set(case.holding(red, 1)) == holding
+
+
+def test_a_model_is_asked_the_same_once_and_images_together():
+    calls = []
+
+    class Counting(Literal):
+        def probability(self, texts, images):
+            calls.append(len(texts))
+            return super().probability(texts, images)
+
+    looked = verifier(Counting(tall_man_holding_ball=0.9, man_holding_red_ball=0.9))
+    two = [distractor("object"), replace(distractor("object"), graph=0)]
+    assert looked.distractors(HOLDING, two) == looked.distractors(HOLDING, two[:1]) == ()
+    assert calls == [4]
+    assert looked.tally == {"distractors": 3, "distractors_dropped": 3}
+    looked.begin()
+    assert looked.distractors(HOLDING, two[:1]) == ()
+    assert calls == [4, 2]
+    assert looked.tally == {"distractors": 1, "distractors_dropped": 1}
 
 
 def test_complete_scenes_need_none_of_it():

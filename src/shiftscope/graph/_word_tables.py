@@ -22,15 +22,27 @@ ONE_VALUED = _listed(
 OVERLAPPING = tuple(
     tuple(word.strip() for word in line.split(","))
     for line in """
-    gray, silver, grey
+    gray, silver, grey, charcoal
     gray, metal
-    gold, yellow, orange, blond
+    gold, golden, yellow, orange, blond, blonde, mustard
     beige, tan, cream colored, khaki, brown, light brown, white, yellow
     brown, brunette, dark, dark brown, maroon
     black, dark, dark blue, dark green, dark brown, navy blue
     red, maroon, pink, orange, brown
-    purple, lavender, pink, maroon
-    blue, teal, turquoise, green, purple
+    red, maroon, burgundy, wine, crimson, scarlet, dark red, brown, purple, rust
+    pink, peach, salmon, coral, rose, orange
+    cream, cream colored, white, off white, ivory, beige
+    purple, lavender, pink, maroon, violet, magenta
+    blue, teal, turquoise, green, purple, aqua, violet
+    blue, light blue, dark blue, navy blue, navy, royal blue
+    light blue, teal, turquoise, aqua
+    green, light green, dark green, olive, lime
+    dark green, teal, olive
+    dark, gray, charcoal
+    dark, blue
+    dark, green
+    dark, red
+    dark, purple
     metal, steel, stainless steel, iron, aluminum, brass, copper, wire, mesh, chain link
     stone, granite, marble, brick, cobblestone, cement, concrete, gravel, clay, ceramic, porcelain
     plastic, rubber, vinyl, styrofoam
@@ -56,7 +68,7 @@ OVERLAPPING_NOUNS = tuple(  # one annotator says this, another that
     cup, mug, glass, coffee cup, coffee mug
     photo, picture, photograph, image, painting, poster, drawing, portrait
     couch, sofa, loveseat, love seat, armchair, bench
-    street, road, highway, pavement, asphalt, lane, path
+    street, road, roadway, highway, pavement, asphalt, lane, path
     sidewalk, pavement, path, walkway, ground
     field, grass, ground, lawn, yard, pasture, meadow, dirt, park
     sand, beach, shore, ground
@@ -84,6 +96,16 @@ OVERLAPPING_NOUNS = tuple(  # one annotator says this, another that
     bike, bicycle, motorcycle, motorbike
     cow, bull, cattle, ox
     food, meal, dish, lunch, dinner
+    floor, ground, flooring
+    sky, air
+    shirt, t-shirt, tee shirt, top, blouse, jersey, tank top
+    track, train track, railroad, railway, rail
+    stove, oven, range
+    hill, hillside, mountainside
+    forest, woods, tree
+    trash can, garbage can, trash bin, bin, can
+    door, doorway, entrance
+    stair, staircase, step
     """.strip().splitlines()
 )
 

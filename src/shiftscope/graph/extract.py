@@ -7,12 +7,11 @@ about.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import NamedTuple
-
-import numpy as np
 
 from .. import rng
 from .pack import PackedGraphs
@@ -50,12 +49,17 @@ class _Part(NamedTuple):
     tree: Callable[[int], tuple[Thing, tuple[int, ...]]]  # and the objects in it
 
 
-def subgraphs(graphs: PackedGraphs, number: int, *path: str | int, most: int = MOST) -> tuple[Subgraph, ...]:
-    """The subgraphs of a graph, each once, small ones first; the path seeds the draw where there are many."""
+def subgraphs(
+    graphs: PackedGraphs, number: int, *path: str | int, most: int = MOST, forms: int = FORMS
+) -> tuple[Subgraph, ...]:
+    """The subgraphs of a graph, each once, small ones first; the path seeds the draw where there are many.
+
+    The first form has no relation, the first two have one at most.
+    """
     trees = _Trees(graphs)
     start, end = int(graphs.object_starts[number]), int(graphs.object_starts[number + 1])
     found: dict[Thing, None] = {}
-    for form in range(FORMS):
+    for form in range(forms):
         parts = [part for thing in range(start, end) for part in trees.form(thing, form)]
         for tree, objects in _drawn(parts, most // FORMS, (*path, graphs.ids[number], form)):
             if len(set(objects)) == len(objects):
@@ -67,7 +71,7 @@ def _drawn(
     parts: Sequence[_Part], wanted: int, path: Sequence[str | int]
 ) -> Iterator[tuple[Thing, tuple[int, ...]]]:
     """All trees of the parts, or as many as are wanted, in a seeded order."""
-    ends = np.cumsum([part.size for part in parts], dtype=np.float64)  # inexact beyond 2**53, only for size
+    ends = list(accumulate(float(part.size) for part in parts))  # inexact beyond 2**53, only for size
     total = sum(part.size for part in parts)
     if total <= wanted:
         for part in parts:
@@ -77,7 +81,7 @@ def _drawn(
     seen: set[tuple[int, int]] = set()
     good = 0
     for _ in range(TRIES * wanted):
-        which = min(int(np.searchsorted(ends, draw.random() * ends[-1], side="right")), len(parts) - 1)
+        which = min(bisect_right(ends, draw.random() * ends[-1]), len(parts) - 1)
         one = which, int(draw.random() * parts[which].size)
         if one in seen:
             continue
@@ -97,19 +101,18 @@ class _Trees:
         self.words = cache(self._words)
         self.links = cache(self._links)
         self.under = cache(self._under)
+        self.reached = cache(self._reached)
 
     def form(self, thing: int, form: int) -> list[_Part]:
         """Trees rooted here: without relations; one or two, to leaves; one or two, one of them further."""
-        links = self.links(thing)
-        leaves = [self._reach(link, 0) for link in links]
-        further = [self._reach(link, DEEPEST - 1, inner=True) for link in links]
         if form == 0:
             return [self._with(thing, ())]
+        leaves, further = self.reached(thing)
         if form == 1:
             return [self._with(thing, (one,)) for one in leaves if one.size]
         if form == 3:
             return [self._with(thing, (one,)) for one in further if one.size]
-        pairs = list(combinations(range(len(links)), MOST_RELATIONS))
+        pairs = list(combinations(range(len(leaves)), MOST_RELATIONS))
         if form == 2:
             chosen = [(leaves[i], leaves[j]) for i, j in pairs]
         else:
@@ -132,6 +135,12 @@ class _Trees:
         extra = [k for k in triples if graphs.triple_modifiers[k] >= 0]
         same = graphs.triple_relations
         return tuple((k, tuple(m for m in extra if same[m] == same[k])) for k in plain)
+
+    def _reached(self, thing: int) -> tuple[list[_Part], list[_Part]]:
+        """What each relation of an object leads to: without relations, and with some."""
+        links = self.links(thing)
+        leaves = [self._reach(link, 0) for link in links]
+        return leaves, [self._reach(link, DEEPEST - 1, inner=True) for link in links]
 
     def _under(self, thing: int, depth: int, inner: bool) -> _Part:
         """Trees under an object with so many relations left on a path; `inner` ones have at least one."""

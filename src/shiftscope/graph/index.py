@@ -21,6 +21,7 @@ from ..scene import schema_named
 from ..schema import OPEN, Schema
 from ..whole import digest_of, write_whole
 from .pack import Codes, PackedGraphs, Starts
+from .subgraph import Subgraph
 
 VERSION = 1
 BITS = 20  # of a code within a key
@@ -59,6 +60,14 @@ class Index:
         if (subject, relation, target).count(None) > 1:
             raise ValueError("at most one slot of a triple can be left open")
         return self._triple(subject, relation, target)
+
+    def atoms(self, subgraph: Subgraph) -> list[Codes]:
+        """The graphs that have each of its atoms."""
+        found: list[Codes | None] = []
+        for thing in subgraph.things():
+            found += [self.thing(thing.name), self.thing(thing.name, thing.attribute)]
+            found += [self.triple(thing.name, link.relation, link.thing.name) for link in thing.relations]
+        return [postings for postings in found if postings is not None]
 
     def _find_thing(self, name: str, attribute: str) -> Codes:
         names = self._names(name)

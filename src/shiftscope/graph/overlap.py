@@ -36,6 +36,7 @@ from .subgraph import KINDS, Kind
 THRESHOLD = 0.5  # above it, one word may stand in for another
 COLUMNS = ("first", "second", "type", "exclusive")
 _PEOPLE = ("person", "people")
+_OPPOSITE_SIDES = ({"left", "right"}, {"front", "behind"})
 _OPPOSITE_PEOPLE = (("man", "woman"), ("boy", "girl"), ("boy", "woman"), ("girl", "man"), ("baby", "man"))
 
 
@@ -55,8 +56,17 @@ class Overlap:
         """m(first, second)."""
         return self.judge(kind, first, [second])[0]
 
+    def overlapping(self, kind: Kind, first: str, seconds: Sequence[str]) -> list[bool]:
+        """Whether what is the one may be each of the others as well, as far as a source knows."""
+        decided = self._decided(kind, first, seconds)
+        return [decided.get(word, 1.0) <= THRESHOLD for word in seconds]
+
     def judge(self, kind: Kind, first: str, seconds: Sequence[str]) -> list[float]:
         """m(first, x) of each of the words; 0 of the word itself and of what no source knows."""
+        decided = self._decided(kind, first, seconds)
+        return [decided.get(word, 0.0) for word in seconds]
+
+    def _decided(self, kind: Kind, first: str, seconds: Sequence[str]) -> dict[str, float]:
         decided: dict[str, float] = {first: 0.0}
         open_ = [word for word in dict.fromkeys(seconds) if word != first]
         for source in self.sources:
@@ -65,7 +75,7 @@ class Overlap:
             judged = zip(open_, source.judge(kind, first, open_), strict=True)
             decided |= {word: verdict for word, verdict in judged if verdict is not None}
             open_ = [word for word in open_ if word not in decided]
-        return [decided.get(word, 0.0) for word in seconds]
+        return decided
 
 
 def overlap_for(
@@ -104,8 +114,8 @@ class Closed:
         self._attributes = [a.name for a in schema.attributes if a.name != self._noun]
 
     def judge(self, kind: Kind, first: str, seconds: Sequence[str]) -> list[float | None]:
-        if kind not in ("object", "attribute"):
-            return [None] * len(seconds)  # a thing can be left of another and in front of it
+        if kind not in ("object", "attribute"):  # a thing can be left of another and in front of it
+            return [1.0 if {first, second} in _OPPOSITE_SIDES else None for second in seconds]
         attributes = [self._noun] if kind == "object" else self._attributes
         return [self._one(attributes, first, second) for second in seconds]
 
@@ -147,10 +157,11 @@ class Everyday:
 
     def _nouns(self, first: str, seconds: Sequence[str]) -> list[float | None]:
         one, lines, person = self._inside.get(first), _lines(first), first in self._people
+        ends, longer = _ends(first), f" {first}"
         verdicts: list[float | None] = []
         for second in seconds:
             other = self._inside.get(second)
-            if _ends_alike(first, second) or not lines.isdisjoint(_lines(second)):
+            if second in ends or second.endswith(longer) or (lines and not lines.isdisjoint(_lines(second))):
                 verdicts.append(0.0)
             elif one is None or other is None:
                 verdicts.append(None)
@@ -168,10 +179,11 @@ class Everyday:
 
     def _words(self, first: str, seconds: Sequence[str]) -> list[float | None]:
         one, near, apart = self._families.get(first), _NEAR.get(first, _NOTHING), _GROUPS.get(first)
+        ends, longer = _ends(first), f" {first}"
         verdicts: list[float | None] = []
         for second in seconds:
             other = self._families.get(second)
-            if _ends_alike(first, second) or second in near:  # light green is green
+            if second in ends or second.endswith(longer) or second in near:  # light green is green
                 verdicts.append(0.0)
             elif apart and _apart(apart, _GROUPS.get(second)):
                 verdicts.append(1.0)
@@ -247,9 +259,9 @@ def _apart(one: Groups | None, other: Groups | None) -> bool:
     return any(other.get(line, group) != group for line, group in one.items())
 
 
-def _ends_alike(first: str, second: str) -> bool:
-    """Whether one word is the other with more said before it: a picnic table is a table."""
-    return first.endswith(f" {second}") or second.endswith(f" {first}")
+def _ends(words: str) -> tuple[str, ...]:
+    """What is left of several words without the first ones: a picnic table is a table."""
+    return tuple(words[k + 1 :] for k, letter in enumerate(words) if letter == " ")
 
 
 @lru_cache(maxsize=65_536)

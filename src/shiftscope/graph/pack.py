@@ -87,6 +87,11 @@ class PackedGraphs:
         return tuple(np.split(of[order].astype(np.int32), cuts))
 
     @cached_property
+    def attribute_owners(self) -> Codes:
+        """[attribute] the object it is said of."""
+        return np.repeat(np.arange(len(self.object_names), dtype=np.int32), np.diff(self.attribute_starts))
+
+    @cached_property
     def triple_subjects(self) -> Codes:
         return np.repeat(np.arange(len(self.object_names), dtype=np.int32), np.diff(self.triple_starts))
 
@@ -165,7 +170,7 @@ class _Reading:
         elif scene.schema != self.schema:
             raise UserError(
                 f"image {scene.id!r} is described in the words of {scene.schema.name}, "
-                f"the ones before it in those of {self.schema.name}; pack them apart"
+                f"the ones before it in those of {self.schema.name}; each needs an index of its own"
             )
         self.seen[scene.id] = None
         base = len(self.names)
@@ -190,6 +195,8 @@ class _Reading:
         assert self.schema is not None
         relation, modifier = self.vocabularies["relation"].code, self.vocabularies["modifier"].code
         dropped = frozenset() if self.keep_spatial else PLANE if self.schema.closed else SIDES
+        if self.schema.closed:  # that a centre is higher than another's is not to be above it
+            dropped |= {name for name, _ in scene.directions} - set(self.schema.relations)
         parted: dict[str, Sequence[str]] = dict(scene.note("modifiers", ()))
         stored = {r.name: r for r in scene.relations}
         for name, one in stored.items():

@@ -7,8 +7,10 @@ things; a relation may carry modifiers. Relations and modifiers stand in one ord
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from ..record import light
 
 Kind = Literal["object", "attribute", "relation", "modifier"]
 KINDS: tuple[Kind, ...] = ("object", "attribute", "relation", "modifier")
@@ -42,6 +44,7 @@ class Modifier:
     thing: Thing
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Link:
     """A relation from the thing that holds it to another."""
@@ -49,11 +52,21 @@ class Link:
     relation: str
     thing: Thing
     modifiers: tuple[Modifier, ...] = ()
+    size: int = field(init=False, compare=False, repr=False)  # nodes: itself and all that hangs on it
+    mark: int = field(init=False, compare=False, repr=False)  # its hash: a thing is looked up often
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "modifiers", tuple(sorted(self.modifiers, key=_modifier_key)))
+        if len(self.modifiers) > 1:
+            object.__setattr__(self, "modifiers", tuple(sorted(self.modifiers, key=_modifier_key)))
+        size = 1 + self.thing.size + sum([1 + one.thing.size for one in self.modifiers])
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "mark", hash((self.relation, self.thing, self.modifiers)))
+
+    def __hash__(self) -> int:
+        return self.mark
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Thing:
     """An object node and all that hangs on it."""
@@ -61,14 +74,18 @@ class Thing:
     name: str
     attribute: str = ""
     relations: tuple[Link, ...] = ()
+    size: int = field(init=False, compare=False, repr=False)  # how many nodes there are, of all kinds
+    mark: int = field(init=False, compare=False, repr=False)  # its hash
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relations", tuple(sorted(self.relations, key=_link_key)))
+        if len(self.relations) > 1:
+            object.__setattr__(self, "relations", tuple(sorted(self.relations, key=_link_key)))
+        size = 1 + bool(self.attribute) + sum([link.size for link in self.relations])
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "mark", hash((self.name, self.attribute, self.relations)))
 
-    @property
-    def size(self) -> int:
-        """How many nodes there are, of all kinds."""
-        return len(self.nodes())
+    def __hash__(self) -> int:
+        return self.mark
 
     @property
     def depth(self) -> int:
@@ -118,11 +135,11 @@ class Thing:
 
     def without_attribute(self) -> Thing:
         """The same, less the root's attribute."""
-        return replace(self, attribute="")
+        return Thing(self.name, "", self.relations)
 
     def without_relation(self, number: int) -> Thing:
         """The same, less the root's relation of that number and all that hangs on it."""
-        return replace(self, relations=self.relations[:number] + self.relations[number + 1 :])
+        return Thing(self.name, self.attribute, self.relations[:number] + self.relations[number + 1 :])
 
     def __str__(self) -> str:
         said = f"{self.attribute} {self.name}" if self.attribute else self.name
@@ -152,7 +169,7 @@ def root_relations(subgraph: Subgraph) -> tuple[int, ...]:
     at, found = 2 if subgraph.attribute else 1, []
     for link in subgraph.relations:
         found.append(at)
-        at += 1 + link.thing.size + sum(1 + m.thing.size for m in link.modifiers)
+        at += link.size
     return tuple(found)
 
 
@@ -164,6 +181,9 @@ def _below(link: Link) -> Iterator[Thing]:
 
 def _replaced(thing: Thing, names: Mapping[int, str], at: int) -> tuple[Thing, int]:
     """The thing with new names, and the number after its last node."""
+    end = at + thing.size
+    if not any(at <= k < end for k in names):
+        return thing, end
     name = names.get(at, thing.name)
     at += 1
     attribute = thing.attribute

@@ -2,12 +2,13 @@
 
 Only simple subgraphs are asked about: one or two things, at most one relation and one attribute. A distractor
 is dropped where all simple parts of the subgraph seem to be there after all. An image whose instances are
-counted is dropped where, with those painted over, there seems to be another. Synthetic scenes are complete
-and need none of it.
+counted is dropped where, with those painted over, there seems to be another; where one of them has no box it
+is kept unchecked. Synthetic scenes are complete and need none of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,7 +30,10 @@ FOLDS = 5
 
 
 class Seer(Protocol):
-    """Gives the probability that each text is true of the image beside it."""
+    """Gives the probability that each text is true of the image beside it.
+
+    One that has `said` counts there in which ways it gave the last ones.
+    """
 
     def probability(self, texts: Sequence[str], images: Sequence[Picture]) -> list[float]: ...
 
@@ -78,10 +82,10 @@ class Folds:
     fold: Mapping[str, int]  # of each image
     seers: Sequence[Seer] = ()
 
-    def seer(self, image: str) -> Seer:
+    def fold_of(self, image: str) -> int:
         if image not in self.fold:
             raise UserError(f"image {image!r} is in no fold, so no model can be said not to have seen it")
-        return self.seers[self.fold[image]]
+        return self.fold[image]
 
     def parts(self) -> Iterator[tuple[list[str], list[str]]]:
         """For each model the images it learns from, and those it is asked about."""
@@ -97,7 +101,7 @@ def folds(images: Iterable[str], *path: str | int, count: int = FOLDS) -> Folds:
 
 
 class Verifier:
-    """Both checks over the graphs' images."""
+    """Both checks over the graphs' images; a model is asked the same of an image once."""
 
     def __init__(
         self,
@@ -110,46 +114,108 @@ class Verifier:
         """`picture` and `boxes` (of a scene's objects) go by image; `describe` says what to ask of one."""
         self._related, self._ids, self._seer = related, related.graphs.ids, seer
         self._picture, self._boxes, self._describe = picture, boxes, describe
+        self._known: dict[tuple[str, str, bool], float] = {}
+        self.tally: Counter[str] = Counter()  # images judged and dropped, by check
+
+    def begin(self) -> None:
+        """Forget what was asked, and count anew."""
+        self._known.clear()
+        self.tally.clear()
 
     def distractors(self, subgraph: Subgraph, found: Iterable[Distractor]) -> tuple[Distractor, ...]:
         """Those in whose images some simple part of the subgraph is indeed not seen."""
-        parts = simple_parts(subgraph)
-        kept = []
-        for one in found:
-            limit = threshold(change.kind for change in one.changes)
-            image = self._ids[one.graph]
-            scores = self._ask(image, parts, [self._picture(image)] * len(parts))
-            if not all(score > limit for score in scores):
-                kept.append(one)
-        return tuple(kept)
+        judged = tuple(found)
+        limits = [threshold(change.kind for change in one.changes) for one in judged]
+        seen = self._seen(subgraph, [one.graph for one in judged], limits)
+        return tuple(one for one, there in zip(judged, seen, strict=True) if not there)
+
+    def lacking(self, subgraph: Subgraph, found: Iterable[int]) -> tuple[int, ...]:
+        """The same for images that were drawn at random, which may differ in any node."""
+        graphs = tuple(found)
+        limit = threshold(node.kind for node in subgraph.nodes())
+        seen = self._seen(subgraph, graphs, [limit] * len(graphs))
+        return tuple(graph for graph, there in zip(graphs, seen, strict=True) if not there)
 
     def containing(self, subgraph: Subgraph, found: Iterable[Containing]) -> tuple[Containing, ...]:
         """Those in whose images no more instances are seen than are annotated."""
-        parts = simple_parts(subgraph)
-        kept = []
-        for one in found:
-            image = self._ids[one.graph]
-            picture, boxes = self._picture(image), self._boxes(image)
-            hidden = []
-            for part in parts:
-                roots = self._related.roots(part, one.graph)
-                hidden.append(masked(picture, [_box(boxes, root, image) for root in roots]))
-            if not all(score > ANOTHER for score in self._ask(image, parts, hidden)):
-                kept.append(one)
-        return tuple(kept)
+        all_ = tuple(found)
+        graphs = [one.graph for one in all_ if self._boxed(subgraph, one.graph)]
+        seen = self._all_above(subgraph, graphs, [ANOTHER] * len(graphs), hidden=True)
+        dropped = {graph for graph, there in zip(graphs, seen, strict=True) if there}
+        self.tally.update(counted=len(seen), counted_dropped=sum(seen))
+        if len(graphs) < len(all_):
+            self.tally.update(unboxed=len(all_) - len(graphs))
+        return tuple(one for one in all_ if one.graph not in dropped)
 
-    def _ask(self, image: str, parts: Sequence[Subgraph], pictures: Sequence[Picture]) -> list[float]:
-        seer = self._seer.seer(image) if isinstance(self._seer, Folds) else self._seer
-        scores = seer.probability([self._describe(part) for part in parts], pictures)
-        if len(scores) != len(parts) or not all(0 <= score <= 1 for score in scores):
-            raise UserError(
-                f"the verifier must give {len(parts)} probabilities for image {image}, came {scores}"
-            )
-        return scores
+    def _seen(self, subgraph: Subgraph, graphs: Sequence[int], limits: Sequence[float]) -> list[bool]:
+        seen = self._all_above(subgraph, graphs, limits, hidden=False)
+        self.tally.update(distractors=len(seen), distractors_dropped=sum(seen))
+        return seen
+
+    def _all_above(
+        self, subgraph: Subgraph, graphs: Sequence[int], limits: Sequence[float], *, hidden: bool
+    ) -> list[bool]:
+        """Of each graph's image, whether every simple part scores above its limit."""
+        parts = [(part, self._describe(part)) for part in simple_parts(subgraph)]
+        self._ask([(graph, *part) for graph in graphs for part in parts], hidden)
+        return [
+            all(self._known[self._ids[graph], text, hidden] > limit for _, text in parts)
+            for graph, limit in zip(graphs, limits, strict=True)
+        ]
+
+    def _ask(self, asked: Iterable[tuple[int, Subgraph, str]], hidden: bool) -> None:
+        """Ask what is not known yet, as much at once as one model is to judge."""
+        batches: dict[int, dict[tuple[str, str, bool], Picture]] = {}
+        for graph, part, text in asked:
+            image = self._ids[graph]
+            if (image, text, hidden) not in self._known:
+                picture = self._hidden(part, graph) if hidden else self._picture(image)
+                mine = batches.setdefault(self._fold(image), {})
+                mine[image, text, hidden] = picture
+        for fold, batch in batches.items():
+            seer = self._seer.seers[fold] if isinstance(self._seer, Folds) else self._seer
+            scores = _scores(seer, batch)
+            if len(scores) != len(batch) or not all(0 <= score <= 1 for score in scores):
+                image = next(iter(batch))[0]
+                raise UserError(
+                    f"the verifier must give {len(batch)} probabilities for image {image}, came {scores}"
+                )
+            self._known.update(zip(batch, scores, strict=True))
+            self.tally.update(getattr(seer, "said", {}))
+
+    def _fold(self, image: str) -> int:
+        return self._seer.fold_of(image) if isinstance(self._seer, Folds) else 0
+
+    def _hidden(self, part: Subgraph, graph: int) -> Picture:
+        """The picture without the annotated instances of a part."""
+        boxes = [box for box in self._instances(part, graph) if box is not None]
+        return masked(self._picture(self._ids[graph]), boxes)
+
+    def _boxed(self, subgraph: Subgraph, graph: int) -> bool:
+        """Whether all that is to be painted over has a box."""
+        if None not in self._boxes(self._ids[graph]):
+            return True
+        return all(None not in self._instances(part, graph) for part in simple_parts(subgraph))
+
+    def _instances(self, part: Subgraph, graph: int) -> list[Box | None]:
+        boxes = self._boxes(self._ids[graph])
+        return [boxes[root] for root in self._related.roots(part, graph)]
 
 
-def _box(boxes: Sequence[Box | None], thing: int, image: str) -> Box:
-    box = boxes[thing] if thing < len(boxes) else None
-    if box is None:
-        raise UserError(f"image {image}: object {thing} has no box, so that it can not be painted over")
-    return box
+def _scores(seer: Seer, batch: Mapping[tuple[str, str, bool], Picture]) -> list[float]:
+    """What the model gives; it may be the user's own, and whatever it raises is told with where."""
+    try:
+        return [float(p) for p in seer.probability([text for _, text, _ in batch], list(batch.values()))]
+    except UserError:
+        raise
+    except Exception as error:
+        images = list(dict.fromkeys(image for image, _, _ in batch))
+        more = f" or one of {len(images) - 1} others" if len(images) > 1 else ""
+        raise UserError(
+            f"--verify: the model stopped at image {images[0]}{more} with {told(error)}"
+        ) from error
+
+
+def told(error: Exception) -> str:
+    """What a user's own code raised."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")

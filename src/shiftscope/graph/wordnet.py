@@ -88,16 +88,26 @@ class WordNet:
         return 1.0
 
     def _adjectives(self, first: str, second: str) -> float | None:
-        if set(self.senses(first, "adj")) & set(self.senses(second, "adj")):
+        """Two colors of different hues, or opposites themselves: what is like an opposite may be both."""
+        one, other = (frozenset(self.senses(word, "adj")) for word in (first, second))
+        if one & other:
             return 0.0
         shades = self._colors(first), self._colors(second)
         if all(shades):  # before adjectives: there, all colours are like one another
-            (a, wider_a), (b, wider_b) = (_parted(found) for found in shades)
-            return float(a.isdisjoint(wider_b) and b.isdisjoint(wider_a))
-        (near, far), (other_near, other_far) = self._cluster(first), self._cluster(second)
-        if near & other_near:
-            return 0.0
-        return 1.0 if far & other_near or other_far & near else None
+            hues, other_hues = (self._hues(found) for found in shades)
+            return float(hues.isdisjoint(other_hues))
+        near, other_near = self._cluster(first), self._cluster(second)
+        if self._opposites(one) & other or self._opposites(other) & one:
+            return 1.0
+        return 0.0 if near & other_near else None
+
+    def _opposites(self, senses: frozenset[int]) -> frozenset[int]:
+        return frozenset(o for sense in senses for _, o in self.synset("adj", sense).to("!"))
+
+    def _hues(self, shades: tuple[tuple[int, frozenset[int]], ...]) -> frozenset[int]:
+        """The colors that a word's senses are shades of, themselves included; not what all colors are."""
+        above = self._wider(self._color) | self._wider(self._gray)
+        return frozenset().union(*(wider for _, wider in shades)) - above
 
     def senses(self, word: str, pos: Pos) -> tuple[int, ...]:
         """The offsets of a word's most frequent synsets."""
@@ -164,18 +174,13 @@ class WordNet:
                 found.append((sense, wider))
         return tuple(found)
 
-    def _find_cluster(self, word: str) -> tuple[frozenset[int], frozenset[int]]:
-        """The adjective synsets a word is in or is similar to, and those opposite to them."""
+    def _find_cluster(self, word: str) -> frozenset[int]:
+        """The adjective synsets a word is in, or is similar to where it has no opposite of its own."""
         near: set[int] = set()
-        far: set[int] = set()
         for sense in self.senses(word, "adj"):
             synset = self.synset("adj", sense)
-            heads = [sense] if list(synset.to("!")) else [sense, *(o for _, o in synset.to("&"))]
-            near.update(heads)  # a satellite has no opposite of its own: it has its head's
-            for head in heads:
-                for _, opposite in self.synset("adj", head).to("!"):
-                    far |= {opposite, *(o for _, o in self.synset("adj", opposite).to("&"))}
-        return frozenset(near), frozenset(far)
+            near |= {sense} if list(synset.to("!")) else {sense, *(o for _, o in synset.to("&"))}
+        return frozenset(near)
 
     def _read_synset(self, pos: Pos, offset: int) -> Synset:
         data = self._data[pos]
@@ -192,7 +197,3 @@ class WordNet:
             return Synset(tuple(fields[4:at:2]), tuple(pointers))
         except (IndexError, ValueError):
             raise UserError(f"{self._folder}: data.{pos} has no synset at {offset}") from None
-
-
-def _parted(shades: tuple[tuple[int, frozenset[int]], ...]) -> tuple[frozenset[int], frozenset[int]]:
-    return frozenset(s for s, _ in shades), frozenset().union(*(wider for _, wider in shades))
