@@ -462,6 +462,35 @@ def test_a_closed_vocabulary_tells_a_words_attribute():
     assert covr_compositional.read(covr_compositional.write(program), clevr.SCHEMA) == program
 
 
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("count(filter(scene(), shape=cube))", ("find cube", "count [0]")),
+        ("count(filter(filter(scene(), color=red), shape=cube))", ("find cube", "filter red [0]", "count [1]")),
+        (
+            "query(unique(filter(related(filter(scene(), size=small), left), shape=cube)), shape)",
+            ("scene", "filter small [0]", "find cube", "with_relation left [2, 1]", "unique [3]", "query_name [4]"),
+        ),
+        (
+            "choose(unique(filter(scene(), color=red)), shape, cube, sphere)",
+            ("scene", "filter red [0]", "unique [1]", "choose_name cube, sphere [2]"),
+        ),
+        (
+            "verify(unique(filter(scene(), color=red)), shape=cube)",
+            ("scene", "filter red [0]", "unique [1]", "verify_attr cube [2]"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_solids_are_is_said_as_a_name_and_read_back_as_a_shape(text, listed):
+    program = parse(text)
+    written = covr.write(program, clevr.SCHEMA)
+    assert written == rows(*listed)
+    for dialect in (covr, covr_compositional):
+        again = dialect.read(dialect.write(program, clevr.SCHEMA), clevr.SCHEMA)
+        check(again, clevr.SCHEMA)
+        assert "find" not in show(again)
+
+
 def scenes_of(seed: int):
     return tuple(random_graph(seed, k, NAMES) for k in range(1 + seed % 4))
 

@@ -34,6 +34,10 @@ def command(
     ],
     out: Annotated[Path, typer.Option(help="The run's folder; an unfinished run is gone on with.")],
     split: Annotated[str, typer.Option(help="Which questions.")] = "test",
+    part: Annotated[
+        str,
+        typer.Option(help="Only these of them: FOLDER:PART of shiftscope split, or a JSON file of ids."),
+    ] = "",
     limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions; 0 for all.")] = 0,
     condition: Annotated[
         list[str] | None,
@@ -47,6 +51,9 @@ def command(
     learn_from: Annotated[
         Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
     ] = None,
+    learn_part: Annotated[
+        str, typer.Option(help="Only these of the train split, as for --part; FOLDER tells what to stop by.")
+    ] = "",
     in_flight: Annotated[int, typer.Option(min=1, help="Calls to an endpoint at once.")] = 16,
     price: Annotated[
         str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")
@@ -82,6 +89,7 @@ def command(
     from ..run.conditions import read_conditions
     from ..run.data import data_folder
     from ..run.evaluate import Order, evaluate
+    from ..run.part import read_part
 
     for name, value in (("temperature", temperature), ("timeout", timeout)):
         if not math.isfinite(value):
@@ -116,6 +124,8 @@ def command(
         variant,
         images,
         joined,
+        read_part(part) if part else None,
+        read_part(learn_part) if learn_part else None,
     )
     with shard_bar(f"asking {model}") as tell:
         log = evaluate(order, out, cache=cache, tell=lambda done, total: tell(done, total, ""), warn=_warn)

@@ -56,6 +56,12 @@ def command(
     other: Annotated[
         Path | None, typer.Option("--from", help="Take the parser that is not trained from this folder.")
     ] = None,
+    part: Annotated[
+        str,
+        typer.Option(
+            help="Only these questions of a dataset: FOLDER:PART of shiftscope split, or a JSON file of ids."
+        ),
+    ] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Of each parser; 0 for as many as it likes.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one a core.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -64,6 +70,7 @@ def command(
 
     On several GPUs: accelerate launch -m shiftscope train …
     """
+    from ..run.part import read_part
     from ..run.train.train import Order, train
 
     order = Order(
@@ -75,6 +82,7 @@ def command(
         only.value if only else "",
         other,
         epochs or None,
+        read_part(part) if part else None,
         device.value,
         workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
         shlex.join(["shiftscope", *sys.argv[1:]]),

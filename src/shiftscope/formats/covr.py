@@ -120,14 +120,14 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def question_to(question: Question) -> dict[str, Any]:
-    """One question as the official files have it."""
+def question_to(question: Question, schema: Schema | None = None) -> dict[str, Any]:
+    """One question as the official files have it; a closed schema tells which words are names."""
     notes = dict(question.notes)
     dialect = compositional if notes.pop(FORM, "") else original
     data: dict[str, Any] = {"qid": question.id, notes.pop(TEXT_FIELD, TEXTS[0]): question.text}
     data["scenes"] = list(question.scenes)
     if question.program is not None:
-        data["program"] = dialect.write(question.program)
+        data["program"] = dialect.write(question.program, schema)
     if question.answer is not None:
         data["answer"] = question.answer
     if question.provenance.template:

@@ -21,6 +21,7 @@ from typing import Any
 from ...schema import Schema
 from ..check import plan_of
 from ..program import Notes, Program, ProgramError
+from ._covr_nouns import meant, said
 from ._covr_read import program_of
 from ._covr_rows import (
     LOGIC,
@@ -60,7 +61,7 @@ OPERATIONS = (
 
 def read(rows: Any, schema: Schema | None = None) -> Program:
     """The program of a list of rows."""
-    return program_of(_steps(read_rows(rows, OPERATIONS, NAME), schema))
+    return meant(program_of(_steps(read_rows(rows, OPERATIONS, NAME), schema)), schema)
 
 
 def _steps(rows: list[Row], schema: Schema | None) -> list[Step]:
@@ -147,10 +148,13 @@ def _step(row: Row, schema: Schema | None) -> Step:
     return Step("all_same", (), texts(words, 1, where, "an attribute"), (), notes)
 
 
-def write(program: Program) -> list[dict[str, Any]]:
-    """The program as rows; refuses, by name, what the original operations can not say."""
+def write(program: Program, schema: Schema | None = None) -> list[dict[str, Any]]:
+    """The program as rows; refuses, by name, what the original operations can not say.
+
+    With the schema of solids, which have no names, their shapes are said as names.
+    """
     plan_of(program)
-    return _written(_without_not(steps_of(program, NAME)))
+    return _written(_without_not(steps_of(said(program, schema), NAME)))
 
 
 OPPOSITE = {"some": "none", "none": "some", "gt": "leq", "leq": "gt", "lt": "geq", "geq": "lt"}

@@ -19,6 +19,7 @@ from ...errors import did_you_mean
 from ...schema import Schema
 from ..check import plan_of
 from ..program import Program, ProgramError
+from ._covr_nouns import meant, said
 from ._covr_read import program_of
 from ._covr_rows import (
     LOGIC,
@@ -73,7 +74,7 @@ def sniff(rows: Any) -> bool:
 
 def read(rows: Any, schema: Schema | None = None) -> Program:
     """The program of a list of rows; `unique` is put in where one object is wanted."""
-    return program_of(_steps(read_rows(rows, OPERATIONS, NAME), schema), mend=True)
+    return meant(program_of(_steps(read_rows(rows, OPERATIONS, NAME), schema), mend=True), schema)
 
 
 def _steps(rows: list[Row], schema: Schema | None) -> list[Step]:
@@ -150,10 +151,10 @@ def _first(row: Row, first: Any, words: tuple[Any, ...], schema: Schema | None) 
     return Step("verify", (), pairs_of(texts(words, 1, where, "a value"), schema), (), notes)
 
 
-def write(program: Program) -> list[dict[str, Any]]:
+def write(program: Program, schema: Schema | None = None) -> list[dict[str, Any]]:
     """The program as rows; refuses, by name, what the compositional operations can not say."""
     plan_of(program)
-    return _written(steps_of(program, NAME, mend=True))
+    return _written(steps_of(said(program, schema), NAME, mend=True))
 
 
 def _written(steps: list[Step]) -> list[dict[str, Any]]:

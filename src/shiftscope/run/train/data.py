@@ -13,6 +13,7 @@ from ...schema import Schema
 from ...store.dataset import Dataset
 from ..data import refuse_study
 from ..feed import SHARDS, SuiteSource
+from ..part import Part
 from ..source import DatasetSource, data_id
 
 TRAIN, VAL = "train", "val"
@@ -56,10 +57,14 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The train and val splits of a dataset; of train at most so many images, the first."""
+    """The train and val splits of a dataset; of train at most so many images, the first.
+
+    A part leaves out questions, not images: what is held out is a property of questions.
+    """
 
     dataset: Dataset
     images: int
+    part: Part | None = None
 
     @property
     def name(self) -> str:
@@ -77,14 +82,17 @@ class Folder:
         return DatasetSource(self.dataset).schema()
 
     def spec(self) -> dict[str, Any]:
-        return {"data_id": data_id(self.dataset), "images": self.count(TRAIN)}
+        spec = {"data_id": data_id(self.dataset), "images": self.count(TRAIN)}
+        return spec | ({"part": self.part.spec()} if self.part else {})
 
     def count(self, split: str) -> int:
         there = self.dataset.count(split)[0]
         return min(there, self.images) if split == TRAIN else there
 
 
-def open_data(text: str, *, visual: str = "", images: int = 20_000) -> World | Folder:
+def open_data(
+    text: str, *, visual: str = "", images: int = 20_000, part: Part | None = None
+) -> World | Folder:
     """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val."""
     if images < 1:
         raise UserError(f"{images} images are too few to train on; give at least 1")
@@ -93,7 +101,9 @@ def open_data(text: str, *, visual: str = "", images: int = 20_000) -> World | F
     if path.exists() or "/" in text:
         if visual:
             raise UserError(f"{text} is made already: --visual is for a suite, as in --data superclevr")
-        return _folder(path, images)
+        return _folder(path, images, part)
+    if part is not None:
+        raise UserError(f"{text} is a suite, whose questions are made while training; --part takes a dataset")
     suite, _, variant = text.partition(":")
     if suite not in SHARDS:
         known = [name for name in SUITES.names() if name in SHARDS]
@@ -104,14 +114,16 @@ def open_data(text: str, *, visual: str = "", images: int = 20_000) -> World | F
     return World(suite, _order(suite, variant, visual, images))
 
 
-def _folder(path: Path, images: int) -> Folder:
-    found = Folder(Dataset.open(path), images)
+def _folder(path: Path, images: int, part: Part | None) -> Folder:
+    found = Folder(Dataset.open(path), images, part)
     for split in (TRAIN, VAL):
         if split not in found.dataset.splits or not found.dataset.count(split)[0]:
             raise UserError(
                 f"{path} has no images in a split {split!r}: training needs {TRAIN} to learn from and "
                 f"{VAL} to be chosen by"
             )
+    if part is not None:
+        part.check(data_id(found.dataset), TRAIN, (q.id for q in found.dataset.questions(TRAIN)))
     return found
 
 

@@ -225,6 +225,7 @@ def _stored_pairs(data: Folder, split: str, names: set[str]) -> Iterator[Pair]:
     for shard in data.dataset.shards(split):
         if shard.questions:
             asked = read_questions(data.dataset.folder / shard.questions.path)
+            asked = data.part.of(split, asked) if data.part else asked
             yield from _pairs(q for q in asked if q.scenes and q.scenes[0] in names)
 
 

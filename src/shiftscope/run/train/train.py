@@ -37,6 +37,7 @@ from ...models._weights import (
 )
 from ...whole import digest_of, sweep, write_whole
 from ..memory import default_folder
+from ..part import Part
 from .checkpoint import hold_to, read_state, unlike
 from .data import TRAIN, VAL, Folder, World, open_data
 from .device import accelerator_for, device_name
@@ -77,6 +78,7 @@ class Order:
     only: str = ""  # scene or questions: the one parser that is trained
     other: Path | None = None  # a trained folder, from which the other parser is taken
     epochs: int | None = None
+    part: Part | None = None  # of a dataset's train split: only its questions are learned
     device: str = "auto"
     workers: int = 1
     command: str = ""  # as it was typed
@@ -112,7 +114,8 @@ class Order:
 def train(order: Order, out: Path | None = None, *, bar: Bar = no_bar) -> Trained:
     """The trained model; a training that was finished in that folder before is not done again."""
     need_torch(order.model)
-    return train_on(open_data(order.data, visual=order.visual, images=order.images), order, out, bar=bar)
+    data = open_data(order.data, visual=order.visual, images=order.images, part=order.part)
+    return train_on(data, order, out, bar=bar)
 
 
 def train_on(

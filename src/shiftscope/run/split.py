@@ -1,0 +1,296 @@
+"""Split: which questions with a property are held out, and the lists that a study of it trains and tests on.
+
+The questions are read once, or twice where something is drawn from them; the dataset is not changed. What is
+written depends on the questions, the property, the shots and the seed alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..canonical import content_id
+from ..errors import UserError, did_you_mean
+from ..formats._any import read_questions
+from ..question import Question
+from ..shift.held_out.corpus import Corpus
+from ..shift.held_out.expression import parse
+from ..shift.held_out.facts import Facts
+from ..shift.held_out.named import SPLITS, Named, name_of, named
+from ..shift.held_out.parts import ROLES, TEST, TRAIN, VAL, Marked, Part, Settings, mark, parts_of
+from ..shift.held_out.predicate import Has, Predicate
+from ..shift.held_out.properties import FAMILIES
+from ..store.dataset import Dataset
+from ..whole import PARTIAL, file_digest, write_whole, writing
+from .data import refuse_study
+from .part import FORMAT, MANIFEST
+from .source import data_id
+
+OFFICIAL = "official"
+SPELLED = {TRAIN: ("train", "training"), VAL: ("val", "valid", "validation", "dev"), TEST: ("test",)}
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to hold out: an expression, or the name of a split of the paper."""
+
+    hold_out: str = ""
+    name: str = ""
+    shots: int | None = None  # None: as the named split has it, else 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if bool(self.hold_out) == bool(self.name):
+            raise UserError("say what to hold out: --hold-out EXPRESSION, or --name for a split of the paper")
+
+    @property
+    def split(self) -> Named | None:
+        return named(self.name) if self.name else None
+
+    def settings(self) -> Settings:
+        split = self.split
+        text = split.hold_out if split else self.hold_out
+        usual = split.shots if split else 0
+        return Settings(text, usual if self.shots is None else self.shots, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What was held out, and the lists it was written as."""
+
+    name: str
+    hold_out: Predicate
+    settings: Settings
+    marked: Mapping[str, Marked]  # role → questions with the property, and without
+    parts: tuple[Part, ...]
+    splits: Mapping[str, str]  # role → what the dataset calls it
+    data_id: str
+    paper: Named | None
+
+    @property
+    def filtered(self) -> int:
+        """Training questions that are left out."""
+        return len(self.marked[TRAIN].held) - self.settings.shots
+
+    def to_json(self) -> dict[str, Any]:
+        reported = {"filtered": self.paper.reported, "table": self.paper.table} if self.paper else None
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "hold_out": str(self.hold_out),
+            "shots": self.settings.shots,
+            "seed": self.settings.seed,
+            "data_id": self.data_id,
+            "filtered": self.filtered,
+            "with_property": {self.splits[role]: len(m.held) for role, m in self.marked.items()},
+            "questions": {self.splits[role]: len(m.held) + len(m.rest) for role, m in self.marked.items()},
+            "reported": reported,
+            "parts": {
+                p.name: {"split": self.splits[p.role], "questions": len(p.ids), "use": p.use}
+                for p in self.parts
+            },
+        }
+
+
+class Questions:
+    """The questions of a dataset's folder, or of files, by the role they play."""
+
+    def __init__(self, data: tuple[str, ...], test: str = "") -> None:
+        if not data:
+            raise UserError("name the folder of a dataset, or files of questions")
+        folder = Path(data[0])
+        refuse_study(folder)
+        self._dataset = Dataset.open(folder) if len(data) == 1 and folder.is_dir() else None
+        self._files: dict[str, list[Path]] = {}
+        if self._dataset is None:
+            if test:
+                raise UserError(
+                    f"--test names a split of a dataset; of files, say which it is: test={data[-1]}"
+                )
+            for text in data:
+                role, path = _file(text)
+                self._files.setdefault(role, []).append(path)
+            self.splits = {role: role for role in ROLES if role in self._files}
+        else:
+            self.splits = _roles(self._dataset, test)
+
+    def data_id(self) -> str:
+        if self._dataset is not None:
+            return data_id(self._dataset)
+        return content_id(
+            sorted((role, file_digest(f)) for role, files in self._files.items() for f in files)
+        )
+
+    def of(self, role: str) -> Iterator[Question]:
+        if self._dataset is not None:
+            yield from self._dataset.questions(self.splits[role])
+            return
+        for path in self._files[role]:
+            yield from read_questions(path)
+
+    def corpus(self, tell: Tell = lambda done: None) -> Corpus:
+        """Every question, and whether it is one to train on."""
+
+        def read() -> Iterator[tuple[bool, Question]]:
+            done = 0
+            for role in self.splits:
+                for question in self.of(role):
+                    yield role == TRAIN, question
+                    done += 1
+                    tell(done)
+
+        return Corpus(read)
+
+
+def split(
+    order: Order, questions: Questions, out: Path | None = None, tell: Tell = lambda done: None
+) -> Split:
+    """Mark every question, list the parts, and write them into a folder of their own."""
+    settings = order.settings()
+    hold_out = parse(settings.hold_out)
+    marked = _marked({"": hold_out}, questions, settings.seed, tell)[""]
+    made = Split(
+        order.split.name if order.split else name_of(hold_out),
+        hold_out,
+        settings,
+        marked,
+        parts_of(marked, settings, hold_out),
+        questions.splits,
+        questions.data_id(),
+        order.split,
+    )
+    if out is not None:
+        _write(made, out)
+    return made
+
+
+def survey(questions: Questions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
+    """Of every split of the paper, how many questions of each role have its property."""
+    wanted = {name: parse(one.hold_out) for name, one in SPLITS.items()}
+    found = _marked(wanted, questions, seed, tell, strict=False)
+    return {name: {role: len(m.held) for role, m in marked.items()} for name, marked in found.items()}
+
+
+def _marked(
+    wanted: Mapping[str, Predicate], questions: Questions, seed: int, tell: Tell, strict: bool = True
+) -> dict[str, dict[str, Marked]]:
+    """For each predicate and role the questions that have it; each is looked at once for all.
+
+    Strictly, every property that is named must be true of some question, or it is taken for a mistake.
+    """
+    fitted = {}
+    corpus = questions.corpus()
+    for name, one in wanted.items():
+        try:
+            fitted[name] = one.fitted(corpus, seed)
+        except UserError:
+            if strict:
+                raise
+    unseen = list(dict.fromkeys(leaf for one in fitted.values() for leaf in one.leaves()))
+    ids: dict[str, dict[str, list[tuple[str, bool]]]] = {name: {} for name in wanted}
+    seen: set[str] = set()
+    done = 0
+    for role in questions.splits:
+        for question in questions.of(role):
+            if question.id in seen:
+                raise UserError(f"question {question.id!r} appears twice; ids must tell questions apart")
+            seen.add(question.id)
+            facts = Facts(question)
+            unseen = [leaf for leaf in unseen if not leaf.holds(facts)] if unseen else unseen
+            for name, one in fitted.items():
+                ids[name].setdefault(role, []).append((question.id, one.holds(facts)))
+            done += 1
+            tell(done)
+    if unseen and strict:
+        raise _nobody(unseen[0], questions)
+    return {name: {role: mark(rows) for role, rows in found.items()} for name, found in ids.items()}
+
+
+def _nobody(leaf: Predicate, questions: Questions) -> UserError:
+    """The error for a property that no question has, with what is near it in the data."""
+    hint = ""
+    if isinstance(leaf, Has):
+        family = FAMILIES[leaf.family]
+        there = {
+            found
+            for _, q in questions.corpus().read()
+            for found in Facts(q).instances(family.name, family.find)
+        }
+        hint = did_you_mean(str(leaf), sorted(family.named(one) for one in there))
+    return UserError(f"no question has {leaf}{hint}")
+
+
+def _roles(dataset: Dataset, test: str) -> dict[str, str]:
+    """What the dataset calls the questions of each role; val is tested on as where there is no test."""
+    found: dict[str, str] = {}
+    for role in ROLES:
+        names = (test,) if role == TEST and test else SPELLED[role]
+        if role == TEST and test and test == found.get(TRAIN):
+            raise UserError(f"{test} is what is trained on; test on another split of {dataset.folder}")
+        if role == TEST and test and test == found.get(VAL):
+            break
+        there = [name for name in names if name in dataset.splits and dataset.count(name)[1]]
+        if there:
+            found[role] = there[0]
+        elif role == TEST and test:
+            dataset.count(test)
+            raise UserError(f"{dataset.folder}: there are no questions in split {test!r}")
+    return found
+
+
+def _file(text: str) -> tuple[str, Path]:
+    """A file and its role: `train=FILE`, or a name that says it, such as val.jsonl."""
+    before, sign, after = text.partition("=")
+    if sign and before in ROLES and not Path(text).exists():
+        role, path = before, Path(after)
+    else:
+        path = Path(text)
+        words = re.split(r"[^a-z]+", path.name.lower())
+        role = next((role for role in ROLES if set(SPELLED[role]) & set(words)), "")
+    if not path.is_file():
+        what = "a dataset's folder stands alone" if path.is_dir() else "no such file or folder"
+        raise UserError(f"{path}: {what}")
+    if not role:
+        raise UserError(
+            f"{path}: its name does not say which split it is; write train={path}, or val=, or test="
+        )
+    return role, path
+
+
+# --- written --------------------------------------------------------------------------------------------
+
+
+def _write(made: Split, out: Path) -> None:
+    """All lists into a new folder, under a temporary name first; the same split again leaves it as it is."""
+    about = json.dumps(made.to_json(), ensure_ascii=False, indent=1) + "\n"
+    if (out / MANIFEST).is_file():
+        if (out / MANIFEST).read_text("utf-8") == about:
+            return
+        raise UserError(f"{out} holds another split; choose another folder for --out")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already and is no split; choose another folder for --out")
+    partial = out.with_name(f".{out.absolute().name}.{os.getpid()}{PARTIAL}")
+    try:
+        for part in made.parts:
+            _write_json(partial / f"{part.name}.json", list(part.ids))
+        for role, marked in made.marked.items():
+            for kind, ids in (("iid", marked.rest), ("comp", marked.held)):
+                listed = {"comp_split_name": made.name, "split_name": role, "ids": list(ids)}
+                _write_json(partial / OFFICIAL / f"{made.name}_{role}_{kind}.json", listed)
+        write_whole(partial / MANIFEST, about.encode())
+        with writing(out):
+            partial.replace(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write_json(path: Path, data: Any) -> None:
+    write_whole(path, f"{json.dumps(data, ensure_ascii=False)}\n".encode(), durable=False)
