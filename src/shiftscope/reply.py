@@ -268,11 +268,13 @@ def _outside(text: str, expected: Expected) -> Answer | None:
     if expected.kind != "word" or _HEDGE.search(text):
         return None
     forms, _ = lookup(expected)
-    words = [t for t in TOKEN.findall(flat(text)) if t not in STOP]
+    tokens = TOKEN.findall(flat(text))
+    words = [t for t in tokens if t not in STOP]
     if not 1 <= len(words) <= 2 or any(w in _NOT_WORDS or w[0].isdigit() for w in words):
         return None
     said = " ".join(words)
-    return forms.get(said) or (None if any(w in forms for w in words) else said)
+    known = any(w in forms for w in words) or any(candidates(tokens, expected))  # lying in: not just lying
+    return forms.get(said) or (None if known else said)
 
 
 _NOT_WORDS = YES | NO | frozenset(COUNTS) | word_set("unknown unsure undefined n na unclear sorry error null")

@@ -19,7 +19,7 @@ from .scene import Scene
 STATUSES = ("answered", "undefined", "unreadable", "failed")
 MISSING = "missing"  # the status of a row without a prediction
 CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text")
-AS_IS = CONDITIONS[0]
+AS_IS, BLIND = CONDITIONS[:2]
 NOTED = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
 
 Fact = str | int | float | bool
@@ -84,6 +84,7 @@ def asked_of(
         "length": len(question.text.split()),
         "steps": len(question.program) if question.program else None,
         "objects": sum(len(s.objects) for s in scenes) if scenes else None,
+        "images": len(question.scenes) or None,
         "action": question.note("action_kind"),
         **{name: question.note(name) for name in NOTED},
         **dict(facts),

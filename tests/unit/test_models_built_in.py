@@ -80,6 +80,22 @@ def test_the_majority_of_a_template_then_of_a_kind_then_of_all():
     assert answers("majority_per_template", *map(Prompt, (known, unseen, new))) == [2, "red", True]
 
 
+COLORS = "choose(unique(filter(scene(), shape=cube)), color, red, blue)"
+PLACES = "choose_relation(unique(filter(scene(), shape=cube)), filter(scene(), shape=sphere), left, right)"
+
+
+@pytest.mark.parametrize("model", ["majority_per_template", "random"])
+@pytest.mark.parametrize(("program", "two"), [(COLORS, ("red", "blue")), (PLACES, ("left", "right"))])
+def test_of_two_answers_that_a_question_names_one_is_drawn(model, program, two):
+    prompts = [asked(program, name=str(k)) for k in range(200)]
+    said = answers(model, *prompts)
+    assert min(said.count(word) for word in two) > 70
+    assert set(said) == set(two)
+    assert answers(model, *prompts[::-1]) == said[::-1]
+    assert answers(model, *prompts, setting=Setting(lambda: TRAIN, SCHEMA, Options(seed=1))) != said
+    assert replies(build(model, SETTING), prompts[:1])[0].belief == 0.5
+
+
 def test_random_answers_are_of_the_questions_type_and_even():
     prompts = [asked(COLOR, name=str(k)) for k in range(800)]
     counts = Counter(answers("random", *prompts))

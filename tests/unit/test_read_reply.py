@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shiftscope.lang.program import Program, node
+from shiftscope.models._space import expected_of
+from shiftscope.question import Question
 from shiftscope.reply import ANYTHING, NUMBER, TRUTH, expected_value, expected_words, read_reply
 from shiftscope.schema import OPEN
 from shiftscope.schemas import clevr, superclevr
@@ -389,3 +392,50 @@ def test_words_of_ones_own():
     animals = expected_words([("cat", "cat"), ("kitty", "cat"), ("dog", "dog")])
     assert read_reply("Two kitties.", animals) == "cat"
     assert read_reply("The dog is chased by cats", animals) == "cat"
+
+
+def choosing(this, that):
+    find = node("find", (), ("cow",)), node("unique", (0,)), node("find", (), ("grass",))
+    return Question(
+        "q", "?", ("s",), Program((*find, node("choose_relation", (1, 2), (this, that, "object"))))
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        *(("lying in", "lying in"), ("Lying in it.", "lying in"), ("lying", "lying in")),
+        *(("The cow is lying in the grass.", "lying in"), ("standing on", "standing on")),
+        ("eating", "eating"),  # readable, and wrong
+    ],
+)
+def test_a_relation_that_a_question_offers(reply, answer):
+    assert read_reply(reply, expected_of(choosing("lying in", "standing on"), OPEN)) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("in front of", "front"),
+        ("It is in front of the jet.", "front"),
+        ("front", "front"),
+        ("Behind", "behind"),
+    ],
+)
+def test_a_relation_of_a_closed_schema_in_plain_english(reply, answer):
+    assert read_reply(reply, expected_of(choosing("front", "behind"), superclevr.SCHEMA)) == answer
+
+
+def test_what_two_offered_words_share_is_neither():
+    expected = expected_of(choosing("sitting on", "sitting under"), OPEN)
+    assert read_reply("sitting", expected) not in ("sitting on", "sitting under")
+    assert read_reply("sitting under it", expected) == "sitting under"
+
+
+@pytest.mark.parametrize(("reply", "answer"), [("a dirt bike", "dirtbike"), ("double-decker bus", "double")])
+def test_a_shape_that_a_question_offers_in_plain_english(reply, answer):
+    program = Program(
+        (node("scene"), node("unique", (0,)), node("choose", (1,), ("shape", "double", "dirtbike")))
+    )
+    expected = expected_of(Question("q", "?", ("s",), program), superclevr.SCHEMA)
+    assert read_reply(reply, expected) == answer

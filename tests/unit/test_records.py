@@ -57,9 +57,9 @@ def test_what_scoring_needs_of_a_question():
     assert (asked.twin, asked.program) == ("16", "count(filter(scene(), color=red))")
     assert dict(asked.facts) == {
         "kind": "count", "template": "zero_hop.json", "family": 3, "split": "val", "length": 6, "steps": 3,
-        "factor": "visual", "level": "hard",
+        "images": 2, "factor": "visual", "level": "hard",
     }  # fmt: skip
-    assert dict(asked_of(Question("1", "Why?", ("x",))).facts) == {"length": 1}
+    assert dict(asked_of(Question("1", "Why?", ("x",))).facts) == {"length": 1, "images": 1}
     assert dict(asked_of(replace(ASKED, provenance=Provenance(family=0))).facts)["family"] == 0
 
 

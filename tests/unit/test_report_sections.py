@@ -15,6 +15,7 @@ from shiftscope.report.sections.reproduce import command, make_command
 from shiftscope.result import MISSING, Prediction, RunLog, records_of
 from shiftscope.store.build import build
 from shiftscope.suites.clevr import Order
+from shiftscope.suites.covr import Order as CovrOrder
 
 MANY = [
     asked(f"q{k}", "yes", f"s{k // 4}", kind="exist" if k % 2 else "count", length=k % 9) for k in range(200)
@@ -215,6 +216,26 @@ def test_the_command_of_a_dataset_comes_from_its_manifest(tmp_path):
     assert make_command(run) == (
         "shiftscope make clevr --images 4 --seed 0 --size 64x48 --questions 10 --shard 250 "
         f"--out {tmp_path / 'd'}"
+    )
+
+
+def test_the_command_of_a_dataset_of_graphs_names_files_that_can_be_typed(tmp_path):
+    spec = CovrOrder(
+        world="",
+        graphs=("my graphs.json 0123456789abcdef", "more.csv.gz fedcba9876543210"),
+        images="pictures 00112233445566aa",
+        overlap=("schema", "table t.csv 0011223344556677", "wordnet 8899aabbccddeeff", "nli a/b"),
+    ).spec()
+    build(tmp_path / "d", spec, {"test": 1}, toy_shard)
+    (run,) = study(log(right(5), data=str(tmp_path / "d"))).runs
+    made, _, remark = make_command(run).partition("  # ")
+    assert made.startswith(
+        "shiftscope make covr --graphs 'my graphs.json' --graphs more.csv.gz --images pictures "
+        "--overlap schema --overlap table:t.csv --overlap wordnet --overlap nli:a/b --questions 9000,1500,1500"
+    )
+    assert remark == (
+        "by name and content: my graphs.json 0123456789abcdef, more.csv.gz fedcba9876543210, "
+        "pictures 00112233445566aa"
     )
 
 

@@ -112,6 +112,22 @@ def unanimous(right: float, clusters: int) -> tuple[float, float]:
     return (bound, 1.0) if right else (0.0, 1 - bound)
 
 
+def shares(resampling: Resampling, right: Bools, at: npt.NDArray[Any], size: int) -> Floats:
+    """The share of each slice in each replicate: [replicate, slice], to compare slices by.
+
+    Where all rows of a slice agree, its share is drawn from what the exact binomial interval allows.
+    """
+    everyone = np.ones(len(right))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        made = resampling.sums(right.astype(np.float64), at, size) / resampling.sums(everyone, at, size)
+    value = totals(right, at, size) / totals(everyone, at, size)
+    clusters = resampling.spread(everyone.astype(bool), at, size)
+    for k in np.flatnonzero((value == 0) | (value == 1)).tolist():
+        drawn = derive("bootstrap", "unanimous", k).random(resampling.replicates) ** (1 / int(clusters[k]))
+        made[:, k] = drawn if value[k] else 1 - drawn
+    return made
+
+
 def share(
     resampling: Resampling,
     hits: npt.NDArray[Any],

@@ -1,6 +1,6 @@
 """How a model does on small variants of an example: contrast accuracy, local coherency, consistency.
 
-After Gardner et al. (2020) and Zhou et al. (2022), section 4. A variant names the example it was made from
+After Gardner et al. (2020) and Zhu et al. (2022), section 4. A variant names the example it was made from
 (`twin`). Of the pairs whose two sides were both replied to:
 
 *contrast_accuracy*   how often the variant is right;
@@ -8,7 +8,8 @@ After Gardner et al. (2020) and Zhou et al. (2022), section 4. A variant names t
 *contrast_drop*       the second less the first;
 *local_coherency*     how often the two answers are the same; where a variant changes the true answer, a high
                       figure means that the model ignores what was changed;
-*consistency*         how often an original and all of its variants are right.
+*consistency*         how often an original and all of its variants are right; of the variants that are in the
+                      rows given, so that of one kind of change alone it is how often both sides are right.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def measure(records: Records) -> tuple[Score, ...]:
             ("local_coherency", same.astype(float)),
         )
     ]
-    low, high = interval(sampled.sums(original - variant) / sampled.sums(every))
+    with np.errstate(invalid="ignore"):  # of no pairs
+        low, high = interval(sampled.sums(original - variant) / sampled.sums(every))
     drop = Score(
         "contrast_drop",
         known(np.mean(original - variant)) if len(every) else None,

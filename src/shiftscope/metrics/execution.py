@@ -1,6 +1,6 @@
 """Programs a model writes: right on its own scenes (GenExec), on the true ones (GTExec), and exactly (Exact).
 
-After Zhou et al. (2022), section 3. *gen_exec* is accuracy as the model is normally asked, *gt_exec* accuracy
+After Zhu et al. (2022), section 3. *gen_exec* is accuracy as the model is normally asked, *gt_exec* accuracy
 when it is given the true scene (condition scene_text), *exact* how often its program equals the true one: a
 wrong program may still give the right answer. A reply without a program is not exact.
 """

@@ -1,6 +1,6 @@
 """How often a program fails because an object it names is not in the scene the model saw.
 
-After Zhou et al. (2022), Table 5. A row counts where the reason of the reply is "none found", whether the
+After Zhu et al. (2022), Table 5. A row counts where the reason of the reply is "none found", whether the
 execution went on with a default answer or stopped there as undefined. A model that runs no programs has no
 such ratio: that none of its replies tells of a program is not a ratio of 0.
 """

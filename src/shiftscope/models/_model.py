@@ -96,7 +96,7 @@ class Setting:
     """What a model is built from besides its name."""
 
     train: Callable[[], Iterable[Question]] = _nothing  # questions to learn from, with their answers
-    schema: Schema = OPEN  # of the data it will be asked about
+    schema: Schema = OPEN  # of the data it learned from, or will be asked about where it learned elsewhere
     options: Options = DEFAULTS
     memory: Memory | None = None
     choosing: Callable[[], Iterable[Question]] = _nothing  # of the IID val split: to choose an epoch by

@@ -1,4 +1,8 @@
-"""Majority per template: the commonest training answer of the question's template, else of its kind."""
+"""Majority per template: the commonest training answer of the question's template, else of its kind.
+
+A question that names two answers ("red or blue?") gets one of them by lot, as in COVR (Bogin et al., 2021,
+section 5): its template's commonest answer would mostly be neither.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..question import Question
+from ..rng import derive
 from ._counts import Tally, answered
 from ._model import Prompt, Reply, Setting
+from ._space import offered
 
 Key = tuple[str, ...]
 
@@ -18,9 +24,16 @@ class MajorityPerTemplate:
     """A reply for each template family, for each kind, and one for all the rest."""
 
     replies: Mapping[Key, Reply]
+    seed: int = 0  # of the lots
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [next(self.replies[k] for k in _keys(p.question) if k in self.replies) for p in batch]
+        return [self._reply(prompt.question) for prompt in batch]
+
+    def _reply(self, question: Question) -> Reply:
+        if two := offered(question):
+            lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
+            return Reply(answer=two[int(lot)], belief=1 / len(two))
+        return next(self.replies[k] for k in _keys(question) if k in self.replies)
 
 
 def _keys(question: Question) -> Iterator[Key]:
@@ -42,4 +55,4 @@ def build(target: str, setting: Setting) -> MajorityPerTemplate:
     for key, tally in tallies.items():
         answer, share = tally.commonest()
         made[key] = Reply(answer=answer, belief=share)
-    return MajorityPerTemplate(made)
+    return MajorityPerTemplate(made, setting.options.seed)

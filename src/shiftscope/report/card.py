@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from ..answer import Answer, spell
 from ..lang.program import ProgramError
 from ..lang.world import World
+from ..run.described import described
 from ..store.dataset import Example
+from ..store.image import StoredImage
 from .chart.mark import legend_mark
 from .level import spelled
 from .markup import NOTHING, Html, tag
@@ -17,6 +19,8 @@ from .picture import picture
 
 FACTS = ("kind", "action", "template", "objects", "length", "steps", "factor", "level", "variant")
 LEFT_OUT = 3  # steps marked, at most, for one answer
+MOST_LAID = 5  # pictures that the page has an arrangement for
+MOST_TOLD = 500  # letters of a scene that has no picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +62,26 @@ def card(
             program(example, replies, partings),
             class_="words",
         ),
-        class_="card",
+        class_="card wide" if len(example.images) > 2 else "card",
         **data,
     )
 
 
 def pictures(example: Example) -> Html:
-    """The pictures side by side."""
-    shown = [
-        picture(image.png, f"Image {image.id}: a scene of {len(image.scene.objects)} objects")
-        for image in example.images
-    ]
-    return tag("div", shown, class_="pictures" if len(shown) < 3 else "pictures many")
+    """Every picture of the question in its order, numbered where there are several."""
+    many = len(example.images)
+    shown = [_shown(image, k, many) for k, image in enumerate(example.images, 1)]
+    return tag("div", shown, class_=f"pictures of-{min(many, MOST_LAID)}")
+
+
+def _shown(image: StoredImage, place: int, many: int) -> Html:
+    """A picture; where the dataset has none, its scene in words."""
+    said = f"Image {image.id}: a scene of {len(image.scene.objects)} objects"
+    number = tag("span", place, class_="place", title=said) if many > 1 else None
+    if image.png:
+        return tag("div", picture(image.png, said), number, class_="shot")
+    told = _cut(described(image.scene), MOST_TOLD)
+    return tag("div", number, tag("p", f"No picture. {told}", class_="facts"), class_="shot told")
 
 
 def said(truth: Answer | None, replies: Sequence[Reply]) -> Html:

@@ -19,11 +19,13 @@ import numpy as np
 from ..canonical import canonical_json
 from ..errors import UserError
 from ..formats import _json
+from ..metrics.generalization_score import text_rows
 from ..result import AS_IS, Records, RunLog
 from ..run.select import NAME as SELECTION
 from ..run.source import data_id
 from ..store.dataset import Dataset
 from ..store.runlog import read_run
+from .roles import TEXT, asked_part, learned_part, role_of
 
 # Models that mark the floor and the ceiling of a test: they are shown apart and are never "the best".
 REFERENCES = ("random", "majority", "majority_per_template", "question_only", "oracle")
@@ -153,7 +155,7 @@ def study_of(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None = Non
             log=log,
             records=_as_is(log, folder),
             model=_model(dict(log.spec)),
-            trained=str(dict(log.spec).get("trained_on") or ""),
+            trained=str(dict(log.spec).get("trained_on") or learned_part(dict(log.spec))),
             test="",
             folder=folder,
             data=_dataset(dict(log.spec), data, moved),
@@ -166,8 +168,9 @@ def study_of(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None = Non
 
 
 def _as_is(log: RunLog, folder: Path | None) -> Records:
-    """The rows asked as they are; a run that has others only can not be compared."""
-    found = log.records.under(AS_IS)
+    """The rows asked as they are, of a text-only model those without images; other runs are not compared."""
+    text = role_of(dict(log.spec)) == TEXT
+    found = text_rows(log.records) if text else log.records.under(AS_IS)
     if len(log.records) and not len(found):
         under = ", ".join(sorted({str(c) for c in log.records.condition.listed()}))
         raise UserError(
@@ -233,6 +236,8 @@ def _variant(run: Run) -> str:
     """The variant of the data, as the run's spec or all of its questions say."""
     if run.spec.get("variant"):
         return str(run.spec["variant"])
+    if part := asked_part(run.spec):
+        return part
     column = dict(run.log.records.facts).get("variant")
     if column is None:
         return ""
@@ -280,11 +285,17 @@ def _named_contenders(runs: Sequence[Run]) -> list[Run]:
             f"{name}, {said}" if taken[name, run.test] > 1 and (said := more(run, k)) else name
             for k, (name, run) in enumerate(zip(names, runs, strict=True), 1)
         ]
-    several = {model for model, of in trainings.items() if len(of) > 1}
+    # What was held out of training is no other variant: such trainings are compared where they are asked.
+    variants: dict[str, set[str]] = {}
+    for run in runs:
+        if not role_of(run.spec):
+            variants.setdefault(run.model, set()).add(run.trained)
+    several = {model for model, of in variants.items() if len(of) > 1}
     made = []
     for run, name in zip(runs, names, strict=True):
-        home = run.model not in several or run.trained == run.test
-        at_home = home and run.model in several
+        role = role_of(run.spec)
+        at_home = not role and run.model in several and run.trained == run.test
+        home = at_home or run.model not in several or bool(role)
         named: dict[str, Any] = {"contender": run.model if at_home else name, "training": name, "home": home}
         seeds = tuple(replace(one, **named) for one in run.seeds)
         made.append(replace(run, **named, seeds=seeds))

@@ -29,6 +29,7 @@ from ..schema import OPEN
 from ..store.runlog import RunWriter, refuse_foreign
 from .conditions import Item
 from .memory import DiskMemory, default_folder
+from .part import Part
 from .prompts import in_one_text, prompt_spec
 from .source import Prompts, Source, open_source
 
@@ -55,6 +56,8 @@ class Order:
     variant: str = ""  # what the data is called there
     images: Path | None = None  # where the pictures of an audit's VQA files lie
     joined: bool = False  # an action and the question about its outcome are told in one text
+    part: Part | None = None  # of the split: only its questions are asked
+    learn_part: Part | None = None  # of the train split: only its questions are learned from
 
     def spec(self, source: Source) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
@@ -81,13 +84,22 @@ class Order:
         elif kind == "hf":
             spec |= {"dtype": o.dtype}
         elif kind in TRAINED:
-            trained = trained_named(kind, read_name(self.model).target, source.schema())
+            trained = trained_named(kind, read_name(self.model).target, learned.schema())
             spec |= {"weights": trained.id(), "trained_on": trained.trained_on}
         elif kind not in ("oracle", "predictions"):
             spec |= {"learned_from": learned.data_id()}
+            spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}
+        known = spec.get("trained_on")
+        if known and self.trained_on not in ("", known):
+            raise UserError(
+                f"model {self.model!r} was trained on {known}, as its weights say; not on {self.trained_on}"
+            )
         spec |= {"trained_on": self.trained_on} if self.trained_on else {}
         spec |= {"variant": self.variant} if self.variant else {}
         spec |= {"joined": True} if self.joined else {}
+        spec |= {"part": self.part.spec()} if self.part else {}
+        if self.learn_part and "learned_part" not in spec:
+            raise UserError(f"model {self.model!r} learns nothing when it is run; leave --learn-part away")
         return spec
 
 
@@ -102,8 +114,12 @@ def evaluate(
     """Run it; the same call again goes on where it stopped, and asks anew what failed."""
     refuse_foreign(out)
     source = open_source(order.data, order.images)
-    prompts = source.prompts(order.split, order.mode, order.joined)
+    prompts = source.prompts(
+        order.split, order.mode, order.joined, order.part.ids if order.part is not None else None
+    )
     ids = prompts.ids(order.limit)
+    if order.part is not None:
+        order.part.check(source.data_id(), order.split, prompts.ids())
     if not ids:
         raise UserError(f"{order.data}: there are no questions in split {order.split!r}")
     spec = order.spec(source)
@@ -138,17 +154,21 @@ def evaluate(
 def built(order: Order, source: Source, memory: DiskMemory | None = None) -> Model:
     """The order's model, with what it may learn from and be chosen by."""
     learned = open_source(order.learn_from) if order.learn_from else source
+    if order.learn_part is not None:
+        order.learn_part.check(learned.data_id(), "train", (q.id for q in learned.questions("train")))
 
     def questions(split: str) -> Callable[[], Iterator[Question]]:
         def read() -> Iterator[Question]:
             found = learned.questions(split) if split in learned.splits else iter(())
+            if order.learn_part is not None:
+                found = order.learn_part.of(split, found)
             return map(in_one_text, found) if order.joined else found
 
         return read
 
     setting = Setting(
         train=questions("train"),
-        schema=source.schema(),
+        schema=learned.schema(),
         options=order.options,
         memory=memory,
         choosing=questions("val"),

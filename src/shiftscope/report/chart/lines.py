@@ -101,11 +101,12 @@ def _names(bins: Sequence[str], middles: Sequence[float], step: float, base: flo
             words(x, base + 15, name, at="middle", class_="tick")
             for x, name in zip(middles, bins, strict=True)
         ]
-    if longest * CHAR <= 2 * step - 6:  # two rows, taken in turn
-        return [
-            words(x, base + 14 + 12 * (k % 2), name, at="middle", class_="tick")
-            for k, (x, name) in enumerate(zip(middles, bins, strict=True))
-        ]
+    for rows in (2, 3):  # taken in turn
+        if longest * CHAR <= rows * step - 6:
+            return [
+                _inside(x, base + (14 if rows == 2 else 12) + 12 * (k % rows), name, middles[-1] + step / 2)
+                for k, (x, name) in enumerate(zip(middles, bins, strict=True))
+            ]
     return [
         tag(
             "text",
@@ -116,6 +117,16 @@ def _names(bins: Sequence[str], middles: Sequence[float], step: float, base: flo
         )
         for x, name in zip(middles, bins, strict=True)
     ]
+
+
+def _inside(x: float, y: float, name: str, end: float) -> Html:
+    """A label below its place, moved where it would run out of the chart, which ends a little after `end`."""
+    half = len(name) * CHAR / 2
+    if x + half > end + RIGHT:
+        return words(end + RIGHT, y, name, at="end", class_="tick")
+    if x < half:
+        return words(0, y, name, class_="tick")
+    return words(x, y, name, at="middle", class_="tick")
 
 
 def _line(

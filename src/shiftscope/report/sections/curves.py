@@ -35,10 +35,10 @@ CURVES = (
     Curve("length", "Question length", "words"),
     Curve("steps", "Program length", "steps"),
     Curve("objects", "Objects in the scene"),
+    Curve("images", "Images of the question"),
     Curve("frequency", "How common the true answer is", "% of answers"),
     Curve("kind", "Kind of question"),
     Curve("action", "Kind of action"),
-    Curve("template", "Template"),
 )
 
 
@@ -60,7 +60,7 @@ def _charts(study: Study, runs: Sequence[Run]) -> Iterator[Html]:
         cut = cuts(runs, curve.fact)
         if cut is None or len(cut[0].names) < 2:
             continue
-        yield _chart(study, runs, curve, cut)
+        yield chart(study, runs, curve, cut)
 
 
 def cuts(runs: Sequence[Run], fact: str) -> list[Levels] | None:
@@ -92,7 +92,8 @@ def frequency(records: Records) -> Column:
     return Column(tuple(values.tolist()), np.append(at, -1).astype(np.int32)[codes])
 
 
-def _chart(study: Study, runs: Sequence[Run], curve: Curve, cut: Sequence[Levels]) -> Html:
+def chart(study: Study, runs: Sequence[Run], curve: Curve, cut: Sequence[Levels]) -> Html:
+    """The accuracy of all runs against one fact; `cut` is that of each run."""
     names = cut[0].names
     drawn = [
         Line(

@@ -53,7 +53,9 @@ def section(study: Study) -> Section | None:
     names = list(dict.fromkeys(r.contender for f, _ in shown for r in f.wrong))
     told = {run: replies(run, asked) for run, asked in _asked([f for f, _ in shown]).items()}
     cards = [_card(study, f, example, kinds, told) for f, example in shown]
-    body = text([_filters(study, names, kinds), tag("div", cards, class_="cards", id="failure-cards")])
+    wide = sum(len(example.images) > 2 for _, example in shown)
+    look = "cards many" if 2 * wide > len(cards) else "cards"
+    body = text([_filters(study, names, kinds), tag("div", cards, class_=look, id="failure-cards")])
     lead = (
         f"{len(cards)} of {count(total)} questions that some model got wrong, taken in turn from every kind, "
         "those that most models got wrong first. A marked step of the program is one that, left out alone, "

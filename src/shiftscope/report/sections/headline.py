@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-
 from ...result import Score
 from ..chart.interval import interval
 from ..figure import figure, mark
+from ..grid import best, by_fact, difference, grid
 from ..legend import signed
-from ..level import levels
 from ..markup import Child, Html, tag, text
-from ..measure import LEVEL, accuracy, accuracy_by, corrected, detectable, paired
+from ..measure import LEVEL, accuracy, corrected, detectable
 from ..number import NONE, chance, count, percent, points
-from ..pool import pooled
+from ..originals import originals, told
 from ..section import Section
-from ..study import Run, Study, judged
+from ..study import Run, Study
 from ..table import Cell, Head, table
 
 PLACE = 10
-MOST_ACROSS = 8  # contenders side by side; more of them stand below each other
-MOST_KINDS = 30
-
-Key = tuple[str, str]  # contender, and test or kind
 
 
 def section(study: Study) -> Section | None:
-    home = study.home()
+    home = originals(study.home())
     parts: list[Child] = [
         _one_test(home, home.tests[0]) if len(home.tests) == 1 else _tests(home),
-        _by_kind(home),
+        by_fact(home, "kind", "Accuracy by kind of question", "Kind"),
         _key(home),
     ]
     lead = "Accuracy in per cent, with 95% intervals that take the questions of a scene together."
     if len(home.runs) < len(study.runs):
         lead += " Each model is shown as trained on the variant it is asked about."
-    return Section("Results", text(parts), lead)
-
-
-def best(study: Study, scores: Mapping[str, Score]) -> str | None:
-    """The contender to beat among those that are ranked; of equals, the first."""
-    pool = dict.fromkeys(r.contender for r in judged(study.runs))
-    known = [(v, -study.series(c), c) for c in pool if c in scores and (v := scores[c].value) is not None]
-    return max(known)[2] if known else None
+    return Section("Results", text(parts), lead + told(study.home()))
 
 
 def _one_test(study: Study, test: str) -> Html:
@@ -50,7 +36,7 @@ def _one_test(study: Study, test: str) -> Html:
     runs = {c: run for c in study.contenders if (run := study.run(c, test))}
     scores = {c: accuracy(run) for c, run in runs.items()}
     top = best(study, scores)
-    chances = corrected({c: _chance(run, runs[top]) for c, run in runs.items() if top and c != top})
+    chances = corrected({c: difference(run, runs[top]) for c, run in runs.items() if top and c != top})
     heads = [
         Head("Model"),
         Head("0 to 100", sortable=False),
@@ -92,70 +78,7 @@ def _row(study: Study, run: Run, score: Score, top: Score | None, p: float | Non
 def _tests(study: Study) -> Html:
     runs = {(r.contender, r.test): r for r in study.runs}
     scores = {key: accuracy(run) for key, run in runs.items()}
-    return _grid(study, "Accuracy by test", "Test", study.tests, scores, runs)
-
-
-def _by_kind(study: Study) -> Html | None:
-    """All tests together by kind of question; None where the runs do not say of what kind they are."""
-    scores: dict[Key, Score] = {}
-    parts: dict[Key, Run] = {}
-    for contender in study.contenders:
-        run = pooled(study.of(contender))
-        column = dict(run.records.facts).get("kind")
-        if column is None:
-            return None
-        cut = levels(column)
-        for k, (kind, score) in enumerate(zip(cut.names, accuracy_by(run, "kind", cut), strict=True)):
-            if score is not None:
-                scores[contender, kind] = score
-                parts[contender, kind] = replace(run, records=run.records.take(cut.codes == k))
-    kinds = sorted({kind for _, kind in scores})
-    if not 2 <= len(kinds) <= MOST_KINDS:
-        return None
-    return _grid(study, "Accuracy by kind of question", "Kind", kinds, scores, parts)
-
-
-def _grid(
-    study: Study,
-    caption: str,
-    noun: str,
-    slices: Sequence[str],
-    scores: Mapping[Key, Score],
-    runs: Mapping[Key, Run],
-) -> Html:
-    """Contenders against slices, each compared with the best of its slice; Holm over the whole table."""
-    tops = {s: best(study, {c: scores[c, s] for c in study.contenders if (c, s) in scores}) for s in slices}
-    ranked = {r.contender for r in judged(study.runs)}
-    chances = corrected(
-        {
-            (c, s): _chance(run, runs[top, s])
-            for (c, s), run in runs.items()
-            if (top := tops[s]) is not None and c != top and c in ranked
-        }
-    )
-
-    def cell(contender: str, one: str) -> Cell:
-        score, top = scores.get((contender, one)), scores.get((tops[one] or "", one))
-        behind = None
-        if score and top and score.value is not None and top.value is not None:
-            behind = score.value - top.value
-        return figure(score, best=contender == tops[one], p=chances.get((contender, one)), behind=behind)
-
-    if len(study.contenders) <= MOST_ACROSS:
-        heads = [Head(noun), *(Head(signed(study, c), numeric=True) for c in study.contenders)]
-        rows = [[Cell(s), *(cell(c, s) for c in study.contenders)] for s in slices]
-    else:
-        heads = [Head("Model"), *(Head(s, numeric=True) for s in slices)]
-        rows = [[Cell(signed(study, c), c), *(cell(c, s) for s in slices)] for c in study.contenders]
-    return table(heads, [rows], caption=caption)
-
-
-def _chance(run: Run, other: Run) -> float | None:
-    """The p-value of the difference of two runs on the same questions, not yet corrected; none of seeds."""
-    if run.seeds or other.seeds:
-        return None
-    made = paired(run.records, other.records)
-    return made.p if made else None
+    return grid(study, "Accuracy by test", "Test", study.tests, scores, runs)
 
 
 def _key(study: Study) -> Html:

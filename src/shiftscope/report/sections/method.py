@@ -8,6 +8,7 @@ import numpy as np
 
 from ...metrics._resample import REPLICATES
 from ...metrics.calibration import BINS
+from ...run.checked import told_of
 from ..library import has_data
 from ..markup import tag
 from ..measure import tests_available
@@ -72,6 +73,7 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
             "examples are of the first seed. Seeds are tested neither against each other nor against other "
             "models.",
         )
+    yield from _checked(study)
     unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_data(r.data))
     if unseen:
         yield (
@@ -90,6 +92,14 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
             "distance between belief and accuracy, weighed by bin. It is never negative, and so overstates "
             "with few answers.",
         )
+
+
+def _checked(study: Study) -> Iterator[tuple[str, str]]:
+    """Whether what scene graphs may lack was looked for, of each dataset made from graphs."""
+    told = {r.test: said for r in study.runs if r.data and has_data(r.data) and (said := told_of(r.data))}
+    for said in dict.fromkeys(told.values()):
+        tests = ", ".join(test for test, same in told.items() if same == said)
+        yield "Incomplete scene graphs", f"{tests}: {said}"
 
 
 def _selection(study: Study) -> Iterator[tuple[str, str]]:

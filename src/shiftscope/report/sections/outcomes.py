@@ -10,6 +10,7 @@ from ..chart.stack import Share, stack
 from ..legend import signed, swatches
 from ..markup import Child, Html, tag, text
 from ..number import count, percent, several
+from ..originals import told
 from ..section import Section
 from ..study import Run, Study
 from ..table import Cell, Head, table
@@ -39,7 +40,7 @@ def section(study: Study) -> Section | None:
     seen = [name for name, _ in LOOKS if any(c[name] for c in counts.values()) or name in ("right", "wrong")]
     groups: dict[str, list[Run]] = {name: [] for name in home.contenders}
     for run in study.runs:
-        groups.setdefault(run.model if away else run.contender, []).append(run)
+        groups.setdefault(run.contender if run.home or not away else run.model, []).append(run)
     totals = [(name, "", sum((counts[r] for r in runs), Counter())) for name, runs in groups.items()]
     parts: list[Child] = [
         swatches([(name, look) for name, look in LOOKS if name in seen]),
@@ -52,6 +53,8 @@ def section(study: Study) -> Section | None:
         )
     notes = [f"{name.capitalize()}: {SAID[name]}." for name in seen if name in SAID]
     lead = "A question that got no answer is counted apart and never passed over in silence. "
+    if told(study):
+        notes.append("Variants of questions are counted as questions.")
     return Section("What became of each question", text(parts), lead + " ".join(notes))
 
 

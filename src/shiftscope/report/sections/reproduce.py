@@ -13,10 +13,12 @@ from ...catalog import SUITES
 from ...store.dataset import Dataset
 from ..library import has_data
 from ..markup import tag, text
+from ..roles import asked_part, learned_part
 from ..section import Section
 from ..study import Run, Study
 
 PLACE = 90
+FILES = ("graphs", "val", "images")  # that a dataset was made from
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 SECRET = re.compile(r"(://)[^/@\s]+@")  # a name and a password inside an address
 
@@ -80,8 +82,10 @@ def command(run: Run, sources: Mapping[str, str] = NO_SOURCES) -> str:
         "seed": spec.get("seed"),
         "out": str(run.folder) if run.folder else None,
     }
-    unknown = f"  # add --learn-from: the dataset of id {learned}"
-    return _words("shiftscope run", given) + (unknown if elsewhere and not given["learn-from"] else "")
+    lacking = [f"--learn-from: the dataset of id {learned}"] if elsewhere and not given["learn-from"] else []
+    lacking += [f"--part: {asked_part(spec)}"] if asked_part(spec) else []
+    lacking += [f"--learn-part: {spec['learned_part']['name']}"] if learned_part(spec) else []
+    return _words("shiftscope run", given) + (f"  # add {', '.join(lacking)}" if lacking else "")
 
 
 def make_command(run: Run) -> str | None:
@@ -96,7 +100,28 @@ def make_command(run: Run) -> str | None:
     }
     if isinstance(given.get("size"), list | tuple):
         given["size"] = "x".join(map(str, given["size"]))
-    return _words(f"shiftscope make {spec['suite']}", {**given, "out": str(run.spec.get("data") or run.data)})
+    files = [name for option in FILES for name in _several(given.get(option))] if "graphs" in given else []
+    if files:
+        given |= {option: [_typed(name) for name in _several(given.get(option))] for option in FILES}
+        given["overlap"] = [_judge(name) for name in _several(given.get("overlap"))]
+    made = _words(f"shiftscope make {spec['suite']}", {**given, "out": str(run.spec.get("data") or run.data)})
+    return made + (f"  # by name and content: {', '.join(files)}" if files else "")
+
+
+def _several(value: Any) -> list[str]:
+    return [str(one) for one in (value if isinstance(value, list | tuple) else [value]) if one]
+
+
+def _typed(spelled: str) -> str:
+    """The name of a file that a spec spells by name and digest."""
+    return spelled.rpartition(" ")[0] or spelled
+
+
+def _judge(spelled: str) -> str:
+    """As `--overlap` takes it: `wordnet DIGEST` is `wordnet`, `table NAME DIGEST` is `table:NAME`."""
+    kind, _, rest = spelled.partition(" ")
+    name = {"wordnet": "", "table": _typed(rest)}.get(kind, rest)
+    return f"{kind}:{name}" if name else kind
 
 
 def _words(verb: str, given: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from ..heat import Tile, heat_map
 from ..markup import Child, Html, tag, text
 from ..measure import accuracy
 from ..number import count, percent, points, spread
+from ..roles import role_of
 from ..section import Section
 from ..study import Run, Study
 
@@ -18,7 +19,7 @@ OTHER = "Other variants"
 
 
 def section(study: Study) -> Section | None:
-    trained = [r for r in study.runs if r.trained]
+    trained = [r for r in study.runs if r.trained and not role_of(r.spec)]
     floor = _floor(trained)
     parts: list[Child] = []
     for model in dict.fromkeys(r.model for r in trained):

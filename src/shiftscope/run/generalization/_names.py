@@ -1,0 +1,217 @@
+"""Names: which names of a dataset's scenes a name in a program stands for.
+
+A program says `bird` where the scene says `parrot`. After Zhu et al. (2022), section 3.3, a dictionary gives
+each name of a program the set of names that it may have in a scene. Its sources:
+
+*table*      the user's own, a file with the columns `program` and `scene`
+*annotated*  training programs that point at objects (GQA's ids): what those objects are called
+*schema*     synonyms, and kinds that contain other names, of either dataset's schema
+*wordnet*    synonyms and narrower words
+
+A name always stands for itself. Scenes under `in_schema` are executed with the dictionary.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import UserError
+from ...graph.pack import noun_of
+from ...lang.check import plan_of
+from ...lang.program import Program
+from ...question import Question
+from ...scene import Scene
+from ...schema import Attribute, Schema
+from ...shift.held_out.facts import NOUNS
+from ...whole import write_whole
+
+if TYPE_CHECKING:
+    from ...graph.wordnet import WordNet
+
+TABLE, ANNOTATED, SCHEMA, WORDNET = "table", "annotated", "schema", "wordnet"
+COLUMNS = ("program", "scene")
+
+Pair = tuple[str, str]  # a program's name, a scene's name
+
+
+@dataclass(frozen=True)
+class Names:
+    """The dictionary; each pair with the first source that gave it."""
+
+    pairs: tuple[tuple[str, str, str], ...] = ()  # program, scene, source
+
+    def of(self, word: str) -> tuple[str, ...]:
+        """The names that a word of a program may have in a scene, besides its own."""
+        return tuple(self._words.get(word, ()))
+
+    @cached_property
+    def _words(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for program, scene, _ in self.pairs:
+            found.setdefault(program, []).append(scene)
+        return found
+
+    def in_schema(self, schema: Schema) -> Schema:
+        """The scenes' schema in which each name of a program contains those it stands for."""
+        noun = noun_of(schema)
+        others = tuple(a for a in schema.attributes if a.name != noun)
+        (known,) = [a for a in schema.attributes if a.name == noun] or [Attribute(noun, ())]
+        kinds = {kind: dict.fromkeys(members) for kind, members in known.kinds}
+        for program, scene, _ in self.pairs:
+            kinds.setdefault(program, {})[scene] = None
+        wide = replace(known, kinds=tuple((kind, tuple(members)) for kind, members in kinds.items()))
+        return replace(schema, attributes=(*others, wide))
+
+    def write(self, path: Path) -> None:
+        """As a table that can be looked through, changed and given again."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow((*COLUMNS, "source"))
+        writer.writerows(self.pairs)
+        write_whole(path, text.getvalue().encode())
+
+
+def build(
+    words: Iterable[str],
+    scene_names: Iterable[str],
+    schemas: Sequence[Schema] = (),
+    *,
+    annotated: Iterable[Pair] = (),
+    table: Iterable[Pair] = (),
+    wordnet: WordNet | None = None,
+) -> Names:
+    """The dictionary of these program words over these scene names."""
+    wanted, known = sorted(set(words)), frozenset(scene_names)
+    found: dict[Pair, str] = {}
+    for source, pairs in ((TABLE, table), (ANNOTATED, annotated)):
+        for pair in pairs:
+            found.setdefault(pair, source)
+    for schema in schemas:
+        for pair in _of_schema(wanted, known, schema):
+            found.setdefault(pair, SCHEMA)
+    if wordnet is not None:
+        for pair in _of_wordnet(wanted, known, wordnet):
+            found.setdefault(pair, WORDNET)
+    inside = {pair: source for pair, source in found.items() if pair[1] in known and pair[0] != pair[1]}
+    listed = frozenset(wanted)
+    return Names(tuple((*pair, inside[pair]) for pair in sorted(inside) if pair[0] in listed))
+
+
+def _of_schema(words: Sequence[str], known: frozenset[str], schema: Schema) -> Iterator[Pair]:
+    by_value: dict[str, list[str]] = {}
+    for name in sorted(known):
+        by_value.setdefault(schema.canonical(name), []).append(name)
+    kinds: dict[str, list[str]] = {}
+    for attribute in schema.attributes:
+        if attribute.name in NOUNS:
+            for kind, members in attribute.kinds:
+                kinds.setdefault(kind, []).extend(members)
+    for word in words:
+        meant = schema.canonical(word)
+        for value in (meant, *kinds.get(meant, ())):
+            for name in by_value.get(schema.canonical(value), ()):
+                yield word, name
+
+
+def _of_wordnet(words: Sequence[str], known: frozenset[str], wordnet: WordNet) -> Iterator[Pair]:
+    """A word stands for what it contains, both in their most frequent senses: no person is a turkey."""
+    inside: dict[int, list[str]] = {}
+    for name in sorted(known):
+        for sense in _wider(_sense(name, wordnet), wordnet):
+            inside.setdefault(sense, []).append(name)
+    for word in words:
+        for sense in _sense(word, wordnet):
+            yield from ((word, name) for name in inside.get(sense, ()))
+
+
+def _sense(phrase: str, wordnet: WordNet) -> tuple[int, ...]:
+    """The most frequent one; none of what is no noun."""
+    base = wordnet.base(phrase)
+    return wordnet.senses(base, "noun")[:1] if base else ()
+
+
+def _wider(senses: Sequence[int], wordnet: WordNet) -> frozenset[int]:
+    """These senses and all that they are kinds of."""
+    found, open_ = set(senses), list(senses)
+    while open_:
+        for _, sense in wordnet.synset("noun", open_.pop()).to("@", "@i"):
+            if sense not in found:
+                found.add(sense)
+                open_.append(sense)
+    return frozenset(found)
+
+
+def program_words(program: Program) -> Iterator[tuple[int, str]]:
+    """The names of things in a program, each with its node; names of parts are left out."""
+    steps = plan_of(program).steps
+    for i, node in enumerate(program.nodes):
+        if node.op == "find":
+            yield i, node.params[0]
+        elif len(node.params) > 1 and node.params[0] in NOUNS and not steps[i].on_parts:
+            for word in node.params[1:]:
+                yield i, word
+
+
+def scene_words(scenes: Iterable[Scene]) -> Iterator[str]:
+    """What the objects are called."""
+    for scene in scenes:
+        noun = noun_of(scene.schema)
+        for thing in scene.objects:
+            yield from thing.values(noun)
+
+
+def annotated_pairs(question: Question, scenes: Sequence[Scene]) -> Iterator[Pair]:
+    """What each name of the program calls the objects that the program points at."""
+    if question.program is None:
+        return
+    named: dict[str, tuple[str, ...]] = {
+        thing.id: thing.values(noun_of(scene.schema)) for scene in scenes for thing in scene.objects
+    }
+    for i, word in program_words(question.program):
+        ids = question.program.nodes[i].note("id")
+        for one in ids.split(","):
+            for name in named.get(one.strip(), ()):
+                yield word, name
+
+
+def mismatched(question: Question, scenes: Sequence[Scene], names: Names) -> tuple[bool, bool]:
+    """Whether an object that the program points at is called otherwise there; and still is with `names`."""
+    pairs = [pair for pair in annotated_pairs(question, scenes) if pair[0] != pair[1]]
+    return bool(pairs), any(scene not in names.of(word) for word, scene in pairs)
+
+
+def read_table(path: Path) -> tuple[Pair, ...]:
+    """The user's table: a CSV file with the columns `program` and `scene`; others are ignored."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UserError(f"{path}: can not be read ({why})") from None
+    rows = csv.DictReader(io.StringIO(text))
+    if not set(COLUMNS) <= set(rows.fieldnames or ()):
+        raise UserError(f"{path}: a table of names has the columns {' and '.join(COLUMNS)} in its first line")
+    made = []
+    for row in rows:
+        program, scene = ((row[column] or "").strip() for column in COLUMNS)
+        if not program or not scene:
+            raise UserError(f"{path}: line {rows.line_num} lacks a name")
+        made.append((program, scene))
+    return tuple(made)
+
+
+def under(names: Names | None, scenes: Sequence[Scene], memory: dict[Schema, Schema]) -> tuple[Scene, ...]:
+    """The scenes as the dictionary has them; `memory` keeps the schemas made for it."""
+    if names is None:
+        return tuple(scenes)
+    made = []
+    for scene in scenes:
+        if scene.schema not in memory:
+            memory[scene.schema] = names.in_schema(scene.schema)
+        made.append(replace(scene, schema=memory[scene.schema]))
+    return tuple(made)
