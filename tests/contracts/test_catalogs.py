@@ -69,6 +69,15 @@ def test_a_shift_is_a_factor_of_twins_or_makes_sets_of_samples(name):
         assert list(inspect.signature(shift.sets).parameters)[:2] == ["samples", "settings"]
 
 
+@pytest.mark.parametrize("name", catalog.TESTS.names())
+def test_a_generalization_test_plans_exams_and_finds_something_out(name):
+    one = catalog.TESTS.load(name)
+    assert one.APPLIES
+    assert one.Options() == one.Options()
+    assert list(inspect.signature(one.plan).parameters) == ["data", "options"]
+    assert list(inspect.signature(one.findings).parameters) == ["plan", "taken", "options"]
+
+
 @pytest.mark.parametrize("name", catalog.SUITES.names())
 def test_a_suite_is_an_order_its_shards_and_a_card(name):
     suite = catalog.SUITES.load(name)

@@ -55,13 +55,15 @@ def command(
         raise UserError("give the scenes with --scenes FILE, or GQA scene graphs with --graphs FILE")
     if out is not None and not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
-    book = SceneBook(read_scenes(source))
+    known = read_scenes(source)
+    book, schema = SceneBook(known), known[0].schema if known else None
     verdicts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     disagreements: list[Answered] = []
     rows: list[dict[str, Any]] = []
     given = load_templates(templates) if templates else None
-    for one in progress(answer(read_questions(questions), book, references.value, given), "answering"):
+    asked = read_questions(questions, schema if schema and schema.closed else None)
+    for one in progress(answer(asked, book, references.value, given), "answering"):
         verdicts[one.verdict] += 1
         if one.undefined:
             reasons[one.undefined] += 1

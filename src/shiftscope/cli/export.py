@@ -12,11 +12,11 @@ from ._console import json_line, shard_bar
 
 def command(
     folder: Annotated[Path, typer.Argument(help="A dataset made by shiftscope make.")],
-    to: Annotated[str, typer.Option(help="clevr, hf or webdataset.")],
+    to: Annotated[str, typer.Option(help="clevr, covr, covr_compositional, hf or webdataset.")],
     out: Annotated[Path | None, typer.Option(help="New folder; FOLDER-FORM by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Convert a dataset: clevr (official files), hf (flat Parquet), webdataset (tar shards)."""
+    """Convert a dataset: clevr and covr (official files), hf (flat Parquet), webdataset (tar shards)."""
     from ..store.export import export
 
     target = out or folder.with_name(f"{folder.absolute().name}-{to}")

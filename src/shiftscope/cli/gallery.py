@@ -14,20 +14,32 @@ from ._console import json_line
 def command(
     out: Annotated[Path, typer.Option(help="Folder for the sheets.")],
     of: Annotated[str, typer.Option(help="Worlds, with commas.")] = "clevr,superclevr",
+    data: Annotated[
+        Path | None, typer.Option(help="With --of covr: a COVR dataset, 50 of whose questions are shown.")
+    ] = None,
+    source: Annotated[str, typer.Option(help="With --of covr: what its graphs are, in words.")] = "",
     seed: Annotated[int, typer.Option(help="Of the sampled scenes.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make contact sheets: shapes by colour, material, size and texture, parts of vehicles, sampled scenes.
 
     CLEVR's solids are shown in all combinations. All 21 vehicles are shown in each colour at each size, in
-    each material at each size, and in each texture on each material at each size.
+    each material at each size, and in each texture on each material at each size. Of a COVR dataset, 50
+    questions drawn at random are written down.
     """
     from ..run.gallery.make import gallery
 
     worlds = [world.strip() for world in of.split(",") if world.strip()]
     if not worlds:
         raise UserError("--of names no world; say clevr, superclevr or both with a comma")
-    sheets = gallery(out, seed, worlds)
+    if ("covr" in worlds) != bool(data) or (worlds != ["covr"] and "covr" in worlds):
+        raise UserError("--of covr shows questions of a dataset: give it alone and name one with --data")
+    if data:
+        from ..run.gallery.covr import write_page
+
+        sheets = [write_page(data, out, seed, source)]
+    else:
+        sheets = gallery(out, seed, worlds)
     if as_json:
         json_line({"sheets": [str(s) for s in sheets]})
     else:

@@ -1,4 +1,4 @@
-"""List what there is: suites, models, metrics, shifts, ops and the file families that can be read."""
+"""List what there is: suites, models, metrics, shifts, ops, tests and the file families that can be read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..catalog import DIALECTS, FORMATS, METRICS, MODELS, SCHEMAS, SHIFTS, SUITES, Catalog
+from ..catalog import DIALECTS, FORMATS, METRICS, MODELS, SCHEMAS, SHIFTS, SUITES, TESTS, Catalog
 from ..errors import unknown
 from ._console import json_line, table
 
@@ -18,6 +18,7 @@ CATALOGS: dict[str, Catalog] = {
     "schemas": SCHEMAS,
     "dialects": DIALECTS,
     "formats": FORMATS,
+    "tests": TESTS,
 }
 SECTIONS = (*list(CATALOGS)[:4], "ops", *list(CATALOGS)[4:])
 
@@ -26,7 +27,7 @@ def command(
     what: Annotated[str, typer.Argument(help=f"One of {', '.join(SECTIONS)}; all of them by default.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """List suites, models, metrics, shifts, ops, schemas, dialects and formats, with a line on each."""
+    """List suites, models, metrics, shifts, ops, schemas, dialects, formats and tests, each with a line."""
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:

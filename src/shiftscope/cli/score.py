@@ -113,11 +113,23 @@ def _warn(sentence: str) -> None:
 def _three(runs: list[Path]) -> tuple[Score, ...]:
     """The generalization score, which compares three runs over the same questions."""
     from ..metrics.generalization_score import measure_runs
+    from ..result import AS_IS
+    from ..run.part import other_questions
     from ..store.runlog import read_run
 
     if len(runs) != 3:
         raise UserError(f"{GENERALIZATION} takes three runs: the model, a text-only one, and the upper bound")
-    return (measure_runs(*(read_run(run).records for run in runs)),)
+    logs = [read_run(run) for run in runs]
+    specs = [dict(log.spec) for log in logs]
+    for run, log, spec in zip(runs, logs, specs, strict=True):
+        why = other_questions(spec, specs[0])
+        if why:
+            raise UserError(
+                f"{GENERALIZATION} compares runs of the same questions, and beside {runs[0]}, {run} is {why}"
+            )
+        if run != runs[1] and not len(log.records.under(AS_IS)):
+            raise UserError(f"{run} was not asked with its images; only the text-only run may be asked so")
+    return (measure_runs(*(log.records for log in logs)),)
 
 
 def _show(scores: tuple[Score, ...], as_json: bool) -> None:

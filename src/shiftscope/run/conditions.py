@@ -50,8 +50,16 @@ def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
 class Feed:
     """The prompts of a split, condition by condition, in the dataset's order."""
 
-    def __init__(self, dataset: Dataset, split: str, mode: str, joined: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        split: str,
+        mode: str,
+        joined: bool = False,
+        only: frozenset[str] | None = None,
+    ) -> None:
         check_mode(mode)
+        self._only = only
         self._dataset, self._split, self._mode, self._joined = dataset, split, mode, joined
         self._shelf = Shelf(dataset.folder, dataset.shards())
         self._shards = dataset.shards(split)
@@ -63,7 +71,7 @@ class Feed:
         found = (
             name for f in files for t in groups(f, ["question_id"]) for name in t["question_id"].to_pylist()
         )
-        return list(islice(found, limit))
+        return list(islice((name for name in found if self._only is None or name in self._only), limit))
 
     def questions(self, limit: int | None = None) -> Iterator[tuple[Shard, Question]]:
         """The questions asked, with the shard each stands in."""
@@ -72,6 +80,7 @@ class Feed:
             for shard in self._shards
             if shard.questions
             for question in read_questions(self._dataset.folder / shard.questions.path)
+            if self._only is None or question.id in self._only
         )
         return islice(stand, limit)
 

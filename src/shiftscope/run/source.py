@@ -43,7 +43,9 @@ class Source(Protocol):
 
     def scenes(self, question: Question) -> Sequence[Scene]: ...
 
-    def prompts(self, split: str, mode: str, joined: bool = False) -> Prompts: ...
+    def prompts(
+        self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
+    ) -> Prompts: ...
 
 
 class DatasetSource:
@@ -76,8 +78,10 @@ class DatasetSource:
                     self._scenes[scene.id] = scene
         return [self._scenes[name] for name in question.scenes]
 
-    def prompts(self, split: str, mode: str, joined: bool = False) -> Prompts:
-        return Feed(self.dataset, split, mode, joined)
+    def prompts(
+        self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
+    ) -> Prompts:
+        return Feed(self.dataset, split, mode, joined, only)
 
 
 def open_source(folder: Path, images: Path | None = None) -> Source:

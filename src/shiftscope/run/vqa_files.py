@@ -53,10 +53,12 @@ class VqaFiles:
     def scenes(self, question: Question) -> Sequence[Scene]:
         return ()
 
-    def prompts(self, split: str, mode: str, joined: bool = False) -> VqaPrompts:
+    def prompts(
+        self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
+    ) -> VqaPrompts:
         """The prompts of a split; `joined` changes none, since VQA files know no actions."""
         check_mode(mode)
-        return VqaPrompts(self, split, mode)
+        return VqaPrompts(self, split, mode, only)
 
     def picture(self, image: str) -> bytes | None:
         """The image as PNG; None where the folder has it not, or there is no folder."""
@@ -97,9 +99,9 @@ class VqaFiles:
 class VqaPrompts:
     """The questions of one split."""
 
-    def __init__(self, source: VqaFiles, split: str, mode: str) -> None:
+    def __init__(self, source: VqaFiles, split: str, mode: str, only: frozenset[str] | None = None) -> None:
         self._source, self._mode = source, mode
-        self._questions = tuple(source.questions(split))
+        self._questions = tuple(q for q in source.questions(split) if only is None or q.id in only)
 
     def ids(self, limit: int | None = None) -> list[str]:
         return [q.id for q in self._questions[:limit]]

@@ -38,6 +38,7 @@ MakeShard = Callable[[Mapping[str, Any], str, int], Made]
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 Key = tuple[str, int]  # split, index
 
+WORK = ".work"  # a hidden folder, beside what is built, of what is needed to build it
 _SPLIT = re.compile(r"\w+(\.\w+)*")  # what Hugging Face takes as the name of a split
 
 
@@ -150,7 +151,7 @@ def _prepare(folder: Path) -> None:
     """A new or empty folder, or one that a build began."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        found = {p.name for p in folder.iterdir() if p.name != LOCK and not p.name.endswith(PARTIAL)}
+        found = {p.name for p in folder.iterdir() if not p.name.endswith(PARTIAL)} - {LOCK, WORK}
     except OSError as error:
         raise UserError(f"{folder}: can not be used as a folder ({error.strerror})") from None
     if found and "manifest.json" not in found:

@@ -1,0 +1,90 @@
+"""A page of questions over several images, drawn from a COVR dataset, and what its graphs gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ... import rng
+from ...answer import spell
+from ...graph.ask.statistics import template_names
+from ...question import Question
+from ...scene import Scene
+from ...store.dataset import Dataset, Example
+from ...whole import write_whole
+from ..make_covr import Yield, read_yield, statistics
+
+SHOWN = 50
+NAME = "covr.md"
+
+
+def write_page(data: Path, out: Path, seed: int = 0, source: str = "") -> Path:
+    """Write `covr.md` with questions drawn from all splits; `source` says what the graphs are."""
+    dataset = Dataset.open(data)
+    text = page(dataset, read_yield(data), drawn(dataset, seed), seed, source)
+    write_whole(out / NAME, text.encode())
+    return out / NAME
+
+
+def drawn(dataset: Dataset, seed: int) -> list[Example]:
+    """Questions of all splits, in the order of the dataset."""
+    order = rng.derive("gallery", "covr", seed).permutation(len(dataset))[:SHOWN]
+    return [dataset.example(k) for k in sorted(order.tolist())]
+
+
+def page(dataset: Dataset, came: Yield, examples: Sequence[Example], seed: int, source: str) -> str:
+    spec = dataset.manifest.spec
+    graphs, asked = sum(came.graphs.values()), sum(came.sources.values())
+    origin = f"{graphs:,} {source or 'scene graphs'}"
+    judges = ", ".join(spec.get("overlap", ["schema"]))
+    candidates = sum(n for counts in came.asked.values() for n in counts.values())
+    lines = [
+        f"# COVR: {len(examples)} questions drawn at random",
+        "",
+        "<!-- made by `shiftscope gallery --of covr`; edit the source, not this page -->",
+        "",
+        "```bash",
+        *_commands(spec, seed, source),
+        "```",
+        "",
+        f"From {origin}; which words exclude which was told by {judges}; seed {spec['seed']}. "
+        f"Pieces of {asked:,} of them were asked about, which gave {candidates:,} questions with executed "
+        f"answers ({candidates / max(asked, 1):.1f} an image asked about); {len(dataset):,} were kept. "
+        f"The questions below were drawn from these with seed {seed}, none left out.",
+        "",
+        *_yield(dataset, came),
+        "",
+        "| question | answer | template | images |",
+        "|---|---|---|---|",
+    ]
+    lines += [_row(e.question, [i.scene for i in e.images]) for e in examples]
+    return "\n".join(lines) + "\n"
+
+
+def _commands(spec: Mapping[str, Any], seed: int, source: str) -> list[str]:
+    """What made the dataset and this page."""
+    given = f"--world {spec['world']} -n {spec['n']}" if spec.get("world") else "--graphs FILE"
+    asked = " ".join(f"--{name} {spec[name]}" for name in ("questions", "sources", "subgraphs", "seed"))
+    shown = f"--source '{source}' --seed {seed}" if source else f"--seed {seed}"
+    return [
+        f"shiftscope make covr {given} {asked} --out data/covr",
+        f"shiftscope gallery --of covr --data data/covr {shown} --out docs/gallery",
+    ]
+
+
+def _yield(dataset: Dataset, came: Yield) -> list[str]:
+    found = statistics(dataset)
+    splits = " | ".join(f"{f.split}, of {came.sources[f.split]:,} images" for f in found)
+    lines = [f"| kept of what could be asked | {splits} |", "|---" + "|---:" * len(found) + "|"]
+    for name in template_names(found, came.asked):
+        cells = (f"{f.templates[name]:,} of {came.asked[f.split][name]:,}" for f in found)
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return lines
+
+
+def _row(question: Question, scenes: Sequence[Scene]) -> str:
+    answer = "" if question.answer is None else spell(question.answer)
+    said = [str(scene.note("caption") or scene.id) for scene in scenes]
+    cells = (question.text, answer, f"`{question.provenance.template}`", " · ".join(said))
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

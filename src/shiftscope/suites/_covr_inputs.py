@@ -1,0 +1,228 @@
+"""Inputs: the files, pictures and judges that a COVR dataset is made from, and how its spec names them.
+
+A spec names files, and folders of pictures, by name and content and never by where they lie.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+from ..errors import UserError, unknown
+from ..formats._any import each_scene
+from ..formats.coco import image_id
+from ..formats.imsitu import SPACE
+from ..graph.overlap import Overlap, overlap_for
+from ..graph.wordnet import FOLDER as WORDNET
+from ..scene import Scene
+from ..schema import Schema
+from ..store.dataset import Dataset
+from ..store.image import StoredImage
+from ..store.manifest import NAME as MANIFEST
+from ..store.shelf import Shelf
+from ..whole import digest_of, file_digest
+from .superclevr import read_scenes
+
+JUDGES = ("schema", "wordnet", "table", "nli")
+ENDINGS = (".png", ".jpg", ".jpeg")
+DIGITS = 16  # of a digest that a spec gives
+EDGE = 4096  # bytes at either end of a picture that tell it from others
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who decides which words exclude which, besides the schema and our own tables."""
+
+    wordnet: Path | None = None
+    table: Path | None = None
+    nli: str | None = None
+
+    @classmethod
+    def named(cls, names: Sequence[str], schema: Schema) -> Judges:
+        """As a user names them; the schema alone for a closed one, WordNet too for an open one by default."""
+        found: dict[str, Path | str] = {}
+        for name in names or (["schema"] if schema.closed else ["wordnet"]):
+            kind, _, rest = name.partition(":")
+            if kind not in JUDGES:
+                raise unknown("overlap", kind, JUDGES)
+            if kind in found:
+                raise UserError(f"--overlap {kind} is given twice")
+            if (kind in ("table", "nli")) != bool(rest) and kind != "wordnet":
+                ways = "schema, wordnet, wordnet:FOLDER, table:FILE or nli:MODEL"
+                raise UserError(f"--overlap {name}: expected {ways}")
+            if schema.closed and kind in ("wordnet", "nli"):
+                raise UserError(
+                    f"--overlap {kind} is for open vocabularies; {schema.name} scenes are closed: their "
+                    "schema says what excludes what"
+                )
+            found[kind] = rest if kind == "nli" else Path(rest) if rest else WORDNET
+        wordnet, table, nli = (found.get(kind) for kind in ("wordnet", "table", "nli"))
+        assert not isinstance(wordnet, str) and not isinstance(table, str) and not isinstance(nli, Path)
+        made = cls(wordnet, table, nli)
+        made.overlap(schema)  # a missing file or model is said at once
+        return made
+
+    def overlap(self, schema: Schema) -> Overlap:
+        return overlap_for(schema, table=self.table, wordnet=self.wordnet, nli=self.nli)
+
+    def spelled(self) -> list[str]:
+        """For the spec: by content, not by where it lies."""
+        found = ["schema"]
+        if self.table:
+            found.append(f"table {self.table.name} {file_digest(self.table)[:DIGITS]}")
+        if self.wordnet:
+            content = "".join(file_digest(self.wordnet / f"data.{pos}") for pos in ("noun", "adj"))
+            found.append(f"wordnet {digest_of(content.encode())[:DIGITS]}")
+        return found + ([f"nli {self.nli}"] if self.nli else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a user gave besides options; nothing for a world of our own."""
+
+    graphs: tuple[Path, ...] = ()
+    held_out: tuple[Path, ...] = ()  # whose images are for val and test; else they are dealt by name
+    images: Path | None = None
+    judges: Judges = Judges()
+
+    def __post_init__(self) -> None:
+        for path in (*self.graphs, *self.held_out):
+            if not path.exists():
+                raise UserError(f"{path}: no such file")
+        if self.images is not None and not self.images.is_dir():
+            raise UserError(f"{self.images}: no such folder of pictures")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.graphs + self.held_out
+
+
+def spelled(path: Path) -> str:
+    """A file or folder of scenes by its name and content."""
+    return f"{path.name} {_content(path)[:DIGITS]}"
+
+
+def spelled_pictures(folder: Path) -> str:
+    """A folder of pictures by its name and by the pictures under it: their names, sizes and both ends.
+
+    A hundred thousand photographs are not read whole; both PNG and JPEG end in bytes that all else bears on.
+    """
+    lines = [f"{p.relative_to(folder).as_posix()} {_ends(p)}\n" for p in _listed(folder)]
+    return f"{folder.resolve().name} {digest_of(''.join(lines).encode())[:DIGITS]}"
+
+
+def _ends(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            size, data = os.fstat(file.fileno()).st_size, file.read(EDGE)
+            file.seek(max(len(data), size - EDGE))
+            return f"{size} {digest_of(data + file.read())[:DIGITS]}"
+    except OSError as error:
+        raise UserError(f"{path}: can not be read ({error.strerror})") from None
+
+
+def _content(path: Path) -> str:
+    if not path.is_dir():
+        beside = path.with_name(SPACE)  # imSitu's words
+        return file_digest(path) if not beside.is_file() else _joined([path, beside])
+    if (path / MANIFEST).is_file():
+        return file_digest(path / MANIFEST)  # which has the digests of all else
+    return _joined([p for p in sorted(path.rglob("*")) if p.is_file()])
+
+
+def _joined(paths: Sequence[Path]) -> str:
+    return digest_of("".join(map(file_digest, paths)).encode())
+
+
+def schema_of(path: Path) -> Schema:
+    """The words of its first scene."""
+    for _, scene in scenes_in(path):
+        return scene.schema
+    raise UserError(f"{path}: there are no scenes in it")
+
+
+def scenes_in(path: Path) -> Iterator[tuple[str, Scene]]:
+    """The scenes of a file, or of a dataset of ours, with the split that each is in there; else none."""
+    if not (path / MANIFEST).is_file():
+        for scene in each_scene(path):
+            yield "", scene
+        return
+    dataset = Dataset.open(path)
+    for shard in dataset.shards():
+        if shard.images:
+            for scene in read_scenes(path / shard.images.path):
+                yield shard.split, scene
+
+
+def picture_name(scene: Scene) -> str:
+    """The picture that the scene is of, or a region of: two regions of one are the same to look at."""
+    return str(scene.note("image_id") or scene.id)
+
+
+def has_picture(scene: Scene, source: Path, images: Path | None) -> bool:
+    return (source / MANIFEST).is_file() or (images is not None and _found(scene, images) is not None)
+
+
+def stored(scene: Scene, source: Path, images: Path | None) -> StoredImage:
+    """The scene with its picture, where there is one."""
+    if (source / MANIFEST).is_file():
+        return replace(_from_dataset(source, scene.id), scene=scene)
+    path = _found(scene, images) if images else None
+    return StoredImage(scene, _png(path) if path else b"")
+
+
+def _found(scene: Scene, images: Path) -> Path | None:
+    there = _pictures_in(images)
+    for name in dict.fromkeys((scene.id, Path(scene.id).stem, picture_name(scene))):
+        if name in there:
+            return there[name]
+    return None
+
+
+@lru_cache(maxsize=1)
+def _pictures_in(folder: Path) -> dict[str, Path]:
+    """The pictures under a folder by their names, with the ending and without, and by COCO's numbers."""
+    found: dict[str, Path] = {}
+    for path in _listed(folder):
+        for name in (path.name, path.stem, image_id(path.stem)):
+            found.setdefault(name, path)
+    return found
+
+
+def _listed(folder: Path) -> list[Path]:
+    """All pictures under a folder; where two have one name, the first counts."""
+    walked = [Path(root) / name for root, _, names in os.walk(folder, followlinks=True) for name in names]
+    there = [path for path in walked if path.suffix.lower() in ENDINGS]
+    return sorted(there, key=lambda p: (p.suffix.lower() != ENDINGS[0], str(p)))
+
+
+def _png(path: Path) -> bytes:
+    """The bytes of a PNG as they are; any other picture encoded as one."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        data = path.read_bytes()
+        with Image.open(BytesIO(data)) as picture:
+            if picture.format == "PNG":
+                picture.load()
+                return data
+            file = BytesIO()
+            picture.convert("RGB").save(file, "PNG", compress_level=1)
+            return file.getvalue()
+    except (OSError, UnidentifiedImageError, ValueError, SyntaxError) as error:
+        raise UserError(f"{path}: not a picture that opens ({error})") from None
+
+
+def _from_dataset(folder: Path, name: str) -> StoredImage:
+    dataset, shelf = _opened(folder)
+    return shelf.get(name, dataset.shards()[0])
+
+
+@lru_cache(maxsize=4)
+def _opened(folder: Path) -> tuple[Dataset, Shelf]:
+    dataset = Dataset.open(folder)
+    return dataset, Shelf(folder, dataset.shards())

@@ -1,0 +1,275 @@
+"""Incomplete graphs, from end to end: models that are asked, and one that is taught on what it is to check."""
+
+import pickle
+import sys
+from collections import Counter
+from dataclasses import replace
+from io import BytesIO
+from types import ModuleType
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from graphs import graph, random_graph
+from report_toys import log, right, study
+from shiftscope.answer import same_answer
+from shiftscope.formats import clevr
+from shiftscope.formats.gqa import write_scenes
+from shiftscope.graph.lessons import Lesson, hidden, lessons, simple
+from shiftscope.graph.subgraph import Link, Thing
+from shiftscope.graph.verify import FOLDS
+from shiftscope.lang.exec.exact import execute
+from shiftscope.models._model import Reply
+from shiftscope.render.raster import render
+from shiftscope.report.sections import method
+from shiftscope.rng import derive
+from shiftscope.run.checked import told_of
+from shiftscope.run.make_covr import make_covr, order_of, read_yield
+from shiftscope.run.seeing import seeing_named
+from shiftscope.scene import Object, Scene
+from shiftscope.schemas.gqa import SCHEMA
+from shiftscope.suites import _covr_lessons as stage
+from shiftscope.suites._covr_graphs import SPLITS, Graphs, given, index_all, lay_out
+from shiftscope.suites._covr_inputs import Inputs, Judges
+from shiftscope.suites._covr_verifier import phrase, question
+from shiftscope.world import superclevr as world
+from toy import THREE_AND_ONE
+
+RULES = world.Rules(objects=(2, 5), parts=0, visual="easy", size=(96, 64))
+SCENES, LOST = 90, 0.3
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory):
+    """Vehicles rendered, called cars, of which graphs lack three in ten; and the graphs that lack none."""
+    folder = tmp_path_factory.mktemp("lossy")
+    (folder / "pictures").mkdir()
+    drawn = [world.scene(0, "verify", k, RULES) for k in range(SCENES)]
+    images = render(drawn, RULES.size, ("rgb", "mask"), workers=1)
+    whole, left = {}, []
+    for k, scene in enumerate(drawn):
+        things = tuple(
+            Object((("name", "car"), ("color", o.values("color")[0])), box=tuple(map(float, box)))
+            for o, box in zip(scene.objects, images.boxes[k], strict=True)
+        )
+        whole[str(k)] = Scene(id=str(k), schema=SCHEMA, objects=things, size=RULES.size)
+        kept = derive("lost", k).random(len(things)) >= LOST
+        seen = tuple(o for o, there in zip(things, kept, strict=True) if there)
+        left.append(replace(whole[str(k)], objects=seen))
+        Image.fromarray(images.rgb[k]).save(folder / "pictures" / f"{k}.png")
+    write_scenes(folder / "graphs.json", left)
+    return folder, whole
+
+
+def made(folder, out, verify=""):
+    asked = {"questions": (150, 60, 60), "sources": 25, "subgraphs": 3}
+    path, pictures = folder / "graphs.json", folder / "pictures"
+    order, inputs = order_of([path], [], pictures, ["schema"], verify=verify, **asked)
+    return make_covr(order, folder / out, inputs, workers=1)[0]
+
+
+def shares(dataset, whole):
+    """Of distractors that do show what is asked about, and of wrong answers; where a colour is named.
+
+    No distractor lacks a car of any colour, so that nothing can be learned about these.
+    """
+    found = Counter()
+    for q in dataset.questions():
+        color = next((name for kind, name in q.note("nodes") if kind == "attribute"), None)
+        if color is None:
+            continue
+        told = execute(q.program, [whole[i] for i in q.scenes]).answer
+        found.update(questions=1, wrong=not same_answer(told, q.answer))
+        for image, _ in q.note("distractors"):
+            there = any(color in o.values("color") for o in whole[image].objects)
+            found.update(distractors=1, showing=there)
+    print(f"{found['distractors']} distractors, {found['questions']} answers")
+    return found["showing"] / found["distractors"], found["wrong"] / found["questions"]
+
+
+def test_a_verifier_taught_on_lossy_graphs_finds_most_of_what_they_lack(lossy):
+    folder, whole = lossy
+    free, seen = made(folder, "free"), made(folder, "seen", "colour_seer:Colours")
+    (showing, wrong), (still, fewer) = shares(free, whole), shares(seen, whole)
+    print(f"distractors that show it {showing:.1%} → {still:.1%}, wrong answers {wrong:.1%} → {fewer:.1%}")
+    assert showing > 0.04 and still < showing / 2
+    assert wrong > 0.1 and fewer < 0.7 * wrong
+    tally = read_yield(seen.folder).checked
+    assert tally["lessons"] > 200
+    assert 0 < tally["distractors_dropped"] < tally["distractors"]
+    assert 0 < tally["counted_dropped"] < tally["counted"]
+    said = told_of(seen.folder)
+    assert f"checked by colour_seer:Colours, taught five ways on {tally['lessons']:,} lessons" in said
+    assert said in (seen.folder / "README.md").read_text("utf-8")
+    both = [log(right(5), data=str(one.folder), variant=one.folder.name) for one in (free, seen)]
+    noted = [said for _, said in method._checked(study(*both))]
+    assert len(noted) == 2 and "no model looked for what they lack" in noted[0] and said in noted[1]
+    assert seen.manifest.spec["verify"] == "colour_seer:Colours"
+
+
+class Rote:
+    """Learns its pictures by heart; each has a colour of its own in its first pixel."""
+
+    taught = 0
+
+    def fit(self, texts, images, truths, seed):
+        type(self).taught += 1
+        self.seed, self.texts, self.truths = seed, texts, truths
+        self.seen = {tuple(picture[0, 0].tolist()) for picture in images}
+        self.black = sum(int((picture[3, 3] == 0).all()) for picture in images[:])
+
+    def probability(self, texts, images):
+        return [float(tuple(picture[0, 0].tolist()) in self.seen) for picture in images]
+
+
+@pytest.fixture
+def classroom(tmp_path, monkeypatch):
+    """Graphs laid out and indexed, with a picture each."""
+    module = ModuleType("rote")
+    module.Rote = Rote
+    monkeypatch.setitem(sys.modules, "rote", module)
+    monkeypatch.setattr(Rote, "__module__", "rote")
+    (tmp_path / "pictures").mkdir()
+    scenes = []
+    for k in range(50):
+        boxed = tuple(replace(o, box=(2.0, 2.0, 4.0, 3.0)) for o in random_graph(5, k).objects)
+        scenes.append(replace(random_graph(5, k), objects=boxed, size=(8, 6)))
+        Image.new("RGB", (8, 6), (200, 100, k)).save(tmp_path / "pictures" / f"{k}.png")
+    write_scenes(tmp_path / "g.json", scenes)
+    inputs = Inputs((tmp_path / "g.json",), (), tmp_path / "pictures", Judges())
+    about = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
+    lay_out(given(inputs, 6, lambda *_: None, about), tmp_path / "graphs", about)
+    index_all(tmp_path / "graphs", False, 1)
+    return stage.Teaching(tmp_path / "graphs", tmp_path / "verifier", inputs, 3)
+
+
+def silent(*_):
+    pass
+
+
+def test_an_image_is_judged_by_the_model_that_was_not_shown_it(classroom):
+    stage.teach(classroom, seeing_named("rote:Rote"), 1, silent)
+    shown = set()
+    for split in SPLITS:
+        graphs = Graphs(classroom.graphs, split)
+        folds = stage.taught_seers(graphs, classroom.folder, classroom.seed)
+        for image in graphs.ids:
+            mine = (200, 100, int(image))
+            others = [k for k in range(FOLDS) if mine in folds.seers[k].seen]
+            assert others in ([], [k for k in range(FOLDS) if k != folds.fold[image]])
+            shown.update(others and [image])
+    assert len(shown) > 40
+    assert len({seer.seed for seer in folds.seers}) == FOLDS
+    for seer in folds.seers:
+        assert 0.4 < sum(seer.truths) / len(seer.truths) < 0.6
+        assert seer.black > 0  # some boxes are painted over
+
+
+def test_what_was_taught_is_not_taught_again_and_is_the_same(classroom):
+    seeing = seeing_named("rote:Rote")
+    Rote.taught = 0
+    stage.teach(classroom, seeing, 1, silent)
+    first = {path.name: path.read_bytes() for path in classroom.folder.iterdir()}
+    (classroom.folder / "done.json").unlink()
+    (classroom.folder / "2.pickle").unlink()
+    stage.teach(classroom, seeing, 1, silent)
+    assert Rote.taught == FOLDS + 1
+    again = pickle.loads((classroom.folder / "2.pickle").read_bytes())
+    assert vars(again) == vars(pickle.loads(first["2.pickle"]))
+    assert stage.lesson_count(classroom.folder) > 100
+
+
+def test_a_model_that_can_not_be_taught_is_told(classroom, monkeypatch, refuses):
+    def fit(self, texts, images, truths):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(Rote, "fit", fit)
+    with refuses("--verify: the model stopped with RuntimeError: out of memory while it was taught"):
+        stage.teach(classroom, seeing_named("rote:Rote"), 1, silent)
+
+
+def test_a_module_that_raises_is_told(tmp_path, monkeypatch, refuses):
+    (tmp_path / "raising_module.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with refuses(
+        "--verify raising_module:Seer: it can not be imported (ZeroDivisionError: division by zero)"
+    ):
+        seeing_named("raising_module:Seer")
+
+
+def test_lessons_are_simple_and_their_other_image_lacks_them(classroom):
+    graphs, related = stage._related(classroom, "train")
+    found = [x for k in range(len(graphs)) for x in lessons(related, k, 3, most=5, sayable=lambda one: True)]
+    assert len(found) > 100
+    for first, second in zip(found[::2], found[1::2], strict=True):
+        assert first.subgraph == second.subgraph and (first.truth, second.truth) == (True, False)
+        assert related.roots(first.subgraph, first.graph) and not related.roots(second.subgraph, second.graph)
+        assert simple(first.subgraph)
+    assert not simple(Thing("man", "tall", (Link("holding", Thing("ball", "red")),)))
+    assert not simple(Thing("man", "", (Link("near", Thing("dog")), Link("on", Thing("bed")))))
+
+
+def test_three_boxes_in_twenty_are_hidden_but_never_what_is_true():
+    about, box = Thing("man", "", (Link("holding", Thing("ball")),)), (0.0, 0.0, 1.0, 1.0)
+    names, counts = ["man", "ball", "dog", "cat"], Counter()
+    for k in range(500):
+        for truth in (True, False):
+            boxes = [(float(i), *box[1:]) for i in range(3)] + [None]
+            counts.update((truth, int(b[0])) for b in hidden(Lesson(about, 0, truth), names, boxes, k))
+    assert counts.keys() == {(True, 2), (False, 0), (False, 1), (False, 2)}
+    assert all(50 < number < 100 for number in counts.values())
+
+
+class Guesser:
+    """Replies in turn as it is told to."""
+
+    said: tuple = ()
+    seen: list = []
+
+    def predict(self, batch):
+        self.seen.extend(batch)
+        return list(self.said[: len(batch)])
+
+
+def test_a_model_is_asked_yes_or_no_and_believed_as_far_as_it_believes(monkeypatch, refuses):
+    module = ModuleType("guessing")
+    module.Guesser = Guesser
+    monkeypatch.setitem(sys.modules, "guessing", module)
+    seeing = seeing_named("guessing:Guesser")
+    assert seeing.asked and not seeing.learns
+    picture = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+    Guesser.said = (
+        Reply(answer=True, belief=0.8),
+        Reply(answer=False, belief=0.7),
+        "No.",
+        "Yes",
+        "Hard to say",
+    )
+    seer = seeing.make()
+    asked = [question(Thing("dog", "black"))] * 5
+    assert seer.probability(asked, [picture] * 5) == pytest.approx([0.8, 0.3, 0.0, 1.0, 1.0])
+    assert seer.said == {"beliefs": 2, "answers": 2, "unread": 1}
+    prompt = Guesser.seen[-1]
+    assert prompt.text.startswith("Is there a black dog?\nAnswer with one word")
+    assert np.array_equal(np.asarray(Image.open(BytesIO(prompt.images[0]))), picture)
+    Guesser.said = (Reply(status="failed", reason="out of memory"),)
+    with refuses("no answer to 'Is there a black dog?' (out of memory)"):
+        seer.probability(asked[:1], [picture])
+
+
+def test_what_is_asked_is_english():
+    holding = Thing("man", "tall", (Link("holding", Thing("umbrella")),))
+    assert question(holding) == "Is there a tall man that is holding an umbrella?"
+    assert question(Thing("trees", "green")) == "Are there green trees?"
+    assert phrase(Thing("dog", "black")) == "a black dog"
+
+
+def test_a_verifier_must_see_and_graphs_must_need_it(tmp_path, refuses):
+    write_scenes(tmp_path / "g.json", [graph("a", "man")])
+    for name, why in (("majority", "does not look at pictures"), ("json:loads", "no method probability")):
+        with refuses(why):
+            order_of([tmp_path / "g.json"], [], tmp_path, ["schema"], verify=name)
+    clevr.write_scenes(tmp_path / "s.json", [replace(THREE_AND_ONE, notes=(("image_filename", "a.png"),))])
+    with refuses("clevr scenes are complete; leave out --verify"):
+        order_of([tmp_path / "s.json"], [], tmp_path, ["schema"], verify="colour_seer:Colours")
