@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from ...question import Question
@@ -10,7 +11,7 @@ from .facts import Facts, snake
 from .properties import FAMILIES
 
 
-class Predicate:
+class Predicate(ABC):
     """True or false of a question."""
 
     __slots__ = ()
@@ -19,8 +20,9 @@ class Predicate:
     def __call__(self, question: Question) -> bool:
         return self.holds(Facts(question))
 
+    @abstractmethod
     def holds(self, facts: Facts) -> bool:
-        raise NotImplementedError
+        """Whether it is true of what is known about a question."""
 
     def leaves(self) -> tuple[Predicate, ...]:
         """The properties it is made of."""
