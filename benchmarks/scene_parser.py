@@ -1,4 +1,4 @@
-"""How fast the scene parser learns and parses: `python -m benchmarks.scene_parser [--profile]`.
+"""How fast the scene parser learns and parses: `python -m benchmarks.scene_parser [--compile] [--profile]`.
 
 The pixels are noise, the labels those of real scenes: time does not depend on what an image shows.
 """
@@ -22,29 +22,35 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--batch", type=int, default=0, help="images at once; else as in training")
+    parser.add_argument("--steps", type=int, default=0, help="that are timed")
+    parser.add_argument("--compile", action="store_true", help="as `train --compile` does")
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args(argv)
-    learn, parse, batch = _built(args.device, args.batch or (128 if args.device != "cpu" else 8))
-    steps = 20 if args.device != "cpu" else 2
+    batch = args.batch or (128 if args.device != "cpu" else 8)
+    learn, parse = _built(args.device, batch, args.compile)
+    steps = args.steps or (20 if args.device != "cpu" else 2)
     _row("training", batch, _seconds(learn, steps, args.device), 0)
     _row("parsing", batch, _seconds(parse, steps, args.device), 3000 if args.device != "cpu" else 8)
     if args.profile:
         _profile(learn, args.device)
 
 
-def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any], int]:
+def _built(device: str, batch: int, compiled: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
     import torch
 
     from shiftscope.models import _scene_parser as p
     from shiftscope.schemas.superclevr import SCHEMA
 
     torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision("high")
     rules = superclevr.Rules(visual="mid")
-    few = [superclevr.scene(0, "bench", i, rules) for i in range(min(batch, 16))]
+    few = [superclevr.scene(0, "bench", i, rules) for i in range(min(batch, 64))]
     labels = p.labels_of([few[i % len(few)] for i in range(batch)]).tensors(device)
     images = torch.randint(0, 256, (batch, SIZE[1], SIZE[0], 3), dtype=torch.uint8, device=device)
     data = p.Batch(images, labels)
-    module: Any = p.build(p.Config(SCHEMA)).to(device)
+    config = p.Config(SCHEMA)
+    module: Any = p.build(config).to(device)
+    loss_of = p.lesson(config, p.Recipe(), compiled=compiled)
     module = module.to(memory_format=torch.channels_last)
     half = torch.autocast(device, torch.bfloat16, enabled=device != "cpu")
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-6, fused=device != "cpu")
@@ -52,7 +58,7 @@ def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any
     def learn() -> None:
         module.train()
         with half:
-            loss, _ = p.loss(module, data)
+            loss, _ = loss_of(module, data)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
         optimizer.step()
@@ -63,7 +69,7 @@ def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any
         with half:
             p.parse(module, images)
 
-    return learn, parse, batch
+    return learn, parse
 
 
 def _seconds(step: Callable[[], Any], steps: int, device: str) -> float:
@@ -73,9 +79,11 @@ def _seconds(step: Callable[[], Any], steps: int, device: str) -> float:
         if device != "cpu":
             torch.cuda.synchronize()
 
+    start = time.perf_counter()
     for _ in range(3 if device != "cpu" else 1):
         step()
     wait()
+    print(f"first steps after {time.perf_counter() - start:.1f} s", flush=True)
     start = time.perf_counter()
     for _ in range(steps):
         step()

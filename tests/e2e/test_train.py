@@ -110,6 +110,8 @@ def test_what_is_refused(folder, data, tmp_path, refuses):
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with refuses("is not empty and holds no training"):
         train(data, tmp_path / "full")
+    with refuses("--compile is for training on one GPU; leave it out here"):
+        train(data, tmp_path / "new", compiled=True)
     said = refused(shiftscope("train", "--model", "p_nsqva", "--data", data))
     assert said == "shiftscope: no trainable model 'p_nsqva'; did you mean 'p_nsvqa'?"
 

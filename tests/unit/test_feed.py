@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.run.feed import Feed, SuiteSource
+from shiftscope.run.feed import Feed, SuiteSource, drawn
 from shiftscope.scene import Object, Part, Scene
 from shiftscope.schemas.clevr import SCHEMA as CLEVR
 from shiftscope.schemas.superclevr import SCHEMA as SUPERCLEVR
@@ -126,3 +126,34 @@ def test_on_a_gpu_scenes_travel_packed_and_meshes_not_at_all(monkeypatch):
     assert drawn[0].meshes == whole.meshes  # the very meshes of this process
     assert drawn[0].poses.tolist() == whole.poses.tolist()
     assert drawn[0].first.tolist() == [0, 1, 3, 6]
+
+
+def names(some):
+    """Told of some images."""
+    return [scene.id for scene, _ in some]
+
+
+def test_only_what_is_told_comes_with_the_images():
+    made = list(drawn(SuiteSource("clevr", SMALL), names, batch=3, device="cpu", workers=1))
+    assert [told for _, told in made] == [
+        [f"clevr_train_{i:06d}" for i in some] for some in ((0, 1, 2), (3,), (4, 5, 6), (7,))
+    ]
+    (batch,) = Feed(SuiteSource("clevr", SMALL), batch=8, device="cpu")
+    assert torch.equal(torch.cat([images.rgb for images, _ in made]), batch.images.rgb)
+    with pytest.raises(UserError, match="a batch of 0 images"):
+        next(drawn(Toy(), names, batch=0, device="cpu", workers=1))
+
+
+def test_a_block_travels_as_one_packed_batch(monkeypatch):
+    from shiftscope.render.gpu import pack, raster
+
+    seen = []
+    monkeypatch.setattr(raster, "check_device", lambda device: None)
+    monkeypatch.setattr(raster, "render_batch", lambda packed, device: seen.append(packed))
+    source = SuiteSource("clevr", SMALL)
+    assert len(list(drawn(source, names, batch=256, device="meta", workers=1))) == len(seen) == 2
+    for k, packed in enumerate(seen):
+        whole = pack.pack([scene for scene, _ in source.block(k)], SMALL.size)
+        assert len(packed) == 4 and packed.meshes == whole.meshes
+        for name in (*pack.PLAIN, "mesh_of", "image_of", "first", "block_first", "lump_first", "surfaces"):
+            assert getattr(packed, name).tolist() == getattr(whole, name).tolist()

@@ -7,14 +7,18 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from shiftscope.errors import UserError
 from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse as program
 from shiftscope.models._question_parser import (
     Batch,
     Config,
+    Epoch,
     Recipe,
+    Vary,
     Vocabulary,
     batches,
     build,
@@ -23,6 +27,8 @@ from shiftscope.models._question_parser import (
     parse,
     small_products,
 )
+from shiftscope.models._question_parser.enrich import Enrich
+from shiftscope.models._question_parser.packing import Packing
 from shiftscope.models._question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS
 from shiftscope.schemas import clevr, superclevr
 
@@ -94,6 +100,7 @@ def config(**sizes):
         "dropout": 0.0,
         "forget": 0.0,
         "enriched": 0.0,
+        "stripped": 0.0,
         "longest_program": 40,
     } | sizes
     return Config(Vocabulary.learn(QUESTIONS, SCHEMA), **sizes)
@@ -107,6 +114,11 @@ def made(seed=0, **sizes):
 @cache
 def everything():
     return Batch.of(config().vocabulary.encode(QUESTIONS))
+
+
+@cache
+def enrich():
+    return Enrich(config().vocabulary)
 
 
 @cache
@@ -216,6 +228,23 @@ def test_a_config_comes_back_and_builds_the_same_network():
     assert parse(again, TEXTS) == parse(module, TEXTS)
 
 
+def test_a_config_from_before_questions_were_stripped_is_read():
+    """And says so, even where all of its questions were enriched."""
+    old = config(enriched=1.0).to_json()
+    del old["stripped"]
+    assert Config.from_json(old) == config(enriched=1.0)
+    assert Config.usual()["stripped"] > 0
+
+
+@pytest.mark.parametrize(
+    "shares, said",
+    [({"stripped": 1.5}, "are shares"), ({"enriched": 0.7, "stripped": 0.4}, "together are 1 at most")],
+)
+def test_shares_that_can_not_be_are_refused(shares, said):
+    with pytest.raises(UserError, match=said):
+        config(**shares)
+
+
 def test_the_default_network_is_small():
     module = build(Config(Vocabulary.learn(QUESTIONS, SCHEMA)))
     assert sum(t.numel() for t in module.state_dict().values()) < 1_500_000
@@ -239,10 +268,11 @@ def test_an_epoch_shows_whole_batches_of_like_length():
 
 def test_enriched_questions_say_what_their_programs_ask():
     """Each value and relation that comes into the program comes into the text, and nothing else does."""
-    module, vocabulary = made(), config().vocabulary
+    vocabulary = config().vocabulary
     torch.manual_seed(3)
     batch = everything().take(torch.arange(16).repeat(20))
-    words, tokens = module.enrich(batch.words, batch.tokens, 1.0)
+    every = torch.ones(len(batch), dtype=torch.bool)
+    words, tokens = enrich()(batch.words, batch.tokens, every)
     described = related = 0
     for k, (text, ids) in enumerate(zip(words.tolist(), tokens[:, 1:].tolist(), strict=True)):
         found = vocabulary.program([i for i in ids if i != PAD])
@@ -259,14 +289,15 @@ def test_enriched_questions_say_what_their_programs_ask():
         described += filters > 0
         related += relations > 0
     assert described > 100 and related > 50
-    assert torch.equal(module.enrich(batch.words, batch.tokens, 0.0)[0], batch.words)
+    wide = batch.words.shape[1]
+    assert torch.equal(enrich()(batch.words, batch.tokens, ~every)[0][:, :wide], batch.words)
 
 
 def test_a_relation_is_added_where_a_description_ends():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
     one = Batch.of(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(50, dtype=torch.long))
-    words, tokens = made().enrich._related(one.words, one.tokens, torch.ones(50, dtype=torch.bool))
+    words, tokens = enrich()._related(one.words, one.tokens, torch.ones(50, dtype=torch.bool))
     for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True):
         said = " ".join(vocabulary.words[w] for w in text if w > BEGIN)
         found = [vocabulary.tokens[k - SPECIAL_TOKENS] for k in ids if k != PAD]
@@ -281,8 +312,8 @@ def test_a_relation_is_added_where_a_description_ends():
 def test_enriching_puts_adjectives_in_their_order():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
-    one = Batch.of(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(300, dtype=torch.long))
-    words, tokens = made().enrich(one.words, one.tokens, 1.0)
+    one = Batch.of(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(600, dtype=torch.long))
+    words, tokens = enrich()(one.words, one.tokens, torch.ones(600, dtype=torch.bool))
     found = {
         " ".join(vocabulary.words[w] for w in text if w > BEGIN): vocabulary.program(
             [i for i in ids if i != PAD]
@@ -294,3 +325,58 @@ def test_enriching_puts_adjectives_in_their_order():
     full = [p for p in found.values() if len(p) == len(wanted)]
     assert all([n.params[0] for n in p.nodes[1:-1]] == ["size", "color", "material", "shape"] for p in full)
     assert found["is there a green truck ?"] == QUESTIONS[6][1]
+
+
+def test_packing_is_that_of_torch():
+    """Values and gradients; whether the host knows the lengths or has to ask."""
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.tensor([3, 7, 1, 7, 4])
+    seen = torch.arange(9) < lengths[:, None]
+    table = torch.randn(5, 9, 6, generator=generator, requires_grad=True)
+    network = torch.nn.GRU(6, 4, num_layers=2, bidirectional=True, batch_first=True)
+    run = pack_padded_sequence(table, lengths, batch_first=True, enforce_sorted=False)
+    wanted, _ = pad_packed_sequence(network(run)[0], batch_first=True, total_length=9)
+    weight = torch.randn(wanted.shape, generator=generator)
+    slope = torch.autograd.grad((wanted * weight).sum(), table)[0]
+    for known in (lengths, None):
+        packing = Packing.of(seen, known)
+        found = packing.unpack(network(packing.pack(table))[0])
+        assert torch.allclose(found, wanted, atol=1e-6) and not found[~seen].any()
+        assert torch.allclose(torch.autograd.grad((found * weight).sum(), table)[0], slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_an_epoch_gives_the_same_batches_wherever_it_is_begun(together):
+    rows = np.split(np.random.default_rng(0).permutation(16), 4)
+
+    def epoch(seed=1):
+        made = Epoch(everything(), rows, Vary(config(enriched=1.0)), np.random.default_rng(seed))
+        made._together = together
+        return made
+
+    whole, late = epoch(), epoch()
+    batches = [whole.batch(torch.from_numpy(some)) for some in rows]
+    for k in (3, 2):
+        again = late.batch(torch.from_numpy(rows[k]))
+        assert torch.equal(again.words, batches[k].words) and torch.equal(again.tokens, batches[k].tokens)
+    for some, batch in zip(rows, batches, strict=True):
+        first = (batch.words != PAD).sum(1)
+        assert torch.equal(batch.lengths, torch.stack([first, (batch.tokens != PAD).sum(1)], 1))
+        assert list(batch.lengths.amax(0)) == [batch.words.shape[1], batch.tokens.shape[1]]
+        assert (first >= everything().lengths[some, 0]).all()
+    more = sum(len(b.words) * b.words.shape[1] for b in batches)
+    assert more > everything().words.numel()
+    other = epoch(2).batch(torch.from_numpy(rows[0]))
+    assert other.words.shape != batches[0].words.shape or not torch.equal(other.words, batches[0].words)
+    assert whole.batch(torch.from_numpy(rows[0][::-1].copy())) is None
+
+
+def test_a_program_without_tokens_can_not_be_got_right():
+    vocabulary = config().vocabulary
+    strange = ("Which?", program("count(same(unique(filter(scene(), shape=bus)), color))"))
+    with pytest.raises(UserError, match="no token for same, color"):
+        vocabulary.encode([*QUESTIONS, strange])
+    found = vocabulary.encode([*QUESTIONS, strange, strange], lenient=True)
+    plain = vocabulary.encode(QUESTIONS)
+    assert np.array_equal(found.tokens[:16], plain.tokens) and np.array_equal(found.words[:16], plain.words)
+    assert found.tokens[16:, :2].tolist() == [[BEGIN, BEGIN]] * 2 and not found.tokens[16:, 2:].any()

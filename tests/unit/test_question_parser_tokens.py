@@ -13,7 +13,7 @@ from shiftscope.lang.program import Program, node
 from shiftscope.lang.sample import random_program
 from shiftscope.lang.text import parse
 from shiftscope.lang.types import OBJECT, PARTS, Type
-from shiftscope.models._question_parser.tokens import Token, read, write
+from shiftscope.models._question_parser.tokens import Reading, Token, read, write
 from shiftscope.models._question_parser.vocabulary import BEGIN, PAD, UNKNOWN, Vocabulary
 from shiftscope.rng import derive
 from shiftscope.schemas import clevr, superclevr
@@ -104,6 +104,17 @@ def test_a_program_with_shared_nodes_comes_back(seed):
         nodes += [new] if place[-1] == len(nodes) else []
     program = Program(tuple(nodes))
     assert read(write(program)) == program.canonical()
+
+
+def test_many_programs_are_read_as_one_is():
+    made = [random_program(derive("many", k), SCHEMA, OPS, depth=6) for k in range(200)]
+    written = [write(program) for program in (*made, SHARED)]
+    tokens = list(dict.fromkeys(token for tokens in written for token in tokens))
+    number = {token: k for k, token in enumerate(tokens)}
+    reading = Reading(tokens)
+    for _ in range(2):  # unknown, then known
+        for one in written:
+            assert reading.program([number[t] for t in one]) == read(one)
 
 
 def test_sub_programs_are_refused():

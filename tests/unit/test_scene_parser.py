@@ -1,6 +1,7 @@
 """The scene parser without training: labels, targets, what is read, and how it is measured."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,26 +9,33 @@ import pytest
 import torch
 
 from shiftscope.errors import UserError
+from shiftscope.models._labels import joined
 from shiftscope.models._scene_parser import (
     Batch,
     Config,
+    Labels,
+    Recipe,
     build,
     decode,
     labels_of,
+    lesson,
     loss,
     measure,
     mirror,
     parse,
 )
 from shiftscope.models._scene_parser.boxes import look, overlap, spread
-from shiftscope.models._scene_parser.measure import assign
-from shiftscope.models._scene_parser.mirror import mirrored_names
+from shiftscope.models._scene_parser.lesson import _compiled
+from shiftscope.models._scene_parser.loss import errors_of
+from shiftscope.models._scene_parser.measure import assign, compare
+from shiftscope.models._scene_parser.mirror import mirrored_names, names_on
 from shiftscope.models._scene_parser.network import Readings, Seats, nearest, once, peaks
 from shiftscope.models._scene_parser.targets import seats_of, targets_of
 from shiftscope.scene import OPEN, Object, Part, Scene, schema_named
 from shiftscope.schema import Attribute, Schema
 
 SUPERCLEVR, CLEVR = schema_named("superclevr"), schema_named("clevr")
+NAMES = names_on(SUPERCLEVR, torch.device("cpu"))
 DIRECTIONS = (("right", (1.0, 0.0, 0.0)), ("front", (0.0, -1.0, 0.0)))
 TINY = {
     "stem": 8, "widths": (8, 8, 12, 12), "depths": (1, 1, 1, 1), "coarse": 16, "fine": 12, "grid": 3,
@@ -96,7 +104,8 @@ def test_labels_are_padded_arrays_of_what_is_seen():
         code("name", "front_left_door", part=True),
     ]
     assert found.part_attributes[0, 0].tolist() == door
-    assert found.owners.tolist() == [[0, 1, 1], [-1, -1, -1]] and found.owners.dtype == np.int16
+    assert found.owners[:, :3].tolist() == [[0, 1, 1], [-1, -1, -1]] and found.owners.dtype == np.int16
+    assert found.owners.shape == (2, 32) and (found.owners[:, 3:] == -1).all()
     assert found.part_boxes[0, 1].tolist() == [62, 42, 6, 6] and found.part_boxes[1].sum() == 0
     assert found.boxes.dtype == found.places.dtype == found.part_boxes.dtype == np.float32
 
@@ -116,9 +125,71 @@ def test_labels_of_a_schema_without_parts():
         box=(1.0, 2.0, 3.0, 4.0),
     )
     found = labels_of([Scene((cube,), schema=CLEVR)])
-    assert found.boxes.shape == (1, 1, 4) and found.part_boxes.shape == (1, 0, 4)
+    assert found.boxes.tolist() == [[[1, 2, 3, 4], [0, 0, 0, 0]]] and found.part_boxes.shape == (1, 0, 4)
     assert found.part_attributes.shape == (1, 0, 0) and found.owners.shape == (1, 0)
     assert np.isnan(found.places).all()  # no position, no place
+
+
+NAMED = ("boxes", "attributes", "places", "part_boxes", "part_attributes", "owners")
+
+
+def test_labels_come_in_rows_that_fit_other_datasets():
+    bare = [replace(s, objects=tuple(replace(o, parts=()) for o in s.objects)) for s in SCENES]
+    crowd = replace(SCENES[0], objects=(replace(SCENES[0].objects[0], parts=(DOOR,) * 33),) * 3)
+    for scenes, rows, parts in ((SCENES, 2, 32), (bare, 2, 32), ([crowd], 4, 128)):
+        found = labels_of(scenes)
+        assert found.attributes.shape == (len(scenes), rows, 4) and found.places.shape[1] == rows
+        assert found.part_attributes.shape == (len(scenes), parts, 4) and found.owners.shape[1] == parts
+
+
+def test_labels_of_blocks_are_joined_as_if_made_together():
+    crowd = replace(SCENES[0], objects=(replace(SCENES[0].objects[0], parts=(DOOR,) * 33),) * 3)
+    scenes = (*SCENES, crowd, SCENES[1])
+    apart = joined([labels_of(scenes[:2]), labels_of(scenes[2:3]), labels_of(scenes[3:])])
+    together = labels_of(scenes)
+    for name in NAMED:
+        ours, theirs = getattr(apart, name), getattr(together, name)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+    with pytest.raises(UserError, match="no labels to join"):
+        joined([])
+
+
+def test_rows_of_nothing_change_no_error_and_no_count():
+    whole = batch().labels
+    tight = Labels(*(getattr(whole, n)[:, : 3 if n.startswith(("part", "owners")) else 2] for n in NAMED))
+    wide = joined([labels_of([replace(SCENES[0], objects=SCENES[0].objects * 5)]), labels_of(SCENES)])
+    wide = wide.take(slice(1, None)).tensors()
+    assert [x.boxes.shape[1] for x in (tight, whole, wide)] == [2, 2, 10]
+    torch.manual_seed(0)
+    module, images = build(tiny()).eval(), batch().images
+    free = module(images)
+    beliefs = decode(free, module.config)
+    beliefs = replace(beliefs, exists=torch.ones_like(beliefs.exists), boxes=beliefs.boxes.clone())
+    beliefs.boxes[:, :2] = tight.boxes  # so that something is matched
+    said = []
+    for labels in (tight, whole, wide):
+        shown = mirror(Batch(images, labels), NAMES, torch.tensor([True, False]))
+        with torch.no_grad():
+            readings = module(images, seats_of(shown.labels, astray=False))
+        targets = targets_of(shown.labels, module.config, (WIDTH, HEIGHT))
+        errors = errors_of(readings, shown, targets, module.config)[1]
+        counts = compare(beliefs, free, labels, module.config)
+        said.append((errors, {n: (int(right), int(of)) for n, (right, of) in counts.items()}))
+    for errors, counts in said[1:]:
+        assert counts == said[0][1] and counts["recall"] == (3, 3) and counts["part_recall"][1] == 3
+        assert errors.keys() == said[0][0].keys()
+        for name, error in errors.items():
+            torch.testing.assert_close(error, said[0][0][name])
+
+
+def test_of_images_without_parts_nothing_is_measured_of_parts():
+    bare = [replace(s, objects=tuple(replace(o, parts=()) for o in s.objects)) for s in SCENES]
+    module = build(tiny()).eval()
+    found = measure(module, Batch(batch().images, labels_of(bare).tensors()))
+    assert found.keys() == measure(module, batch()).keys()  # whatever a process is given, to be summed
+    assert {int(of) for name, (_, of) in found.items() if name.startswith("part_")} == {0}
+    assert int(measure(module, batch())["part_exact"][1]) == 2
 
 
 @pytest.mark.parametrize(
@@ -142,7 +213,7 @@ def test_scenes_that_can_not_be_labelled(scenes, message):
 
 def test_a_mirrored_batch_swaps_left_and_right():
     before = batch()
-    after = mirror(before, SUPERCLEVR, torch.tensor([True, False]))
+    after = mirror(before, NAMES, torch.tensor([True, False]))
     assert torch.equal(after.images[0], before.images[0].flip(1))
     assert torch.equal(after.images[1], before.images[1])
     assert after.labels.boxes[0].tolist() == [[96 - 8 - 32, 8, 32, 24], [96 - 56 - 24, 32, 24, 24]]
@@ -155,7 +226,7 @@ def test_a_mirrored_batch_swaps_left_and_right():
 
 def test_a_mirror_in_a_mirror_shows_the_original():
     before, both = batch(), torch.tensor([True, True])
-    after = mirror(mirror(before, SUPERCLEVR, both), SUPERCLEVR, both)
+    after = mirror(mirror(before, NAMES, both), NAMES, both)
     assert torch.equal(after.images, before.images)
     for name in ("boxes", "attributes", "places", "part_boxes", "part_attributes", "owners"):
         old, new = getattr(before.labels, name), getattr(after.labels, name)
@@ -169,6 +240,36 @@ def test_part_names_in_a_mirror():
     assert seen["roof"] == "roof" and seen["taillight_center"] == "taillight_center"
     assert all(seen[seen[name]] == name for name in names)
     assert mirrored_names(CLEVR) == ()
+
+
+def test_a_lesson_can_be_compiled(monkeypatch):
+    config, one = tiny(), batch()
+    module = build(config)
+    traced = partial(torch.compile, backend="eager", fullgraph=True)  # but not made into kernels
+    monkeypatch.setattr(torch, "compile", lambda function, **given: traced(function))
+    _compiled.cache_clear()
+    steps = [lesson(config, Recipe(), compiled=tried) for tried in (False, True)]
+    found = []
+    for step in steps:
+        torch.manual_seed(1)
+        found.append(step(module, one)[0])
+    _compiled.cache_clear()
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
+    config, one = tiny(), batch()
+    module = build(config)
+    torch.manual_seed(seed)
+    found = lesson(config, Recipe())(module, one)[0]
+    torch.manual_seed(seed)
+    which = torch.rand(2) < 0.5
+    assert torch.equal(found, loss(module, mirror(one, NAMES, which))[0])
+    torch.manual_seed(seed)
+    plain = lesson(config, Recipe(flip=False))(module, one)[0]
+    torch.manual_seed(seed)
+    assert torch.equal(plain, loss(module, one)[0])
 
 
 # Targets and seats
@@ -200,7 +301,7 @@ def test_seats_are_the_truth_or_a_little_beside():
     labels = batch().labels
     exact = seats_of(labels, astray=False)
     assert exact.points[0].tolist() == [[24, 20], [68, 44]] and torch.equal(exact.boxes, labels.boxes)
-    assert exact.owners.tolist() == [[0, 1, 1], [0, 0, 0]]
+    assert exact.owners[:, :3].tolist() == [[0, 1, 1], [0, 0, 0]]
     torch.manual_seed(0)
     near = seats_of(labels)
     assert 0 < (near.points - exact.points).abs().max() <= 6
@@ -489,7 +590,7 @@ def test_it_learns_four_images_by_heart():
     learned = Batch(torch.from_numpy(images), labels_of(scenes).tensors())
     optimiser = torch.optim.AdamW(module.parameters(), lr=1e-2)
     sums = []
-    for _ in range(40):
+    for _ in range(80):
         total, _ = loss(module, learned)
         optimiser.zero_grad()
         total.backward()

@@ -87,7 +87,7 @@ def plain(rows):
 def test_it_learns_and_says_so(accelerator):
     one = task(epochs=12, lr=0.05, warmup=0.2)
     made = fit(one, accelerator)
-    counts = summed(measure, made.module, one.val, 16, accelerator)
+    counts = summed(one, made.module, accelerator)
     assert counts["right"][1] == 40
     assert shares(counts)["right"] > 0.85
     assert [row["epoch"] for row in made.rows] == list(range(1, 13))

@@ -1,17 +1,18 @@
 """Feed: training batches straight from a world, nothing on disk.
 
 Worker processes make scenes and questions, this one draws them, on a GPU where there is one. What a batch
-holds depends on the source and its place alone, never on the number of workers.
+holds depends on the source and its place alone, never on the number of workers. `drawn` is for who wants
+little besides the images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,6 @@ import numpy.typing as npt
 from ..catalog import SUITES
 from ..errors import UserError, unknown
 from ..geometry.body import bodies_of
-from ..geometry.mesh import Mesh
 from ..question import Question
 from ..render.gpu.images import GpuImages
 from ..render.gpu.pack import Packed, joined, pack_one
@@ -30,6 +30,7 @@ from ..store.workers import in_order
 if TYPE_CHECKING:
     import torch
 
+T = TypeVar("T")
 Examples = tuple[tuple[Scene, tuple[Question, ...]], ...]
 HELD = 2  # blocks made ahead for each worker
 
@@ -102,14 +103,40 @@ SHARDS = {"clevr": _clevr, "superclevr": _superclevr}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeedBatch:
-    """Images on the device, and what they show; codes count a schema's values, −1 where there is none."""
+    """Images on the device, and what they show; codes count a schema's values, −1 where there is none.
+
+    Codes are looked up when they are asked for.
+    """
 
     images: GpuImages
     scenes: tuple[Scene, ...]
     questions: tuple[tuple[Question, ...], ...]  # [image]
-    attributes: torch.Tensor  # [image, object, attribute] int64
-    owners: torch.Tensor  # [image, listed part] int64, the object it belongs to
-    part_attributes: torch.Tensor  # [image, listed part, attribute] int64, in the order of `part_attributes`
+
+    @property
+    def attributes(self) -> torch.Tensor:
+        """[image, object, attribute] int64."""
+        wanted = self.scenes[0].schema.attributes
+        return self._table(
+            [[_code(o.attributes, wanted) for o in s.objects] for s in self.scenes], len(wanted)
+        )
+
+    @property
+    def owners(self) -> torch.Tensor:
+        """[image, listed part] int64, the object it belongs to."""
+        return self._table([[i for i, o in enumerate(s.objects) for _ in o.parts] for s in self.scenes])
+
+    @property
+    def part_attributes(self) -> torch.Tensor:
+        """[image, listed part, attribute] int64, in the order of the schema's `part_attributes`."""
+        wanted = self.scenes[0].schema.part_attributes
+        listed = [[p for o in s.objects for p in o.parts] for s in self.scenes]
+        rows = [[_code((("name", p.name), *p.attributes), wanted) for p in parts] for parts in listed]
+        return self._table(rows, len(wanted))
+
+    def _table(self, rows: Sequence[Sequence[Any]], *cell: int) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(_table(rows, cell)).to(self.images.mask.device)
 
 
 class Feed:
@@ -119,75 +146,99 @@ class Feed:
     """
 
     def __init__(self, source: Source, batch: int = 256, device: str = "cuda", workers: int = 1) -> None:
-        if batch < 1:
-            raise UserError(f"a batch of {batch} images can not be drawn; give at least 1")
-        if device != "cpu":
-            from ..render.gpu.raster import check_device
-
-            check_device(device)
+        _check(batch, device)
         self.source, self.batch, self.device, self.workers = source, batch, device, workers
-        self._meshes: dict[tuple[str, str], Mesh] = {}
 
     def __iter__(self) -> Iterator[FeedBatch]:
-        task = partial(_made, self.source, self.device != "cpu")
-        blocks = in_order(task, range(self.source.blocks()), self.workers, HELD * self.workers)
-        with closing(blocks):
-            rows = (row for block in blocks for row in block)
-            while made := tuple(islice(rows, self.batch)):
-                yield self._drawn(made)
+        with closing(_sent(self.source, _all_of_it, 1, self.device, self.workers)) as pieces:
+            while some := tuple(islice(pieces, self.batch)):
+                scenes, questions = zip(*(row for piece in some for row in piece.told), strict=True)
+                yield FeedBatch(_drawn(some, self.source.size, self.device), scenes, questions)
 
-    def _drawn(self, made: Sequence[_Row]) -> FeedBatch:
-        scenes, questions, packs = zip(*made, strict=True)
-        if self.device == "cpu":
-            from ..render.gpu.host import host_batch
 
-            images = host_batch(scenes, self.source.size)
+def drawn(
+    source: Source, tell: Callable[[Examples], T], *, batch: int, device: str, workers: int
+) -> Generator[tuple[GpuImages, T], None, None]:
+    """All images of a source in order, and what `tell` makes of them; a batch is of one block.
+
+    Workers call `tell`, which must be picklable, and only what it returns comes from them: a scene that
+    nobody here wants stays where it was made.
+    """
+    _check(batch, device)
+    with closing(_sent(source, tell, batch, device, workers)) as pieces:
+        for piece in pieces:
+            yield _drawn([piece], source.size, device), piece.told
+
+
+def _check(batch: int, device: str) -> None:
+    if batch < 1:
+        raise UserError(f"a batch of {batch} images can not be drawn; give at least 1")
+    if device != "cpu":
+        from ..render.gpu.raster import check_device
+
+        check_device(device)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece(Generic[T]):
+    """Some images of a block on their way to where they are drawn: packed for a GPU, else as scenes."""
+
+    told: T
+    packed: Packed | None  # without meshes, which do not travel
+    cast: Scene | None  # the meshes, as objects: one for each
+    scenes: tuple[Scene, ...]
+
+
+def _sent(
+    source: Source, tell: Callable[[Examples], T], most: int, device: str, workers: int
+) -> Generator[_Piece[T], None, None]:
+    task = partial(_made, source, tell, most, device != "cpu")
+    with closing(in_order(task, range(source.blocks()), workers, HELD * workers)) as blocks:
+        for block in blocks:
+            yield from block
+
+
+def _made(source: Source, tell: Callable[[Examples], T], most: int, pack: bool, k: int) -> list[_Piece[T]]:
+    """A block in pieces of at most so many images, as workers send it."""
+    block = source.block(k)
+    pieces = []
+    for start in range(0, len(block), most):
+        some = block[start : start + most]
+        scenes = tuple(scene for scene, _ in some)
+        if pack:
+            packed = joined([pack_one(scene, source.size) for scene in scenes])
+            pieces.append(_Piece(tell(some), replace(packed, meshes=()), _cast(packed, scenes), ()))
         else:
-            from ..render.gpu.raster import render_batch
-
-            whole = [self._complete(*pair) for pair in zip(scenes, packs, strict=True)]
-            images = render_batch(joined(whole), device=self.device)
-        return FeedBatch(images, scenes, questions, *self._codes(scenes))
-
-    def _complete(self, scene: Scene, sent: tuple[Packed, tuple[str, ...]]) -> Packed:
-        """The packed scene with its meshes, which did not travel, as this process holds them."""
-        packed, names = sent
-        keys = [(scene.schema.name, name) for name in names]
-        if any(key not in self._meshes for key in keys):
-            for body in bodies_of(scene):
-                self._meshes.setdefault((scene.schema.name, body.mesh.name), body.mesh)
-        return replace(packed, meshes=tuple(self._meshes[key] for key in keys))
-
-    def _codes(self, scenes: Sequence[Scene]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        import torch
-
-        things = [[_code(o.attributes, s.schema.attributes) for o in s.objects] for s in scenes]
-        owners = [[i for i, o in enumerate(s.objects) for _ in o.parts] for s in scenes]
-        parts = [
-            [
-                _code((("name", p.name), *p.attributes), s.schema.part_attributes)
-                for o in s.objects
-                for p in o.parts
-            ]
-            for s in scenes
-        ]
-        wide = (len(scenes[0].schema.attributes), len(scenes[0].schema.part_attributes))
-        tables = (_table(things, (wide[0],)), _table(owners, ()), _table(parts, (wide[1],)))
-        a, b, c = (torch.from_numpy(table).to(self.device) for table in tables)
-        return a, b, c
+            pieces.append(_Piece(tell(some), None, None, scenes))
+    return pieces
 
 
-_Row = tuple[Scene, tuple[Question, ...], tuple[Packed, tuple[str, ...]] | None]
+def _cast(packed: Packed, scenes: Sequence[Scene]) -> Scene:
+    """An object for each mesh, in the order of the meshes."""
+    objects = [thing for scene in scenes for thing in scene.objects]
+    _, first = np.unique(packed.mesh_of, return_index=True)
+    return Scene(tuple(objects[i] for i in first), schema=scenes[0].schema)
 
 
-def _made(source: Source, pack: bool, k: int) -> list[_Row]:
-    """A block as workers send it: meshes by name."""
-    rows: list[_Row] = []
-    for scene, questions in source.block(k):
-        packed = pack_one(scene, source.size) if pack else None
-        sent = (replace(packed, meshes=()), tuple(m.name for m in packed.meshes)) if packed else None
-        rows.append((scene, questions, sent))
-    return rows
+def _all_of_it(some: Examples) -> Examples:
+    return some
+
+
+def _drawn(pieces: Sequence[_Piece[Any]], size: tuple[int, int], device: str) -> GpuImages:
+    if device == "cpu":
+        from ..render.gpu.host import host_batch
+
+        return host_batch([scene for piece in pieces for scene in piece.scenes], size)
+    from ..render.gpu.raster import render_batch
+
+    whole = [_complete(piece) for piece in pieces]
+    return render_batch(whole[0] if len(whole) == 1 else joined(whole), device=device)
+
+
+def _complete(piece: _Piece[Any]) -> Packed:
+    """The packed images with their meshes as this process holds them."""
+    assert piece.packed is not None and piece.cast is not None
+    return replace(piece.packed, meshes=tuple(body.mesh for body in bodies_of(piece.cast)))
 
 
 def _code(pairs: Sequence[tuple[str, str]], attributes: Sequence[Attribute]) -> list[int]:

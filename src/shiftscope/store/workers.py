@@ -20,7 +20,7 @@ from ..errors import UserError
 
 J = TypeVar("J")
 R = TypeVar("R")
-COLLECTED = 50_000  # records that a worker makes before it looks for cycles among the young ones
+COLLECTED = 50_000  # records made before cycles are looked for among the young ones
 
 
 def run_all(task: Callable[[J], R], jobs: Sequence[J], workers: int) -> Generator[R, None, None]:
@@ -62,12 +62,13 @@ def in_order(task: Callable[[J], R], jobs: Iterable[J], workers: int, ahead: int
     pool = ProcessPoolExecutor(workers, context, _end_with_parent, (watched,))
     left, pending = iter(jobs), deque[Future[R]]()
     try:
-        while True:
-            with _interrupts_held():
-                pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
-            if not pending:
-                break
-            yield pending.popleft().result()
+        with _SELDOM:
+            while True:
+                with _interrupts_held():
+                    pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
+                if not pending:
+                    break
+                yield pending.popleft().result()
     except BrokenProcessPool:
         raise UserError("a worker process died, perhaps for want of memory; use fewer workers") from None
     finally:
@@ -88,6 +89,32 @@ def _end_with_parent(watched: Connection) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+class _Seldom:
+    """While any thread is inside, cycles are looked for as seldom as in workers.
+
+    What workers send is read here, and looking for cycles would take longer than the reading.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = threading.Lock(), 0, gc.get_threshold()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = gc.get_threshold()
+                gc.set_threshold(COLLECTED, *self._before[1:])
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                gc.set_threshold(*self._before)
+
+
+_SELDOM = _Seldom()
 
 
 @contextmanager

@@ -7,11 +7,13 @@ processor trains); afterwards `parse` reads texts.
 
 from .config import Config
 from .decode import parse
+from .epoch import Epoch
 from .loss import Batch, loss
 from .measure import Counts, measure
 from .network import QuestionParser, build
 from .products import small_products
 from .recipe import Recipe, batches
+from .vary import Vary
 from .vocabulary import Encoded, Vocabulary
 
 __all__ = [
@@ -19,8 +21,10 @@ __all__ = [
     "Config",
     "Counts",
     "Encoded",
+    "Epoch",
     "QuestionParser",
     "Recipe",
+    "Vary",
     "Vocabulary",
     "batches",
     "build",

@@ -18,14 +18,17 @@ class Config:
     heads: int = 4
     dropout: float = 0.1
     forget: float = 0.1  # share of the words that are known by their schema terms alone, in training
-    enriched: float = 0.5  # share of the questions that get more adjectives, in training
+    enriched: float = 0.5  # share of the questions that get more adjectives and relations, in training
+    stripped: float = 0.25  # share of the questions that lose some, in training
     longest_program: int = 80  # tokens; the generated programs stay below 40
 
     def __post_init__(self) -> None:
         if min(self.width, self.heads, self.longest_program) < 1 or self.width % self.heads:
             raise UserError("a question parser has sizes from 1 up, and its heads share the width evenly")
-        if not all(0 <= share <= 1 for share in (self.dropout, self.forget, self.enriched)):
-            raise UserError("dropout, forget and enriched are shares from 0 to 1")
+        if not all(0 <= share <= 1 for share in (self.dropout, self.forget, self.enriched, self.stripped)):
+            raise UserError("dropout, forget, enriched and stripped are shares from 0 to 1")
+        if self.enriched + self.stripped > 1:
+            raise UserError("a question is enriched or stripped: both shares together are 1 at most")
 
     @classmethod
     def usual(cls) -> dict[str, Any]:
@@ -38,4 +41,5 @@ class Config:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Config:
-        return cls(**(data | {"vocabulary": Vocabulary.from_json(data["vocabulary"])}))
+        """From what `to_json` made; a parser from before questions were stripped saw none that was."""
+        return cls(**({"stripped": 0.0} | data | {"vocabulary": Vocabulary.from_json(data["vocabulary"])}))

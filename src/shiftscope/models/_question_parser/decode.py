@@ -10,20 +10,25 @@ from torch import Tensor
 from ...lang.program import Program
 from .network import QuestionParser
 from .products import one_thread
-from .vocabulary import BEGIN, PAD, padded
+from .tokens import Reading
+from .vocabulary import BEGIN, PAD, SPECIAL_TOKENS, padded
 
 BATCH = 256  # texts at a time on a processor
-GPU_BATCH = 4096
+GPU_BATCH = 16384  # a step takes as many launches, and nearly the same time, for few
 PAUSE = 4  # tokens between two looks at which programs have ended; a GPU would wait at every look
 
 
 def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None) -> list[Program]:
     """A well-typed program for each text, the likeliest as far as a greedy search finds it."""
     found: dict[int, Program] = {}
+    reading = Reading(module.config.vocabulary.tokens)
     with one_thread(module.bias.device):
         for some, words in _batches(module, texts, batch):
-            for i, row in zip(some, greedy(module, words).tolist(), strict=True):
-                found[i] = _program(module, row)
+            made = greedy(module, words)
+            long = (made != PAD).sum(1).tolist()
+            rows = (made[:, : max(long)] - SPECIAL_TOKENS).tolist()
+            for i, row, end in zip(some, rows, long, strict=True):
+                found[i] = reading.program(row[:end])
     return [found[i] for i in range(len(texts))]
 
 
@@ -32,15 +37,15 @@ def greedy(module: QuestionParser, words: Tensor) -> Tensor:
     """[question, token] the tokens of a program for each question, PAD behind."""
     module.eval()
     grammar, longest = module.grammar, module.config.longest_program
-    memory = module.read(words)
+    memory, table = module.read(words), module.tables.of_tokens()
     state, stack = module.start(memory), grammar.start(len(words))
     last = torch.full((len(words),), BEGIN, device=words.device)
     made = torch.full((len(words), longest), PAD, device=words.device)
     rows = torch.arange(len(words), device=words.device)  # those still going
     for at in range(longest):
-        scores, state = module.write(last[:, None], memory, state)
+        scores, state = module.write(last[:, None], memory, state, table)
         allowed = grammar.allowed(stack, longest - at)
-        last = scores[:, 0].masked_fill(~allowed, float("-inf")).argmax(-1)
+        last = torch.where(allowed, scores[:, 0], float("-inf")).argmax(-1)
         stack = grammar.push(stack, last)
         made[rows, at] = last
         if at % PAUSE == PAUSE - 1:
@@ -63,8 +68,4 @@ def _batches(
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     for start in range(0, len(order), batch):
         some = order[start : start + batch]
-        yield some, torch.from_numpy(padded([ids[i] for i in some])).long().to(device)
-
-
-def _program(module: QuestionParser, row: list[int]) -> Program:
-    return module.config.vocabulary.program(row[: row.index(PAD)] if PAD in row else row)
+        yield some, torch.from_numpy(padded([ids[i] for i in some])).to(device).long()

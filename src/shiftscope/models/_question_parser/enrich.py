@@ -7,28 +7,25 @@ Where a description ends, a relation to another thing may follow: "the rubber th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from ...ask.lexicon import SAID
-from ...lang.types import OBJECT, OBJECTS, PARTS
+from ...lang.types import OBJECT, OBJECTS
 from ...rng import derive
-from .tokens import AGAIN, FILTER, Token
+from .described import KINDS, LONGEST_NOUN, NONE, THINGS, Described, Random, where
+from .tokens import Token
 from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, Vocabulary, padded
 
 ROUNDS = 6  # tries to add an adjective to a question; about half succeed
 RELATED = 2  # tries to add a relation
-NONE = -1
-KINDS = (OBJECTS, PARTS)  # what a filter filters
 CLAUSES = 2048  # different relations to add, drawn once
-THINGS = ("thing", "things", "object", "objects", "vehicle", "vehicles")  # nouns that no filter is for
 LINKS = ("", "that is", "that are")
 BOUND = "with"  # what it begins would seem to belong to the thing that is added
-LONGEST_NOUN = 3  # words after the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +37,11 @@ class Adjective:
     tokens: tuple[int, ...]
 
 
-class Enrich(nn.Module):
+class Enrich(Described):
     """Tables over a vocabulary; not learned, not saved."""
 
-    term: Tensor  # [word] the value it spells
-    rank: Tensor  # [word] the place of that value's attribute in a description
-    told: Tensor  # [word, term] whether the word helps to spell it
-    plain: Tensor  # [word] whether it is one of THINGS
     bound: Tensor  # [word] whether it is BOUND
-    token_term: Tensor  # [token] the value it filters by
-    token_rank: Tensor
-    token_kind: Tensor
     ends: Tensor  # [token] whether a description ends before it
-    fixed: Tensor  # [token] whether it reads a filter again, which a new one would throw out of count
     new_word: Tensor  # [adjective]
     new_rank: Tensor
     new_token: Tensor  # [adjective, kind]
@@ -60,80 +49,63 @@ class Enrich(nn.Module):
     clause_token: Tensor  # [clause, token]
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        super().__init__()
+        super().__init__(vocabulary)
         v = vocabulary
-        order = {name: k for k, name in enumerate(v.adjectives)}
-        number = {term: k for k, term in enumerate(v.terms)}
-        filters = {
-            (t.words, t.output): (k, t) for k, t in enumerate(v.tokens, SPECIAL_TOKENS) if t.op == FILTER
-        }
-        attribute = {number[t.words[1]]: t.words[0] for _, t in filters.values()}
-        wide = len(v.tokens) + SPECIAL_TOKENS
-        of_tokens = {name: torch.full((wide,), NONE) for name in ("token_term", "token_rank", "token_kind")}
-        for k, token in filters.values():
-            of_tokens["token_term"][k] = number[token.words[1]]
-            of_tokens["token_rank"][k] = order.get(token.words[0], len(order))
-            of_tokens["token_kind"][k] = KINDS.index(token.output)
-        term, rank = (torch.full((len(v.words),), NONE) for _ in range(2))
         new: list[Adjective] = []
         nouns: list[Adjective] = []
-        for w, word in enumerate(v.words):
-            meant = v.spelled(w)
-            if meant is None or meant not in attribute:
+        for w, (word, meant) in enumerate(zip(v.words, self.term.tolist(), strict=True)):
+            if meant == NONE:
                 continue
-            name, value = attribute[meant], v.terms[meant]
-            term[w], rank[w] = meant, order.get(name, len(order))
-            tokens = tuple(
-                filters[(name, value), t][0] if ((name, value), t) in filters else PAD for t in KINDS
-            )
-            if name in order:
-                new.append(Adjective(w, order[name], tokens))
+            name, value = self.attribute[meant], v.terms[meant]
+            tokens = self.filters_of(name, value)
+            if name in self.order:
+                new.append(Adjective(w, self.order[name], tokens))
             elif tokens[0] != PAD and word == value:
-                nouns.append(Adjective(w, len(order), tokens))
-        self.noun = len(order)  # the rank of what is no adjective
+                nouns.append(Adjective(w, self.noun, tokens))
         clauses = _clauses(v, new, nouns)
-        tables = of_tokens | {
-            "term": term,
-            "rank": rank,
-            "told": torch.from_numpy(v.word_terms()) > 0,
-            "plain": torch.tensor([w in THINGS for w in v.words]),
-            "bound": torch.tensor([w == BOUND for w in v.words]),
-            "ends": _where(v, lambda t: t.op == "scene"),
-            "fixed": _where(v, lambda t: t.op == AGAIN and t.words[0] == FILTER),
-            "new_word": torch.tensor([a.word for a in new], dtype=torch.long),
-            "new_rank": torch.tensor([a.rank for a in new], dtype=torch.long),
-            "new_token": torch.tensor([a.tokens for a in new], dtype=torch.long).view(-1, len(KINDS)),
-            "clause": torch.from_numpy(padded([words for words, _ in clauses])).long(),
-            "clause_token": torch.from_numpy(padded([tokens for _, tokens in clauses])).long(),
-        }
-        for name, table in tables.items():
-            self.register_buffer(name, table, persistent=False)
+        self.hold(
+            bound=torch.tensor([w == BOUND for w in v.words]),
+            ends=where(v, lambda t: t.op == "scene"),
+            new_word=torch.tensor([a.word for a in new], dtype=torch.long),
+            new_rank=torch.tensor([a.rank for a in new], dtype=torch.long),
+            new_token=torch.tensor([a.tokens for a in new], dtype=torch.long).view(-1, len(KINDS)),
+            clause=torch.from_numpy(padded([words for words, _ in clauses])).long(),
+            clause_token=torch.from_numpy(padded([tokens for _, tokens in clauses])).long(),
+        )
 
-    def forward(self, words: Tensor, tokens: Tensor, share: float) -> tuple[Tensor, Tensor]:
-        """Words and tokens, about so large a share of the questions with more in them."""
-        if not share:
-            return words, tokens
-        chosen = torch.rand(len(words), device=words.device) < share
-        chosen &= ~self.fixed[tokens].any(1)
+    def forward(
+        self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None
+    ) -> tuple[Tensor, Tensor]:
+        """Words and tokens, with more in them in those questions that are chosen."""
+        many, device = len(words), words.device
+        chosen = chosen & ~self.fixed[tokens].any(1)  # a new filter would throw their count out
         for _ in range(RELATED if len(self.clause) else 0):
-            some = chosen & (torch.rand(len(words), device=words.device) < 0.5)
-            words, tokens = self._related(words, tokens, some)
+            some = chosen & (torch.rand(many, device=device, generator=random) < 0.5)
+            words, tokens = self._related(words, tokens, some, random)
         for _ in range(ROUNDS if len(self.new_word) else 0):
-            words, tokens = self._described(words, tokens, chosen)
+            words, tokens = self._described(words, tokens, chosen, random)
         return words, tokens
 
-    def _anchors(self, words: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _anchors(self, words: Tensor, tokens: Tensor, random: Random) -> tuple[Tensor, Tensor, Tensor]:
         """In each question a place in the text and its match in the program, and whether there is one."""
         meant, filtered = self.term[words], self.token_term[tokens]
-        alike = meant[:, :, None] == filtered[:, None]
-        once = (meant != NONE) & (alike.sum(2) == 1) & ((meant[:, :, None] == meant[:, None]).sum(2) == 1)
-        best, at = torch.rand(words.shape, device=words.device).masked_fill(~once, 0).max(1)
-        return at, alike[torch.arange(len(words), device=words.device), at].int().argmax(1), best > 0
+        once = (self._counted(meant) == 1) & (self._counted(filtered) == 1)  # [question, term]
+        good = (meant != NONE) & once.gather(1, meant - NONE)
+        drawn = torch.rand(words.shape, device=words.device, generator=random)
+        best, at = drawn.masked_fill(~good, 0).max(1)
+        return at, (filtered == meant.gather(1, at[:, None])).int().argmax(1), best > 0
 
-    def _described(self, words: Tensor, tokens: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        at, to, good = self._anchors(words, tokens)
+    def _counted(self, found: Tensor) -> Tensor:
+        """[question, term] how often each term is found, those that are NONE first."""
+        counts = found.new_zeros(len(found), self.told.shape[1] - NONE)
+        return counts.scatter_add_(1, found - NONE, torch.ones_like(found))
+
+    def _described(
+        self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None
+    ) -> tuple[Tensor, Tensor]:
+        at, to, good = self._anchors(words, tokens, random)
         rows = torch.arange(len(words), device=words.device)
-        which = torch.randint(len(self.new_word), (len(words),), device=words.device)
+        which = torch.randint(len(self.new_word), (len(words),), device=words.device, generator=random)
         rank = self.new_rank[which]
         anchor = tokens[rows, to]
         token = self.new_token[which, self.token_kind[anchor].clamp(min=0)]
@@ -143,8 +115,10 @@ class Enrich(nn.Module):
         word = self.new_word[which]
         return _inserted(words, at, word[:, None], good), _inserted(tokens, to, token[:, None], good)
 
-    def _related(self, words: Tensor, tokens: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        at, to, good = self._anchors(words, tokens)
+    def _related(
+        self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None
+    ) -> tuple[Tensor, Tensor]:
+        at, to, good = self._anchors(words, tokens, random)
         rows = torch.arange(len(words), device=words.device)
         words, tokens = (functional.pad(t, (0, LONGEST_NOUN + 2)) for t in (words, tokens))
         meant = self.term[words[rows, at]].clamp(min=0)
@@ -155,7 +129,7 @@ class Enrich(nn.Module):
         end = torch.where(noun, end, at + 2)
         good = good & chosen & (noun | self.plain[words[rows, at + 1]]) & self.ends[tokens[rows, to + 1]]
         good &= (self.token_kind[tokens[rows, to]] == 0) & ~self.bound[words[rows, end]]
-        which = torch.randint(len(self.clause), (len(words),), device=words.device)
+        which = torch.randint(len(self.clause), (len(words),), device=words.device, generator=random)
         return (
             _inserted(words, end, self.clause[which], good),
             _inserted(tokens, to + 1, self.clause_token[which], good),
@@ -201,10 +175,6 @@ def _noun(vocabulary: Vocabulary, noun: Adjective) -> str:
     """How the value is said: a school is a school bus."""
     value = vocabulary.tokens[noun.tokens[0] - SPECIAL_TOKENS].words[1]
     return SAID.get(value, (value,))[0]
-
-
-def _where(vocabulary: Vocabulary, holds: Callable[[Token], bool]) -> Tensor:
-    return torch.tensor([False] * SPECIAL_TOKENS + [holds(t) for t in vocabulary.tokens])
 
 
 def _inserted(table: Tensor, at: Tensor, pieces: Tensor, rows: Tensor) -> Tensor:

@@ -24,9 +24,11 @@ ENDLESS = 10_000  # what a type costs that no program of these tokens gives
 class Stack:
     """How far each of many programs is."""
 
-    wanted: Tensor  # [program, place] types, the next one at `depth`
+    wanted: Tensor  # [program, place] types, the next one at `depth`; what stands above means nothing
     depth: Tensor  # [program]; 0 when it has ended
+    top: Tensor  # [program] the type at `depth`
     need: Tensor  # [program] the fewest tokens that end it
+    below: Tensor  # [program] the same for what is wanted after the next type
     written: Tensor  # [program, again] how many nodes of the op have been written
     base: Tensor  # [program, again] the depth at which the node to read again is complete
     ready: Tensor  # [program, again] whether it is complete
@@ -41,11 +43,11 @@ class Grammar(nn.Module):
     fit: Tensor  # [type, token] whether the token gives the type
     cost: Tensor  # [type] the fewest tokens that give it
     after: Tensor  # [token] the fewest tokens of a program that begins with it
-    pushed: Tensor  # [token, place] the types it reads, the last one first
-    arity: Tensor  # [token]
+    each: Tensor  # [token, …] how many types it reads, what their programs cost, and they, the last one first
+    places: Tensor  # [place] 1, 2, …, as many as a token reads
     again: Tensor  # [again] the tokens that read a node again
-    names: Tensor  # [again, token] whether the token may be the node that is read again
-    counts: Tensor  # [again, token] whether the token is of the op that is counted
+    names: Tensor  # [token, again] whether the token may be the node that is read again
+    counts: Tensor  # [token, again] whether the token is of the op that is counted
     nth: Tensor  # [again] which of them is meant
 
     def __init__(self, vocabulary: Vocabulary, longest: int) -> None:
@@ -82,11 +84,11 @@ class Grammar(nn.Module):
             "fit": fit,
             "cost": torch.tensor([costs[t] for t in types]),
             "after": after,
-            "pushed": pushed,
-            "arity": arity,
+            "each": torch.cat([arity[:, None], (after - 1).clamp(min=0)[:, None], pushed], 1),
+            "places": torch.arange(widest) + 1,
             "again": torch.tensor([k for k, _ in again], dtype=torch.long),
-            "names": names,
-            "counts": counts,
+            "names": names.T.contiguous(),
+            "counts": counts.T.contiguous(),
             "nth": torch.tensor([int(t.words[1]) for _, t in again], dtype=torch.long),
         }
         for name, table in tables.items():
@@ -94,38 +96,34 @@ class Grammar(nn.Module):
 
     def start(self, programs: int) -> Stack:
         device = self.fit.device
-        wanted = torch.zeros(programs, self.longest + 2, dtype=torch.long, device=device)
+        wide = self.longest + 2 + len(self.places)
+        wanted = torch.zeros(programs, wide, dtype=torch.long, device=device)
         wanted[:, 1] = self.answer
         one = torch.ones(programs, dtype=torch.long, device=device)
         none = torch.zeros(programs, len(self.again), dtype=torch.long, device=device)
-        return Stack(wanted, one, one * self.cost[self.answer], none, none - 1, none > 0)
+        need = one * self.cost[self.answer]
+        return Stack(wanted, one, one * self.answer, need, one * 0, none, none - 1, none > 0)
 
     def allowed(self, stack: Stack, left: int) -> Tensor:
         """[program, token] what may come next when so many tokens are left."""
-        top = stack.wanted.gather(1, stack.depth[:, None]).squeeze(1)
-        spare = left - stack.need + self.cost[top]
-        found = self.fit[top] & (self.after <= spare[:, None])
+        found = self.fit[stack.top] & (self.after <= (left - stack.below)[:, None])
         if len(self.again):
             found[:, self.again] &= stack.ready
         return found
 
     def push(self, stack: Stack, token: Tensor) -> Stack:
         """How far the programs are after one more token each (PAD for those that have ended)."""
-        top = stack.wanted.gather(1, stack.depth[:, None]).squeeze(1)
-        going = (stack.depth > 0).long()
-        base = stack.depth - going
-        places = torch.arange(self.pushed.shape[1], device=token.device)
-        # What is written above the new top is never read before it is written again.
-        at = (base[:, None] + 1 + places).clamp(max=stack.wanted.shape[1] - 1)
-        new = places < self.arity[token][:, None]
-        wanted = stack.wanted.scatter(1, at, torch.where(new, self.pushed[token], stack.wanted.gather(1, at)))
-        depth = base + self.arity[token]
-        need = stack.need - self.cost[top] + self.after[token] - going
-        counted = self.counts[:, token].T
-        here = self.names[:, token].T & (stack.written == self.nth)
+        base = (stack.depth - 1).clamp(min=0)
+        each = self.each[token]
+        wanted = stack.wanted.scatter(1, base[:, None] + self.places, each[:, 2:])
+        depth = base + each[:, 0]
+        top = wanted.gather(1, depth[:, None]).squeeze(1)
+        need = stack.below + each[:, 1]
+        here = self.names[token] & (stack.written == self.nth)
         begun = torch.where(here, base[:, None], stack.base)
-        ready = stack.ready | ((begun >= 0) & (depth[:, None] <= begun))
-        return Stack(wanted, depth, need, stack.written + counted, begun, ready)
+        ready = stack.ready | (depth[:, None] <= begun)
+        written = stack.written + self.counts[token]
+        return Stack(wanted, depth, top, need, need - self.cost[top], written, begun, ready)
 
 
 def gives(given: Type, wanted: Type) -> bool:

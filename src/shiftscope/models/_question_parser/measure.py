@@ -24,5 +24,5 @@ def measure(module: QuestionParser, batch: Batch) -> Counts:
     )
     exact = int((made == meant).all(1).sum())
     counted = true != PAD
-    right = (module(batch.words, batch.tokens[:, :-1]).argmax(-1) == true) & counted
+    right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
     return {"exact": (exact, len(true)), "token": (int(right.sum()), int(counted.sum()))}

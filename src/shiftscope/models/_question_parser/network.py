@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .config import Config
-from .enrich import Enrich
 from .grammar import Grammar
+from .packing import Packing
 from .products import small_products
 from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN
 
@@ -95,7 +95,6 @@ class QuestionParser(nn.Module):
         width = config.width
         self.scale = width**0.5  # a vector in a table has length 1 or so, one that is read entries of 1 or so
         self.tables = Tables(config)
-        self.enrich = Enrich(config.vocabulary)
         self.grammar = Grammar(config.vocabulary, config.longest_program)
         both = {"bidirectional": True, "batch_first": True, "dropout": config.dropout}
         self.reader = nn.GRU(width, width // 2, num_layers=2, **both)
@@ -109,17 +108,13 @@ class QuestionParser(nn.Module):
         self.drop = nn.Dropout(config.dropout)
 
     @small_products()
-    def read(self, words: Tensor) -> Memory:
-        """Words are [question, word]; padding stands behind them."""
+    def read(self, words: Tensor, lengths: Tensor | None = None) -> Memory:
+        """Words are [question, word]; padding stands behind them. Lengths lie on the host, where known."""
         many, length = words.shape
         vectors = self.drop(functional.embedding(words, self.tables.of_words()) * self.scale)
         seen = words != PAD
-        packed = nn.utils.rnn.pack_padded_sequence(
-            vectors, seen.sum(1).cpu(), batch_first=True, enforce_sorted=False
-        )
-        read, _ = nn.utils.rnn.pad_packed_sequence(
-            self.reader(packed)[0], batch_first=True, total_length=length
-        )
+        packing = Packing.of(seen, lengths)
+        read = packing.unpack(self.reader(packing.pack(vectors))[0])
         # The word itself stays in sight: its terms are those of the token that it calls for.
         parts = self.keys(self.drop(read + vectors)).view(many, length, 2, self.config.heads, -1)
         keys, values = parts.permute(2, 0, 3, 1, 4)
@@ -131,9 +126,14 @@ class QuestionParser(nn.Module):
         return zero, zero
 
     @small_products()
-    def write(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
-        """Scores [question, token, next token] after each of some tokens, and the state after the last."""
-        table = self.tables.of_tokens()
+    def write(
+        self, tokens: Tensor, memory: Memory, state: State, table: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """Scores [question, token, next token] after each of some tokens, and the state after the last.
+
+        Who writes token by token gives the tokens' vectors, which stay the same.
+        """
+        table = self.tables.of_tokens() if table is None else table
         vectors = self.drop(functional.embedding(tokens, table) * self.scale)
         one, other = (part[None].to(vectors.dtype).contiguous() for part in state)
         first, a = self.first(vectors, one)
@@ -143,9 +143,9 @@ class QuestionParser(nn.Module):
         said = self.say(self.drop(torch.cat([second, found], -1)))
         return (said + found) @ table.T + self.bias, (a[0], b[0])
 
-    def forward(self, words: Tensor, tokens: Tensor) -> Tensor:
+    def forward(self, words: Tensor, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Scores of what follows each token, [question, token, next token]."""
-        memory = self.read(words)
+        memory = self.read(words, lengths)
         return self.write(tokens, memory, self.start(memory))[0]
 
 

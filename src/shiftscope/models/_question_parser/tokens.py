@@ -142,7 +142,7 @@ class _Placed(NamedTuple):
 
 def read(tokens: Sequence[Token]) -> Program:
     """The program that the tokens write, in canonical order; they must be those of a whole program."""
-    shape = tuple((t.op, t.words if t.op == AGAIN else (), len(t.inputs)) for t in tokens)
+    shape = tuple(map(_shape, tokens))
     placed = _layouts.get(shape)
     if placed is None:
         placed = _layout(tokens)
@@ -152,6 +152,46 @@ def read(tokens: Sequence[Token]) -> Program:
 
 
 _layouts: dict[tuple[object, ...], tuple[_Placed, ...]] = {}
+
+
+def _shape(token: Token) -> tuple[object, ...]:
+    """What a program's layout depends on."""
+    return token.op, token.words if token.op == AGAIN else (), len(token.inputs)
+
+
+class Reading:
+    """Reads many programs of some tokens, each given by its number: as `read` does, several times faster."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        shapes: dict[tuple[object, ...], int] = {}
+        self.tokens = tokens
+        self.shape = [shapes.setdefault(_shape(t), len(shapes)) for t in tokens]
+        self._plans: dict[tuple[int, ...], list[tuple[int, _Nodes]]] = {}
+        self._nodes: dict[tuple[int, ...], _Nodes] = {}
+
+    def program(self, numbers: Sequence[int]) -> Program:
+        shape = tuple([self.shape[k] for k in numbers])
+        plan = self._plans.get(shape)
+        if plan is None:
+            placed = _layout([self.tokens[k] for k in numbers])
+            plan = [
+                (p.token, self._nodes.setdefault(p.inputs, _Nodes(self.tokens, p.inputs))) for p in placed
+            ]
+            if len(self._plans) < KEPT:
+                self._plans[shape] = plan
+        return Program(tuple([nodes[numbers[at]] for at, nodes in plan]))
+
+
+class _Nodes(dict[int, Node]):
+    """The nodes that read the same ones, by the number of their token."""
+
+    def __init__(self, tokens: Sequence[Token], inputs: tuple[int, ...]) -> None:
+        self.tokens, self.inputs = tokens, inputs
+
+    def __missing__(self, number: int) -> Node:
+        token = self.tokens[number]
+        self[number] = made = node(token.op, self.inputs, token.words)
+        return made
 
 
 def _layout(tokens: Sequence[Token]) -> tuple[_Placed, ...]:

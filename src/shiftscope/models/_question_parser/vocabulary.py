@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ import numpy.typing as npt
 
 from ...errors import UserError
 from ...lang.op import PAIR, get_op
-from ...lang.program import Program
+from ...lang.program import Node, Program
 from ...lang.types import PART, PARTS, Type
 from ...schema import Schema
 from .tokens import AGAIN, KEPT, Token, Written, order_of, read
@@ -27,6 +30,7 @@ SPECIAL_TOKENS = 2
 LONGEST_TEXT = 200  # words; the rest of a longer text is not read
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
+_params = attrgetter("params")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +54,14 @@ class Vocabulary:
     meanings: tuple[tuple[int, ...], ...]  # of each word, the terms in whose spelling it occurs
     adjectives: tuple[str, ...] = ()  # attributes said before the noun, in order
     _word: dict[str, int] = field(init=False, repr=False, compare=False)
+    _pieces: _Pieces = field(init=False, repr=False, compare=False)
     _token: dict[Token, int] = field(init=False, repr=False, compare=False)
     _slots: dict[Written, _Slot] = field(init=False, repr=False, compare=False)
     _steps: dict[tuple[int, ...], list[tuple[int, _Slot]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_word", {w: k for k, w in enumerate(self.words)})
+        object.__setattr__(self, "_pieces", _Pieces(self._word))
         object.__setattr__(self, "_token", {t: k + SPECIAL_TOKENS for k, t in enumerate(self.tokens)})
         object.__setattr__(self, "_slots", {})
         object.__setattr__(self, "_steps", {})
@@ -65,15 +71,15 @@ class Vocabulary:
         """From texts with their programs, whatever their order; the schema adds every value it has."""
         seen: set[str] = set()
         worded: dict[Written, set[tuple[str, ...]]] = {}
-        plans: dict[tuple[int, ...], list[tuple[int, set[tuple[str, ...]]]]] = {}
+        alike: dict[tuple[int, ...], list[Program]] = {}
         for text, program in questions:
-            seen.update(_split(text))
-            skeleton = program.skeleton()
-            if skeleton not in plans:
-                steps = [step.alike() for step in order_of(program)]
-                plans[skeleton] = [(at, worded.setdefault(step, set())) for at, step in steps]
-            for at, keys in plans[skeleton]:
-                keys.add(program.nodes[at].params)
+            seen.update(text.split())
+            alike.setdefault(program.skeleton(), []).append(program)
+        seen = {word for piece in seen for word in _split(piece)}
+        for programs in alike.values():
+            nodes = [program.nodes for program in programs]
+            for at, step in (step.alike() for step in order_of(programs[0])):
+                worded.setdefault(step, set()).update(_said(nodes, at))
         kinds = {step.worded(key) for step, keys in worded.items() for key in keys}
         if not kinds:
             raise UserError("a question parser can not be trained without questions that have programs")
@@ -91,37 +97,61 @@ class Vocabulary:
 
     def text_ids(self, text: str) -> list[int]:
         """The numbers of a text's words; an unknown plural is read as its singular."""
-        found = [BEGIN]
-        word = self._word
-        for w in _split(text)[: LONGEST_TEXT - 1]:
-            k = word.get(w)
-            found.append(word.get(_singular(w, word), UNKNOWN) if k is None else k)
-        return found
+        return [BEGIN, *chain.from_iterable(map(self._pieces.__getitem__, text.split()))][:LONGEST_TEXT]
 
     def program_ids(self, program: Program) -> list[int]:
         """The numbers of a program's tokens; a UserError if it needs one that is not among them."""
+        nodes = program.nodes
+        return [slot[nodes[at].params] for at, slot in self._plan(program)]
+
+    def _plan(self, program: Program) -> list[tuple[int, _Slot]]:
         skeleton = program.skeleton()
         steps = self._steps.get(skeleton)
         if steps is None:
-            steps = self._plan(program)
+            alike = [step.alike() for step in order_of(program)]
+            steps = [(at, self._slots.setdefault(step, _Slot(step, self._token))) for at, step in alike]
             if len(self._steps) < KEPT:
                 self._steps[skeleton] = steps
-        nodes = program.nodes
-        return [slot[nodes[at].params] for at, slot in steps]
-
-    def _plan(self, program: Program) -> list[tuple[int, _Slot]]:
-        steps = [step.alike() for step in order_of(program)]
-        return [(at, self._slots.setdefault(step, _Slot(step, self._token))) for at, step in steps]
+        return steps
 
     def program(self, ids: Sequence[int]) -> Program:
         """The program that these tokens write."""
         return read([self.tokens[k - SPECIAL_TOKENS] for k in ids])
 
-    def encode(self, questions: Sequence[tuple[str, Program]]) -> Encoded:
-        """Texts and their programs as two tables."""
-        texts = [self.text_ids(text) for text, _ in questions]
-        programs = [[BEGIN, *self.program_ids(program)] for _, program in questions]
-        return Encoded(padded(texts), padded(programs))
+    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> Encoded:
+        """Texts and their programs as two tables.
+
+        A program that needs a token that is not among these is a UserError; to the lenient it is BEGIN twice,
+        which is never written.
+        """
+        texts = padded(self.text_ids(text) for text, _ in questions)
+        return Encoded(texts, self._programs([program for _, program in questions], lenient))
+
+    def _programs(self, programs: Sequence[Program], lenient: bool) -> Ids:
+        """Token by token for all programs of one skeleton, which is several times faster than one by one."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for i, program in enumerate(programs):
+            alike.setdefault(program.skeleton(), []).append(i)
+        plans = [(self._plan(programs[rows[0]]), rows) for rows in alike.values()]
+        table = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
+        table[:, 0] = BEGIN
+        for plan, rows in plans:
+            nodes = [programs[i].nodes for i in rows]
+            try:
+                made = [list(map(slot.__getitem__, _said(nodes, at))) for at, slot in plan]
+                table[rows, 1 : 1 + len(plan)] = np.array(made, np.int16).T
+            except UserError:
+                if not lenient:
+                    raise
+                for i in rows:
+                    table[i, 1 : 1 + len(plan)] = self._leniently(programs[i], len(plan))
+        return table
+
+    def _leniently(self, program: Program, length: int) -> list[int]:
+        try:
+            return self.program_ids(program)
+        except UserError:
+            return [BEGIN] + [PAD] * (length - 1)
 
     def word_terms(self) -> npt.NDArray[np.float32]:
         """[word, term] how much a word tells of a term: of many terms it tells less."""
@@ -166,6 +196,20 @@ class Vocabulary:
         )
 
 
+class _Pieces(dict[str, tuple[int, ...]]):
+    """The numbers of the words in what stands between two spaces: `truck?` holds two."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        word = self.numbers
+        found = tuple(word[w] if w in word else word.get(_singular(w, word), UNKNOWN) for w in _split(piece))
+        if len(self) < KEPT:
+            self[piece] = found
+        return found
+
+
 class _Slot(dict[tuple[str, ...], int]):
     """The numbers of tokens that are alike but for their words, found out when first asked for."""
 
@@ -181,14 +225,21 @@ class _Slot(dict[tuple[str, ...], int]):
         return self[key]
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Ids:
-    """Rows of different lengths as one table."""
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    table = np.full((len(rows), int(lengths.max(initial=1))), PAD, np.int16)
-    table[np.arange(table.shape[1]) < lengths[:, None]] = np.fromiter(
-        (k for row in rows for k in row), np.int16
-    )
+def padded(rows: Iterable[Sequence[int]]) -> Ids:
+    """Rows of different lengths as one table; none is held, for many lists are slow to look after."""
+    flat, each = array("h"), array("q")
+    for row in rows:
+        flat.extend(row)
+        each.append(len(row))
+    lengths = np.array(each, np.int64)
+    table = np.full((len(lengths), int(lengths.max(initial=1))), PAD, np.int16)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = np.array(flat, np.int16)
     return table
+
+
+def _said(programs: Iterable[tuple[Node, ...]], at: int) -> Iterable[tuple[str, ...]]:
+    """The words of the node that stands there in each of many programs."""
+    return map(_params, map(itemgetter(at), programs))
 
 
 def _split(text: str) -> list[str]:

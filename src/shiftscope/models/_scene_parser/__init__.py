@@ -3,9 +3,10 @@
 from .config import Config
 from .decode import decode, parse
 from .labels import Batch, Labels, labels_of
+from .lesson import lesson
 from .loss import loss, weights
 from .measure import measure
-from .mirror import mirror
+from .mirror import mirror, names_on
 from .network import SceneParser
 from .recipe import Recipe
 
@@ -18,9 +19,11 @@ __all__ = [
     "build",
     "decode",
     "labels_of",
+    "lesson",
     "loss",
     "measure",
     "mirror",
+    "names_on",
     "parse",
     "weights",
 ]

@@ -1,45 +1,14 @@
-"""Labels: what images show, as padded arrays; and Batch, images with their labels on a device."""
+"""Batch: images with their labels on a device; and the labels themselves, which need no torch."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from ...errors import UserError
-from ...scene import Object, Pairs, Scene
-from ...schema import Attribute, Schema
+from .._labels import Labels, labels_of
 
-Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor; one Labels holds one kind, on one device
-NONE = -1
-SIDES = ("right", "front")  # the directions that places are told along
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """Rows beyond an image's own objects or parts are empty boxes with codes and owners of −1."""
-
-    boxes: Array  # [image, object, left top width height] float32, what is visible, in pixels
-    attributes: Array  # [image, object, attribute] int16, the number of the value, or −1
-    places: Array  # [image, object, 2] float32, how far right and front, world units; NaN where not known
-    part_boxes: Array  # [image, part, left top width height] float32
-    part_attributes: Array  # [image, part, part attribute] int16
-    owners: Array  # [image, part] int16, the object it belongs to
-
-    def __len__(self) -> int:
-        return len(self.boxes)
-
-    def take(self, rows: Any) -> Labels:
-        """The labels of some images: a slice, or an array of numbers, of the kind that the labels are."""
-        return Labels(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-    def tensors(self, device: str | torch.device = "cpu") -> Labels:
-        """The same as torch tensors on that device."""
-        return Labels(*(torch.as_tensor(getattr(self, f.name)).to(device) for f in fields(self)))
+__all__ = ["Batch", "Labels", "labels_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,96 +20,3 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.images)
-
-
-def labels_of(scenes: Iterable[Scene]) -> Labels:
-    """The labels of scenes of one closed schema, padded to the most objects and parts among them."""
-    listed = tuple(scenes)
-    if not listed:
-        raise UserError("there are no scenes to label")
-    schema = listed[0].schema
-    if not schema.closed:
-        raise UserError(f"scene {listed[0].id!r} has an open vocabulary: a scene parser needs a closed one")
-    of_object, of_part = Coder(schema.attributes), Coder(schema.part_attributes)
-    empty, nowhere = (0.0,) * 4, (math.nan,) * 2
-    width, part_width = len(schema.attributes), len(schema.part_attributes)
-    most = max(len(s.objects) for s in listed)
-    most_parts = max(sum(len(o.parts) for o in s.objects) for s in listed)
-    boxes, codes, places = [], [], []
-    part_boxes, part_codes, owners = [], [], []
-    for scene in listed:
-        _check(scene, schema)
-        directions = dict(scene.directions)
-        axes = [directions.get(side) for side in SIDES]
-        count = 0
-        for i, thing in enumerate(scene.objects):
-            if thing.box is None:
-                raise UserError(f"scene {scene.id!r}: object {i} has no box, so it can not be learned from")
-            boxes.append(thing.box)
-            codes.append(of_object.row("", thing.attributes, scene))
-            places.append(_place(thing, axes))
-            for part in thing.parts:
-                if part.box is None:
-                    raise UserError(f"scene {scene.id!r}: part {part.name!r} of object {i} has no box")
-                part_boxes.append(part.box)
-                part_codes.append(of_part.row(part.name, part.attributes, scene))
-                owners.append(i)
-            count += len(thing.parts)
-        short, parts_short = most - len(scene.objects), most_parts - count
-        boxes += [empty] * short
-        codes += [(NONE,) * width] * short
-        places += [nowhere] * short
-        part_boxes += [empty] * parts_short
-        part_codes += [(NONE,) * part_width] * parts_short
-        owners += [NONE] * parts_short
-    n = len(listed)
-    return Labels(
-        np.array(boxes, np.float32).reshape(n, most, 4),
-        np.array(codes, np.int16).reshape(n, most, width),
-        np.array(places, np.float32).reshape(n, most, 2),
-        np.array(part_boxes, np.float32).reshape(n, most_parts, 4),
-        np.array(part_codes, np.int16).reshape(n, most_parts, part_width),
-        np.array(owners, np.int16).reshape(n, most_parts),
-    )
-
-
-class Coder:
-    """Numbers for the values of attributes; what was met before is remembered."""
-
-    def __init__(self, attributes: tuple[Attribute, ...]) -> None:
-        self._known = {(a.name, v): (c, k) for c, a in enumerate(attributes) for k, v in enumerate(a.values)}
-        self._width = len(attributes)
-        self._rows: dict[tuple[str, Pairs], tuple[int, ...]] = {}
-
-    def row(self, name: str, pairs: Pairs, scene: Scene) -> tuple[int, ...]:
-        """One number an attribute, −1 where it has no value; a part's name is an attribute too."""
-        key = (name, pairs)
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self._row((("name", name), *pairs) if name else pairs, scene)
-        return found
-
-    def _row(self, pairs: Pairs, scene: Scene) -> tuple[int, ...]:
-        row = [NONE] * self._width
-        for pair in pairs:
-            if pair not in self._known:
-                raise UserError(
-                    f"scene {scene.id!r}: {pair[0]} {pair[1]!r} is not in the schema {scene.schema.name}"
-                )
-            column, number = self._known[pair]
-            row[column] = number
-        return tuple(row)
-
-
-def _check(scene: Scene, schema: Schema) -> None:
-    if scene.schema is not schema and scene.schema != schema:
-        raise UserError(
-            f"scene {scene.id!r} is in {scene.schema.name}, others in {schema.name}: label them apart"
-        )
-
-
-def _place(thing: Object, axes: Sequence[Any]) -> tuple[float, ...]:
-    if thing.position is None or None in axes:
-        return (math.nan,) * 2
-    x, y, z = thing.position
-    return tuple(x * a + y * b + z * c for a, b, c in axes)

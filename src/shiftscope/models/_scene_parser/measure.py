@@ -50,8 +50,10 @@ def compare(beliefs: Beliefs, readings: Readings, labels: Labels, config: Config
     counts["place"] = ((near & known).sum(), known.sum())
     exact = (right | ~there).all(1) & (found.sum(1) == there.sum(1))
     counts["exact"] = (exact.sum(), torch.ones_like(exact).sum())
-    if config.schema.part_attributes and labels.part_boxes.shape[1] and beliefs.part_exists.shape[1]:
-        counts |= {f"part_{n}": c for n, c in _parts(beliefs, readings, labels, match, exact, config).items()}
+    if config.schema.part_attributes and beliefs.part_exists.shape[1]:
+        said = (labels.part_boxes[..., 2] > 0).any()  # of images without parts nothing is said of these
+        parts = _parts(beliefs, readings, labels, match, exact, config)
+        counts |= {f"part_{name}": (right * said, of * said) for name, (right, of) in parts.items()}
     return counts
 
 

@@ -11,6 +11,8 @@ import torch
 from ...schema import Schema
 from .labels import Batch
 
+Names = tuple[torch.Tensor | None, ...]  # for each part attribute [value] what it is in a mirror
+
 _SIDE = re.compile(r"(?<![a-z])(left|right)(?![a-z])")
 
 
@@ -24,19 +26,28 @@ def mirrored_names(schema: Schema) -> tuple[tuple[int, ...], ...]:
     return tuple(tables)
 
 
-def mirror(batch: Batch, schema: Schema, which: torch.Tensor) -> Batch:
+@cache
+def names_on(schema: Schema, device: torch.device) -> Names:
+    """The same as tensors; None where a mirror changes nothing."""
+    return tuple(
+        None if table == tuple(range(len(table))) else torch.tensor(table, dtype=torch.int16, device=device)
+        for table in mirrored_names(schema)
+    )
+
+
+def mirror(batch: Batch, names: Names, which: torch.Tensor) -> Batch:
     """The batch with the images of `which` ([image] bool, on the batch's device) mirrored."""
     labels, width = batch.labels, batch.images.shape[2]
     images = torch.where(which[:, None, None, None], batch.images.flip(2), batch.images)
     codes = labels.part_attributes
     if codes.shape[1]:
         columns = []
-        for column, table in enumerate(mirrored_names(schema)):
+        for column, table in enumerate(names):
             old = codes[..., column]
-            if table == tuple(range(len(table))):
+            if table is None:
                 columns.append(old)
                 continue
-            new = _on(table, codes.device)[old.clamp(min=0).long()]
+            new = table[old.clamp(min=0).long()]
             columns.append(torch.where(which[:, None] & (old >= 0), new, old))
         codes = torch.stack(columns, -1)
     sign = torch.where(which, -1.0, 1.0)[:, None]
@@ -50,11 +61,6 @@ def mirror(batch: Batch, schema: Schema, which: torch.Tensor) -> Batch:
             part_attributes=codes,
         ),
     )
-
-
-@cache
-def _on(table: tuple[int, ...], device: torch.device) -> torch.Tensor:
-    return torch.tensor(table, dtype=torch.int16, device=device)
 
 
 def _mirrored(name: str) -> str:

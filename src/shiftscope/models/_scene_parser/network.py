@@ -83,7 +83,7 @@ class SceneParser(nn.Module):
         fine, coarse = self._features(pixels)
         around = self.before_heat(coarse)
         fine, coarse = fine.float(), coarse.float()
-        parted = bool(self.config.schema.part_attributes)
+        parted = len(self.config.schema.part_attributes) > 0
         with torch.autocast(images.device.type, enabled=False):
             heat = self.heat(around.float())
             part_heat = self.part_heat(fine) if parted else heat[:, :0]

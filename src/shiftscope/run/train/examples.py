@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import UserError
 from ...lang.program import Program
+from ...models._labels import Labels, joined, labels_of
 from ...models._picture import Pixels, decoded
 from ...render.gpu.pack import pack_one
 from ...scene import Scene
 from ...store.image import StoredImage
 from ...store.shard import read_images, read_questions
 from ...store.workers import in_order
-from ..feed import HELD, Feed, SuiteSource
+from ..feed import HELD, Examples, SuiteSource, drawn
 from .data import TRAIN, Folder, World
 from .task import Rows, shuffled
 
 if TYPE_CHECKING:
     import torch
 
-    from ...models._scene_parser.labels import Batch, Labels
+    from ...models._scene_parser import Batch
 
 DRAWN = 256  # images drawn together on a GPU
 DRAWN_HERE = 16  # and without one
@@ -48,16 +49,19 @@ class Share:
     source: SuiteSource
     index: int = 0
     of: int = 1
+    most: int | None = None  # images
 
     @property
     def size(self) -> tuple[int, int]:
         return self.source.size
 
     def blocks(self) -> int:
-        return len(range(self.index, self.source.blocks(), self.of))
+        all_blocks = len(range(self.index, self.source.blocks(), self.of))
+        return all_blocks if self.most is None else min(all_blocks, -(-self.most // self.source.order.shard))
 
     def block(self, k: int) -> Any:
-        return self.source.block(self.index + k * self.of)
+        left = None if self.most is None else self.most - k * self.source.order.shard  # those before are full
+        return self.source.block(self.index + k * self.of)[:left]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +70,17 @@ class Gathered:
 
     pixels: torch.Tensor | None  # [image, height, width, 3] uint8, on the device if they fit
     labels: Labels | None
-    scenes: tuple[Scene, ...]
+    scenes: tuple[Scene, ...]  # with the images of any split but train, whose labels are enough
     questions: tuple[Pair, ...]
+
+
+class Told(NamedTuple):
+    """What travels with some images from the process that made them."""
+
+    images: int
+    labels: Labels
+    scenes: tuple[Scene, ...]
+    questions: list[Pair]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +110,9 @@ def gather(
     size = _share_size(data, split, share)
     if isinstance(data, World):
         source = Share(data.source(split, questions), *share)
-        found = _drawn if pictures else _only_asked
-        return found(source, size, device, min(workers, source.blocks()), tell)
+        if not pictures:
+            return _only_asked(source, size, workers, tell)
+        return _drawn(replace(source, most=size), size, split != TRAIN, device, workers, tell)
     return _stored(data, split, size, pictures, questions, device, workers, share, tell)
 
 
@@ -116,27 +130,38 @@ def _share_size(data: World | Folder, split: str, share: tuple[int, int]) -> int
 # --- from a suite's world -------------------------------------------------------------------------------
 
 
-def _drawn(source: Share, size: int, device: str, workers: int, tell: Tell) -> Gathered:
-    """Images, labels and questions from the feed. Everything that knows the feed is here."""
+def _drawn(source: Share, size: int, scenes: bool, device: str, workers: int, tell: Tell) -> Gathered:
+    """Images, labels and questions, and scenes if they are wanted. Everything that knows the feed is here."""
+    workers = min(workers, source.blocks())
     _warm(source, device, workers)
     pixels = _room(size, source.size, device)
-    scenes: list[Scene] = []
-    pairs: list[Pair] = []
-    batches = Feed(source, DRAWN if device != "cpu" else DRAWN_HERE, device, workers)
-    with closing(iter(batches)) as drawing:  # type: ignore[type-var]
-        for batch in drawing:
-            some = min(len(batch.scenes), size - len(scenes))
-            assert batch.images.rgb is not None
-            pixels[len(scenes) : len(scenes) + some] = batch.images.rgb[:some].to(pixels.device)
-            scenes += batch.scenes[:some]
-            pairs += [pair for asked in batch.questions[:some] for pair in _pairs(asked)]
-            tell(len(scenes), size, "images")
-            if len(scenes) == size:
-                break
-    return Gathered(pixels, _labels(scenes), tuple(scenes), tuple(pairs))
+    found: list[Told] = []
+    done = 0
+    batch = DRAWN if device != "cpu" else DRAWN_HERE
+    pieces = drawn(source, partial(_told, scenes), batch=batch, device=device, workers=workers)
+    with closing(pieces):
+        for images, told in pieces:
+            assert images.rgb is not None
+            pixels[done : done + told.images] = images.rgb.to(pixels.device)
+            found.append(told)
+            done += told.images
+            tell(done, size, "images")
+    return Gathered(
+        pixels,
+        joined([told.labels for told in found]),
+        tuple(scene for told in found for scene in told.scenes),
+        tuple(pair for told in found for pair in told.questions),
+    )
 
 
-def _only_asked(source: Share, size: int, device: str, workers: int, tell: Tell) -> Gathered:
+def _told(scenes: bool, some: Examples) -> Told:
+    shown = tuple(scene for scene, _ in some)
+    pairs = [pair for _, asked in some for pair in _pairs(asked)]
+    return Told(len(some), labels_of(shown), shown if scenes else (), pairs)
+
+
+def _only_asked(source: Share, size: int, workers: int, tell: Tell) -> Gathered:
+    workers = min(workers, source.blocks())
     _warm(source, "cpu", workers)
     pairs: list[Pair] = []
     done = 0
@@ -202,7 +227,7 @@ def _stored(
             tell(len(scenes), size, "images")
     names = {scene.id for scene in scenes}
     pairs = tuple(_stored_pairs(data, split, names)) if questions else ()
-    return Gathered(pixels, _labels(scenes), tuple(scenes), pairs)
+    return Gathered(pixels, labels_of(scenes), tuple(scenes) if split != TRAIN else (), pairs)
 
 
 def _images(data: Folder, split: str) -> Iterator[StoredImage]:
@@ -246,7 +271,7 @@ class PictureExamples:
         return shuffled(len(self), batch, random)
 
     def batch(self, rows: torch.Tensor) -> Batch:
-        from ...models._scene_parser.labels import Batch
+        from ...models._scene_parser import Batch
 
         images = self.pixels[rows.to(self.pixels.device)].to(self.device, non_blocking=True)
         return Batch(images, self.labels.take(rows.to(self.device)))
@@ -254,12 +279,6 @@ class PictureExamples:
 
 def _pairs(questions: Any) -> Iterator[Pair]:
     return ((q.text, q.program) for q in questions if q.program is not None)
-
-
-def _labels(scenes: Sequence[Scene]) -> Labels:
-    from ...models._scene_parser.labels import labels_of
-
-    return labels_of(scenes)
 
 
 def _tensor(array: npt.NDArray[np.uint8]) -> torch.Tensor:

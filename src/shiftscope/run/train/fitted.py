@@ -12,7 +12,7 @@ from ...scenetable import pack
 from .examples import Gathered
 from .loop import Tell
 
-SEEN = 64  # images looked at together
+SEEN, SEEN_GPU = 64, 256  # images looked at together, on a processor and on a GPU
 
 
 def calibrated(module: Any, val: Gathered, device: str, tell: Tell) -> dict[str, Any]:
@@ -37,9 +37,11 @@ def believed(module: Any, val: Gathered, device: str, tell: Tell) -> Beliefs:
 
     assert val.pixels is not None
     pieces: list[Beliefs] = []
-    for start in range(0, len(val.pixels), SEEN):
-        some = val.pixels[start : start + SEEN].to(device)
-        with torch.autocast("cuda", torch.bfloat16, enabled=device.startswith("cuda")):
-            pieces.append(parse(module, some).numpy())
-        tell(min(start + SEEN, len(val.pixels)), len(val.pixels), "images")
-    return joined(pieces)
+    gpu = device.startswith("cuda")
+    together = SEEN_GPU if gpu else SEEN
+    for start in range(0, len(val.pixels), together):
+        some = val.pixels[start : start + together].to(device)
+        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+            pieces.append(parse(module, some))
+        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
+    return joined(pieces).numpy()

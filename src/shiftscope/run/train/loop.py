@@ -20,7 +20,7 @@ from ...errors import UserError
 from ...rng import derive, seed_of
 from .average import Average
 from .checkpoint import State, read_state, write_state
-from .task import Counts, Examples, Task, shares
+from .task import Task, shares
 
 if TYPE_CHECKING:
     import torch
@@ -193,7 +193,7 @@ class _Training:
             )
         module = self.average.module.eval()
         check = self.task.check // self.accelerator.num_processes
-        counts = summed(task.measure, module, task.val, self.recipe.batch, self.accelerator, check)
+        counts = summed(task, module, self.accelerator, check)
         found = shares(counts)
         figure = task.better(dict.fromkeys(counts, 0.0) | found)  # of nothing, nothing is right
         if figure > state.best_figure or not state.best:
@@ -231,22 +231,18 @@ class _Training:
 
 
 def summed(
-    measure: Callable[[Any, Any], Counts],
-    module: nn.Module,
-    examples: Examples,
-    batch: int,
-    accelerator: Any,
-    most: int | None = None,
+    task: Task, module: nn.Module, accelerator: Any, most: int | None = None
 ) -> dict[str, tuple[float, float]]:
-    """The counts over all examples of all processes, or over the first so many of each."""
+    """The counts over all validation examples of all processes, or over the first so many of each."""
     import torch
 
-    size = len(examples) if most is None else min(max(1, most), len(examples))
+    size = len(task.val) if most is None else min(max(1, most), len(task.val))
+    batch = task.measured or task.recipe.batch
     sums: dict[str, Any] = {}
     with torch.no_grad(), accelerator.autocast():
         for start in range(0, size, batch):
             rows = torch.arange(start, min(start + batch, size))
-            for name, pair in measure(module, examples.batch(rows)).items():
+            for name, pair in task.measure(module, task.val.batch(rows)).items():
                 new = torch.stack([torch.as_tensor(x, device=accelerator.device).double() for x in pair])
                 sums[name] = sums[name] + new if name in sums else new
     return {name: tuple(accelerator.reduce(sums[name], "sum").tolist()) for name in sorted(sums)}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UserError
-from ...lang.program import Program
 from ...models._weights import QUESTIONS, SCENE
 from ...rng import seed_of
 from .examples import Gathered, Pair, PictureExamples
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ...schema import Schema
 
 QUESTION_AVERAGE = 0.995  # what a step leaves of the average of the question parser's weights
+MEASURED = 8192  # questions read together on a GPU, where the steps cost the same for one and for many
 CHECKED = {SCENE: 1000, QUESTIONS: 4000}  # validation examples that an epoch is judged by
 
 
@@ -33,6 +33,7 @@ class Plan:
     part: str
     recipe: Recipe
     seed: int
+    compiled: bool = False  # the steps of the scene parser
 
     def seeded(self, build: Callable[[Any], nn.Module], config: Any) -> nn.Module:
         """A module whose first weights depend on the seed alone."""
@@ -72,23 +73,12 @@ def parser_spec(part: str, schema: Schema) -> dict[str, Any]:
 
 
 def scene_task(plan: Plan, config: Any, train: Gathered | None, val: Gathered, device: str) -> Task:
-    """Half of the images of a batch are seen in a mirror, if the parser's recipe says so."""
-    import torch
-
     from ...models import _scene_parser as parser
-
-    def loss(module: Any, batch: Any) -> Any:
-        if flip:
-            which = torch.rand(len(batch), device=batch.images.device) < 0.5
-            batch = parser.mirror(batch, config.schema, which)
-        return parser.loss(module, batch)
-
-    flip = parser.Recipe().flip
 
     return Task(
         SCENE,
         plan.seeded(parser.build, config),
-        loss,
+        parser.lesson(config, parser.Recipe(), compiled=plan.compiled),
         parser.measure,
         mean,
         PictureExamples(train, device) if train else _Nothing(),
@@ -111,6 +101,7 @@ def question_task(plan: Plan, config: Any, train: Gathered | None, val: Gathered
         QuestionExamples(val, config, device),
         plan.recipe,
         CHECKED[QUESTIONS],
+        MEASURED if device != "cpu" else None,
     )
 
 
@@ -120,41 +111,37 @@ def mean(found: Mapping[str, float]) -> float:
 
 
 class QuestionExamples:
-    """Questions as tables of numbers on the device."""
+    """Questions as tables of numbers on the device; the batches of an epoch have more or less in them."""
 
     def __init__(self, found: Gathered, config: Any, device: str) -> None:
         from ...models._question_parser import Batch
 
-        encoded = _encoded(config.vocabulary, found.questions)
-        self.all = Batch.of(encoded, device)
-        self.lengths = (encoded.words != 0).sum(1)
+        # A program that needs a token no training question has can not be got right.
+        self.all = Batch.of(config.vocabulary.encode(found.questions, lenient=True), device)
+        self.config = config
+        self.under_way: Any = None  # the epoch
 
     def __len__(self) -> int:
         return len(self.all)
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
         """Texts of like length together."""
-        from ...models._question_parser import Recipe as QuestionRecipe
-        from ...models._question_parser import batches
+        from ...models import _question_parser as parser
 
-        return batches(self.lengths, QuestionRecipe(batch=batch), random)
+        rows = parser.batches(self.all.lengths[:, 0].numpy(), parser.Recipe(batch=batch), random)
+        self.under_way = parser.Epoch(self.all, rows, self.vary, random)
+        return rows
+
+    @cached_property
+    def vary(self) -> Any:
+        from ...models._question_parser import Vary
+
+        return Vary(self.config).to(self.all.words.device)
 
     def batch(self, rows: torch.Tensor) -> Any:
-        return self.all.take(rows.to(self.all.words.device))
-
-
-def _encoded(vocabulary: Any, pairs: Sequence[Pair]) -> Any:
-    """Questions as tables. A program that needs a token no training question has can not be got right."""
-    from ...models._question_parser.vocabulary import BEGIN, Encoded, padded
-
-    def program(meant: Program) -> list[int]:
-        try:
-            return [BEGIN, *vocabulary.program_ids(meant)]
-        except UserError:
-            return [BEGIN, BEGIN]  # which is never written
-
-    texts = [vocabulary.text_ids(text) for text, _ in pairs]
-    return Encoded(padded(texts), padded([program(meant) for _, meant in pairs]))
+        """Varied, if it is one of the epoch that is under way."""
+        varied = self.under_way.batch(rows) if self.under_way else None
+        return self.all.take(rows) if varied is None else varied
 
 
 class _Nothing:
@@ -190,12 +177,18 @@ def question_config(schema: Schema, train: Gathered, processes: int = 1) -> Any:
 
 def _telling(pairs: Sequence[Pair]) -> list[Pair]:
     """Some of the questions, in which every word and every token of all of them occurs."""
-    from ...models._question_parser.tokens import write
+    from ...models._question_parser.tokens import order_of
 
+    plans: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # skeleton → its nodes and their kinds
+    kinds: dict[object, int] = {}
     seen: set[object] = set()
     kept = []
     for text, program in pairs:
-        new = {*text.lower().split(), *write(program)}
+        skeleton = program.skeleton()
+        if skeleton not in plans:
+            steps = (step.alike() for step in order_of(program))
+            plans[skeleton] = [(at, kinds.setdefault(step, len(kinds))) for at, step in steps]
+        new = {*text.split(), *((kind, program.nodes[at].params) for at, kind in plans[skeleton])}
         if not new <= seen:
             seen |= new
             kept.append((text, program))

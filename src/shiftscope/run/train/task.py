@@ -58,6 +58,7 @@ class Task:
     val: Examples
     recipe: Recipe
     check: int = 1000  # of the validation examples, by which an epoch is judged
+    measured: int | None = None  # examples measured at once; else as many as a batch has
 
 
 def shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
