@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from shiftscope.lang.exec.exact import Undefined, execute
-from shiftscope.lang.exec.packed import PACKED_OPS, Lowering, execute_many, run
+from shiftscope.lang.exec.packed import PACKED_OPS, Lowering, distinct, execute_many, run
 from shiftscope.lang.op import all_ops
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.sample import random_program
@@ -98,6 +98,58 @@ def test_scenes_must_fit_the_programs():
         run(lowered, pack([TRAFFIC]))
     with pytest.raises(ValueError, match="2 programs need as many"):
         Lowering(clevr.SCHEMA)([parse("count(scene())")] * 2, np.array([0]))
+
+
+def test_programs_prepared_once_run_on_any_scenes():
+    schema = superclevr.SCHEMA
+    table = pack([random_scene(schema, k) for k in range(20)])
+    made = [random_program(derive("prepared", k), schema, tuple(sorted(PACKED_OPS))) for k in range(200)]
+    prepared = Lowering(schema).prepare(made)
+    for rows in (np.arange(200) % 20, np.arange(200)[::-1] // 10):
+        every, told = execute_many(prepared, table, rows), execute_many(made, table, rows)
+        assert [every[i] for i in range(200)] == [told[i] for i in range(200)]
+        some = np.array([7, 3, 150, 3])
+        few = execute_many(prepared.take(some), table, rows[some])
+        assert [few[i] for i in range(4)] == [told[i] for i in some]
+        part = execute_many(prepared.take(slice(50, 90)), table, rows[50:90])
+        assert [part[i] for i in range(40)] == [told[i] for i in range(50, 90)]
+
+
+def test_programs_are_told_from_others():
+    texts = ["count(scene())", "exist(scene())", "count(filter(scene(), color=red))", "count(scene())"]
+    others = [
+        "count(scene())",
+        "count(scene())",
+        "count(filter(scene(), color=blue))",
+        "exist(filter(scene(), color=red))",
+    ]
+    one, other = (Lowering(clevr.SCHEMA).prepare([parse(t) for t in some]) for some in (texts, others))
+    assert one.same(other).tolist() == [True, False, False, False]
+    assert one.same(one).all()
+
+
+def test_what_was_prepared_for_other_words_is_refused():
+    prepared = Lowering(superclevr.SCHEMA, ("right", "left")).prepare([parse("count(scene())")])
+    with pytest.raises(ValueError, match="prepared for other words"):
+        execute_many(prepared, pack([TRAFFIC]), [0])
+    few = Lowering(superclevr.SCHEMA)
+    few.covers = frozenset({"scene"})
+    with pytest.raises(ValueError, match="does not cover"):
+        few.prepare(Lowering(superclevr.SCHEMA).prepare([parse("count(scene())")]))
+
+
+def test_distinct_answers_are_the_answers():
+    schema = superclevr.SCHEMA
+    table = pack([random_scene(schema, k) for k in range(20)])
+    made = [random_program(derive("distinct", k), schema, tuple(sorted(PACKED_OPS))) for k in range(300)]
+    found = execute_many(made, table, np.arange(300) % 20)
+    value = np.where(found.reason == 0, found.value, 0)
+    listed, number = distinct(value, found.kinds, found.terms, found.part_terms)
+    assert len(listed) < 250
+    defined = np.flatnonzero(found.reason == 0)
+    assert [(type(found[i]), found[i]) for i in defined] == [
+        (type(listed[number[i]]), listed[number[i]]) for i in defined
+    ]
 
 
 def test_values_of_objects_and_parts_compare_only_where_their_codes_mean_the_same():

@@ -6,26 +6,36 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shiftscope.answer import spell
 from shiftscope.lang.beliefs import certain
 from shiftscope.lang.exec.likeliest import likeliest
+from shiftscope.lang.exec.packed import Lowering, execute_many
+from shiftscope.lang.exec.soft import SoftAnswers
+from shiftscope.lang.text import parse
 from shiftscope.metrics.accuracy import measure
-from shiftscope.models import nsvqa
-from shiftscope.models._model import Reply
+from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models._weights import SHIPPED, read_trained
 from shiftscope.run.study.ahead import working_ahead
 from shiftscope.run.study.cell import BOTH, OBJECTS, ORACLES, SCENE, Diagnosis, Origin
 from shiftscope.run.study.diagnose import diagnose
 from shiftscope.run.study.exam import Exams, make_exam
 from shiftscope.run.study.matrix import MODELS, Domain, Trained
-from shiftscope.run.study.pipeline import Eyes, Reader, Said, _in_blocks, answers
+from shiftscope.run.study.pipeline import Eyes, Reader, Said, answering, answers, in_blocks
 from shiftscope.run.study.runs import places, write_runs
 from shiftscope.run.study.scale import Scale
-from shiftscope.scenetable import pack
+from shiftscope.scenetable import Terms, pack
+from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.store.runlog import read_run
 from study_toys import origin
 
 torch = pytest.importorskip("torch")
 FEW = Scale("few", 18, (96, 64), questions=3, part_questions=2, shard=2)
+TERMS = Terms.of(SCHEMA.attributes)
+
+
+def prepared(sheet):
+    """The true programs of a sheet."""
+    return Lowering(SCHEMA).prepare([q.program for q in sheet.questions])
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +71,8 @@ def test_an_exam_is_made_once():
 
 
 def test_true_scenes_and_programs_answer_everything(exam):
-    from shiftscope.models.nsvqa import execute_known
-
     for sheet in exam.sheets.values():
-        programs = [q.program for q in sheet.questions]
-        found = answers(execute_known, programs, pack(exam.scenes), sheet.rows)
+        found = answers(execute_many, prepared(sheet), pack(exam.scenes), sheet.rows)
         assert found.right(sheet).all()
         assert found.belief is None
         assert found.outcome(sheet).right == len(sheet)
@@ -76,12 +83,44 @@ def test_blocks_give_every_question_its_own_scene(exam, monkeypatch):
     beliefs = certain(pack(exam.scenes))
     sheet = exam.sheets["object"]
 
-    def execute(programs, held, rows):
-        return [Reply(answer=f"{p} {int(held.exists[r].sum())}") for p, r in zip(programs, rows, strict=True)]
+    def count(programs, held, rows):
+        many = held.exists[rows].sum(1).astype(np.int64) + 1000 * np.diff(programs.start)
+        sure = np.full(len(rows), 0.5, np.float32)
+        return SoftAnswers(many, sure, sure > 0, programs.kinds, TERMS, TERMS)
 
-    said = _in_blocks(execute)(list(range(len(sheet))), beliefs, sheet.rows)
-    many = [len(s.objects) for s in exam.scenes]
-    assert [r.answer for r in said] == [f"{k} {many[row]}" for k, row in enumerate(sheet.rows)]
+    said = in_blocks(count)(prepared(sheet), beliefs, sheet.rows)
+    many = [len(exam.scenes[row].objects) for row in sheet.rows]
+    long = [len(q.program) for q in sheet.questions]
+    assert said.value.tolist() == [n + 1000 * length for n, length in zip(many, long, strict=True)]
+    assert len(said.belief) == len(said.settled) == len(sheet)
+
+
+@pytest.mark.parametrize("sort", ["object", "part"])
+def test_asked_in_bulk_a_model_says_what_it_says_one_by_one(exam, sort):
+    trained = read_trained(SHIPPED / "superclevr")
+    eyes, sheet = Eyes(trained, "cpu"), exam.sheets[sort]
+    beliefs, programs = eyes.see(exam.pixels), [q.program for q in sheet.questions]
+    each = {
+        "nsvqa": nsvqa.execute,
+        "p_nsvqa": p_nsvqa.execute,
+        "p_nsvqa_exact": p_nsvqa_exact.executor(trained),
+    }
+    for model, execute in each.items():
+        said = answers(answering(model, eyes), prepared(sheet), beliefs, sheet.rows)
+        replies = execute(programs, beliefs, sheet.rows)
+        assert said.answers == tuple(None if r.answer is None else spell(r.answer) for r in replies)
+        sure = [np.nan if r.belief is None else r.belief for r in replies]
+        assert (said.belief is None) == (model == "nsvqa")
+        if said.belief is not None:
+            np.testing.assert_allclose(said.belief, sure, rtol=1e-6)
+
+
+def test_what_is_undefined_is_said_of_none():
+    table = pack([make_exam(Domain(), FEW, device="cpu", whole=True).scenes[0]])
+    several = Lowering(SCHEMA).prepare([parse("query(unique(scene()), color)"), parse("count(scene())")])
+    said = answers(execute_many, several, table, np.array([0, 0]))
+    assert said.answers == (None, str(table.start[1]))
+    assert said.belief is None
 
 
 def test_a_diagnosis_tells_true_objects_from_true_scenes(exam):
@@ -95,7 +134,7 @@ def test_a_diagnosis_tells_true_objects_from_true_scenes(exam):
         every = (len(sheet), len(sheet))
         assert found["nsvqa", sort, BOTH] == found["p_nsvqa_exact", sort, BOTH] == every
         assert found["p_nsvqa", sort, OBJECTS] == found["p_nsvqa", sort, SCENE]
-        own = answers(nsvqa.execute, reader.read(sheet), certain(table), sheet.rows)
+        own = answers(nsvqa.answers, reader.read(sheet).prepared, certain(table), sheet.rows)
         assert found["nsvqa", sort, OBJECTS] == (own.right(sheet).sum(), len(sheet))
     shares = dict(made.shares)
     each = [shares[f"program, {sort} questions"] for sort in exam.sheets]
@@ -111,14 +150,14 @@ def test_true_objects_do_not_settle_their_sides_by_box_centres(exam):
 
 def test_no_answer_is_counted_apart(exam):
     sheet = exam.sheets["part"]
-    said = Said((None, *sheet.truths[1:]), np.array([np.nan, *([0.9] * (len(sheet) - 1))]))
+    said = Said.of((None, *sheet.truths[1:]), np.array([np.nan, *([0.9] * (len(sheet) - 1))]))
     outcome = said.outcome(sheet)
     assert (outcome.undefined, outcome.right) == (1, len(sheet) - 1)
     assert outcome.belief.n == len(sheet) - 1
 
 
 def test_a_cell_is_written_as_runs_that_score(exam, tmp_path):
-    said = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
+    said = {sort: Said.of(sheet.truths) for sort, sheet in exam.sheets.items()}
     came: Origin = replace(origin(), scale=FEW)
     folders = write_runs(tmp_path, "nsvqa", came, exam, said, "mid")
     assert sorted(f.relative_to(tmp_path).as_posix() for f in folders) == [
@@ -135,8 +174,8 @@ def test_a_cell_is_written_as_runs_that_score(exam, tmp_path):
 
 
 def test_a_run_of_other_weights_is_written_anew(exam, tmp_path):
-    right = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
-    wrong = {sort: Said(("no such answer",) * len(sheet), None) for sort, sheet in exam.sheets.items()}
+    right = {sort: Said.of(sheet.truths) for sort, sheet in exam.sheets.items()}
+    wrong = {sort: Said.of(("no such answer",) * len(sheet)) for sort, sheet in exam.sheets.items()}
     old, new = (replace(origin(weights=w), scale=FEW) for w in ("old", "new"))
     folder = write_runs(tmp_path, "nsvqa", old, exam, wrong, "mid")[0]
     write_runs(tmp_path, "nsvqa", old, exam, right, "mid")
@@ -147,7 +186,7 @@ def test_a_run_of_other_weights_is_written_anew(exam, tmp_path):
 
 
 def test_a_run_that_no_study_wrote_is_refused(exam, tmp_path, refuses):
-    said = {sort: Said(tuple(sheet.truths), None) for sort, sheet in exam.sheets.items()}
+    said = {sort: Said.of(sheet.truths) for sort, sheet in exam.sheets.items()}
     came = replace(origin(), scale=FEW)
     folder = write_runs(tmp_path, "nsvqa", came, exam, said, "mid")[0]
     about = json.loads((folder / "run.json").read_text())

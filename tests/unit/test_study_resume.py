@@ -1,11 +1,14 @@
 """A study that was stopped goes on with the next cell; rows of other weights are made anew. Nothing is trained."""
 
+import threading
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from shiftscope.errors import UserError
 from shiftscope.run.study import study as module
 from shiftscope.run.study.board import asked_order, board_of
 from shiftscope.run.study.cell import Asked, Cell, Diagnosis, Training
@@ -31,6 +34,7 @@ class Lab:
 
     def __init__(self):
         self.trained, self.asked, self.kept, self.version = [], [], {}, "1"
+        self.builders, self.slow = set(), 0.0
 
     def train(self, parser, lessons, folder, **rest):
         assert lessons == f"lessons of {parser.name}"
@@ -39,6 +43,10 @@ class Lab:
         self.kept[parser.name] = Weights({parser.part: entry, "seconds": {"all": 1.0}})
         return self.kept[parser.name]
 
+    def built(self, thing):
+        self.builders.add(threading.current_thread())
+        return thing
+
     def exam(self, domain):
         sheet = Sheet(("a?", "b?"), ("yes", "no"), np.array([1, 1]), "id")
         empty = Sheet((), (), np.array([0, 0]), "none")
@@ -46,9 +54,10 @@ class Lab:
         return Exam(described, np.zeros((2, 1)), (), {"object": sheet, "part": empty}, 0.5)
 
     def ask(self, models, exam, beliefs, reader, eyes, clock):
+        time.sleep(self.slow)
         self.asked.append((exam.asked.tested.label, *models))
         clock.seconds |= {"see": 1.0, "read": 1.0, **dict.fromkeys(models, 1.0)}
-        said = {"object": Said(("yes", None), np.array([0.9, np.nan])), "part": Said((), None)}
+        said = {"object": Said.of(("yes", None), np.array([0.9, np.nan])), "part": Said.of(())}
         return dict.fromkeys(models, said)
 
 
@@ -66,8 +75,8 @@ def lab(monkeypatch):
         "train_parser": made.train,
         "recipe_id": lambda seeing, reading: "recipe",
         "Exams": lambda scale, **rest: SimpleNamespace(get=made.exam),
-        "Eyes": lambda trained, device_: SimpleNamespace(see=lambda pixels: "beliefs"),
-        "Reader": lambda trained, device_: "reader",
+        "Eyes": lambda trained, device_: made.built(SimpleNamespace(see=lambda pixels: "beliefs")),
+        "Reader": lambda trained, device_: made.built("reader"),
         "ask": made.ask,
         "diagnose": lambda models, exam, beliefs, reader, eyes, origin: Diagnosis(origin, exam.asked, (), ()),
     }.items():
@@ -81,8 +90,9 @@ def order(tmp_path, **rest):
     )
 
 
-def test_every_training_is_asked_about_every_test(lab, tmp_path):
-    records = list(study(order(tmp_path)))
+@pytest.mark.parametrize("apart", [False, True])
+def test_every_training_is_asked_about_every_test(lab, tmp_path, apart):
+    records = list(study(order(tmp_path, apart=apart)))
     assert lab.trained == [
         "paper-scene-default-0",
         "paper-questions-default-0",
@@ -122,6 +132,44 @@ def test_a_stopped_study_goes_on_with_the_next_cell(lab, tmp_path):
     names = [r.name for r in (*stopped, *rest)]
     assert len(names) == len(set(names)) == 27 + 3 + 1
     assert list(study(order(tmp_path))) == []  # all is there
+
+
+def test_a_study_that_asks_in_the_background_is_stopped_and_goes_on(lab, tmp_path):
+    first = study(order(tmp_path, apart=True))
+    stopped = [next(first) for _ in range(3)]
+    first.close()
+    there = Shelf(tmp_path / "cells").records()
+    assert {r.name for r in stopped} <= {r.name for r in there}
+    rest = list(study(order(tmp_path, apart=True)))
+    assert {r.name for r in (*there, *rest)} == {r.name for r in Shelf(tmp_path / "cells").records()}
+    assert len(there) + len(rest) == 27 + 3 + 1
+    assert len(lab.trained) == len(set(lab.trained)) == 4
+
+
+def test_steps_are_compiled_for_a_gpu_alone(lab, tmp_path):
+    with pytest.raises(UserError, match="--compile is for a GPU; leave it out here"):
+        study(order(tmp_path, compiled=True))
+
+
+def test_networks_are_built_where_they_are_trained(lab, tmp_path):
+    list(study(order(tmp_path, apart=True)))
+    assert lab.builders == {threading.current_thread()}  # building draws random numbers, as training does
+
+
+def test_no_test_is_begun_in_the_background_after_the_minutes_are_over(lab, tmp_path):
+    list(study(order(tmp_path)))
+    lab.asked, lab.slow = [], 0.1
+    again = {"cells": tmp_path / "new", "apart": True}  # nothing is to be trained
+    first = list(study(order(tmp_path, minutes=0.25 / 60, **again)))
+    assert 0 < len(lab.asked) < 9
+    rest = list(study(order(tmp_path, **again)))
+    assert len(lab.asked) == 9 and len(first) + len(rest) == 27 + 3 + 1
+
+
+def test_what_fails_in_the_background_ends_the_study(lab, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ask", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        list(study(order(tmp_path, apart=True)))
 
 
 def test_where_weights_are_lost_a_whole_row_is_made_anew(lab, tmp_path):

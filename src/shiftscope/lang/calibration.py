@@ -6,7 +6,7 @@ odds) of what exists; each minimises the negative log likelihood of the truth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -119,18 +119,25 @@ def _temperatures(
         if len(values) < PAIRS_NEEDED:
             found.append(1.0)
             continue
-        logs = np.log(np.clip(p[given].astype(np.float64), LEAST, 1))
-        rows = np.arange(len(values))
-
-        def loss(log_t: float, logs: Any = logs, rows: Any = rows, values: Any = values) -> float:
-            scaled = logs / np.exp(log_t)
-            top = scaled.max(1)
-            total = np.log(np.exp(scaled - top[:, None]).sum(1)) + top
-            return float((total - scaled[rows, values]).mean())
-
+        loss = _loss(np.log(np.clip(p[given].astype(np.float64), LEAST, 1)), values)
         best = minimize_scalar(loss, bounds=(np.log(COOLEST), np.log(WARMEST)), method="bounded")
         found.append(float(np.exp(best.x)) if best.fun < loss(0.0) else 1.0)
     return tuple(found)
+
+
+def _loss(logs: NDArray[np.float64], values: NDArray[np.int64]) -> Callable[[float], float]:
+    """Of the logarithm of a temperature: how unlikely the true values are, from [thing, value] logarithms."""
+    most, true = logs.max(1), logs[np.arange(len(values)), values]
+    room = np.empty_like(logs)  # arrays of this size, made anew at each look, take longer than what is done
+
+    def loss(log_t: float) -> float:
+        temperature = np.exp(log_t)
+        top = most / temperature
+        np.subtract(np.divide(logs, temperature, out=room), top[:, None], out=room)
+        total = np.log(np.exp(room, out=room).sum(1)) + top
+        return float((total - true / temperature).mean())
+
+    return loss
 
 
 def _platt(exists: NDArray[np.float32], true: NDArray[np.bool_]) -> Platt:

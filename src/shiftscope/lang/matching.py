@@ -38,7 +38,7 @@ def match(beliefs: Beliefs, truth: SceneTable, overlap: float = 0.5) -> Match:
     of_one = (owner[:, :, None] == true.part_owner[:, None, :]) & (owner[:, :, None] != NONE)
     there = (known.part_exists > 0)[:, :, None] & (true.part_exists > 0)[:, None, :]
     name = [a.name for a in known.schema.part_attributes].index("name")
-    likely = np.einsum("spv,sqv->spq", known.part_attributes[name], true.part_attributes[name])
+    likely = known.part_attributes[name] @ true.part_attributes[name].swapaxes(1, 2)
     return Match(objects, _pair_off(np.where(of_one & there, likely, 0), 1e-6))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ..lang.beliefs import Beliefs, certain
+from ..lang.exec.packed import Programs
 from ..lang.exec.possible import answer
 from ..lang.exec.soft import SoftAnswers
 from ..lang.program import Program
@@ -19,14 +20,23 @@ UNSETTLED = "the question fits none of the likeliest scenes; answered by the sof
 
 def executor(trained: Trained) -> Execute:
     """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
-    calibration, relation = trained.calibration, trained.spatial
+    found = answering(trained)
 
     def execute(programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int]) -> list[Reply]:
         """The answer that the possible scenes which the question fits give most weight, and that weight."""
-        found = answer(programs, calibration.apply(beliefs), rows, relation=relation)
-        return _replies(found)
+        return _replies(found(programs, beliefs, rows))
 
     return execute
+
+
+def answering(trained: Trained) -> Callable[[Programs, Beliefs, Iterable[int]], SoftAnswers]:
+    """The same, raw, for who asks many."""
+    calibration, relation = trained.calibration, trained.spatial
+
+    def found(programs: Programs, beliefs: Beliefs, rows: Iterable[int]) -> SoftAnswers:
+        return answer(programs, calibration.apply(beliefs), rows, relation=relation)
+
+    return found
 
 
 def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence[int]) -> list[Reply]:

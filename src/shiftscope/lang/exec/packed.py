@@ -7,8 +7,8 @@ the exact executor on every program that lowers; a program that does not lower i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,77 @@ REASONS = (
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
+class Kind(NamedTuple):
+    """What a program gives, and whether that is a part's."""
+
+    type: Type
+    of_part: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """What each of many programs gives: there are few kinds."""
+
+    listed: tuple[Kind, ...]
+    number: NDArray[np.int64]  # [program] which of those listed
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def __getitem__(self, i: int) -> Kind:
+        return self.listed[int(self.number[i])]
+
+    def take(self, programs: Any) -> Kinds:
+        return Kinds(self.listed, self.number[programs])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Programs as machine words, for any scenes and for every executor that covers the ops."""
+
+    schema: Schema
+    relations: tuple[str, ...]  # as words number them
+    ops: frozenset[str]  # that there may be
+    words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
+    start: NDArray[np.int64]  # [program + 1] first word
+    skeleton: NDArray[np.int64]  # [program] the same for programs that are alike but for their words
+    kinds: Kinds
+
+    def __len__(self) -> int:
+        return len(self.skeleton)
+
+    def take(self, programs: Any) -> Prepared:
+        """Some of the programs, by a slice or by their numbers."""
+        words, start = gathered(self.words, self.start[:-1][programs], self.start[1:][programs])
+        return replace(
+            self, words=words, start=start, skeleton=self.skeleton[programs], kinds=self.kinds.take(programs)
+        )
+
+    def same(self, others: Prepared) -> NDArray[np.bool_]:
+        """[program] whether it is, node by node, the other of its number."""
+        long = np.flatnonzero(np.diff(self.start) == np.diff(others.start))
+        mine, theirs = self.take(long), others.take(long)
+        owner = np.repeat(long, np.diff(mine.start))
+        found = np.zeros(len(self), np.bool_)
+        found[long] = True
+        found[owner[mine.words != theirs.words]] = False
+        return found
+
+    def on(self, scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
+        """Each to run on the scene of that row."""
+        rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
+        if len(rows) != len(self) or (len(rows) and rows.min() < 0):
+            raise ValueError(f"{len(self)} programs need as many scene numbers, came {len(rows)}")
+        order = np.lexsort((rows, self.skeleton))
+        words, start = gathered(self.words, self.start[:-1][order], self.start[1:][order])
+        return Lowered(
+            self.schema, words, start.astype(np.uint64), rows[order].astype(np.uint64), order, self.kinds
+        )
+
+
+Programs = Sequence[Program] | Prepared
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """Programs as machine words, with the scene each is to run on.
@@ -50,11 +121,11 @@ class Lowered:
     """
 
     schema: Schema
-    words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
+    words: NDArray[np.uint64]  # as those of Prepared
     start: NDArray[np.uint64]  # [place + 1] first word
     scene: NDArray[np.uint64]  # [place] row of the table
     order: NDArray[np.int64]  # [place] number of the program
-    types: tuple[tuple[Type, bool], ...]  # [program] of what it gives, and whether that is a part's
+    kinds: Kinds  # [program]
 
     def __len__(self) -> int:
         return len(self.scene)
@@ -67,7 +138,7 @@ class Answers:
     value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
     reason: NDArray[np.int8]  # index into REASONS, 0 where defined
     node: NDArray[np.int16]  # the node at fault
-    lowered: Lowered
+    kinds: Kinds
     terms: Terms
     part_terms: Terms
 
@@ -77,18 +148,31 @@ class Answers:
     def __getitem__(self, i: int) -> Any:
         if self.reason[i]:
             return Undefined(REASONS[self.reason[i]], int(self.node[i]))
-        kind, of_part = self.lowered.types[i]
-        return spelled(int(self.value[i]), kind, self.part_terms if of_part else self.terms)
+        return spelled(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
 
 
-def spelled(value: int, kind: Type, terms: Terms) -> Any:
-    """A raw result of that type as the exact executor gives it."""
-    if kind == BOOL:
+def distinct(
+    value: NDArray[np.int64], kinds: Kinds, terms: Terms, part_terms: Terms
+) -> tuple[list[Any], NDArray[np.int64]]:
+    """The different answers among raw results, each as `spelled` has it, and [program] which it is."""
+    found: list[Any] = []
+    number = np.zeros(len(value), np.int64)
+    for k, kind in enumerate(kinds.listed):
+        here = np.flatnonzero(kinds.number == k)
+        values, at = np.unique(value[here], return_inverse=True)
+        number[here] = at + len(found)
+        found += [spelled(v, kind, terms, part_terms) for v in values.tolist()]
+    return found, number
+
+
+def spelled(value: int, kind: Kind, terms: Terms, part_terms: Terms) -> Any:
+    """A raw result of that kind as the exact executor gives it."""
+    if kind.type == BOOL:
         return bool(value)
-    if kind == INT:
+    if kind.type == INT:
         return value
-    if kind.name == "Value":
-        return terms.names[value]
+    if kind.type.name == "Value":
+        return (part_terms if kind.of_part else terms).names[value]
     return value & 0xFFFFFFFFFFFFFFFF  # a mask
 
 
@@ -108,13 +192,24 @@ class Lowering:
         self._alike: dict[str, bool] = {}  # attributes coded alike for objects and for parts
         self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
 
-    def __call__(self, programs: Iterable[Program], scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
+    def __call__(self, programs: Programs, scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
         """Lower programs, each to run on the scene of that row."""
+        return self.prepare(programs).on(scene)
+
+    def prepare(self, programs: Programs) -> Prepared:
+        """Lower programs for any scenes; those that are prepared are only looked at, whether they fit."""
+        if isinstance(programs, Prepared):
+            if (programs.schema, programs.relations) != (self.schema, self.relations):
+                raise ValueError(f"programs of {programs.schema.name} were prepared for other words")
+            if not programs.ops <= self.covers:
+                raise ValueError(f"{self.engine} does not cover {', '.join(programs.ops - self.covers)}")
+            return programs
         words: list[int] = []
         start = [0]
-        types: list[tuple[Type, bool]] = []
+        numbers: list[int] = []
+        kinds: dict[Kind, int] = {}
         groups: list[int] = []
-        skeletons: dict[int, int] = {}
+        skeletons: dict[int, tuple[Plan, int, int]] = {}  # by the plan's identity: it, its number, its kind's
         plain, on_parts = self._plain, self._on_parts
         for program in programs:
             plan = plan_of(program)
@@ -130,23 +225,20 @@ class Lowering:
                 for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
                     words.append(self._word(n, step.on_parts, i))
             start.append(len(words))
-            types.append((plan.types[-1], plan.steps[-1].on_parts))
-            groups.append(skeletons.setdefault(id(plan), len(skeletons)))
-        rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
-        if len(rows) != len(types) or (len(rows) and rows.min() < 0):
-            raise ValueError(f"{len(types)} programs need as many scene numbers, came {len(rows)}")
-        order = np.lexsort((rows, np.array(groups, np.int64)))
-        begin = np.array(start, np.int64)
-        length = np.diff(begin)[order]
-        placed = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
-        source = np.repeat(begin[:-1][order] - placed[:-1], length) + np.arange(placed[-1])
-        return Lowered(
+            seen = skeletons.get(id(plan))
+            if seen is None:
+                kind = Kind(plan.types[-1], plan.steps[-1].on_parts)
+                seen = skeletons[id(plan)] = plan, len(skeletons), kinds.setdefault(kind, len(kinds))
+            groups.append(seen[1])
+            numbers.append(seen[2])
+        return Prepared(
             self.schema,
-            np.array(words, np.uint64)[source],
-            placed.astype(np.uint64),
-            rows[order].astype(np.uint64),
-            order,
-            tuple(types),
+            self.relations,
+            self.covers,
+            np.array(words, np.uint64),
+            np.array(start, np.int64),
+            np.array(groups, np.int64),
+            Kinds(tuple(kinds), np.array(numbers, np.int64)),
         )
 
     def _check_comparisons(self, program: Program, plan: Plan) -> None:
@@ -248,9 +340,18 @@ def run(lowered: Lowered, table: SceneTable) -> Answers:
         (table.part_start, table.part_codes, table.part_masks, table.owner, table.parts_of),
         (value, reason, node),
     )
-    return Answers(value, reason, node, lowered, table.terms, table.part_terms)
+    return Answers(value, reason, node, lowered.kinds, table.terms, table.part_terms)
 
 
-def execute_many(programs: Sequence[Program], table: SceneTable, scene: Iterable[int]) -> Answers:
+def execute_many(programs: Programs, table: SceneTable, scene: Iterable[int]) -> Answers:
     """Lower and run: program i on the table's scene `scene[i]`."""
     return run(Lowering(table.schema, table.relations)(programs, scene), table)
+
+
+def gathered(
+    words: NDArray[np.uint64], begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The words from each begin to its end, one after the other, and where each stretch starts."""
+    length = end - begin
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
+    return words[np.repeat(begin - start[:-1], length) + np.arange(start[-1])], start

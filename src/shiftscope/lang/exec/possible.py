@@ -9,7 +9,7 @@ is conditioned on what the question presupposes, which the product rules of soft
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from ...scenetable import SceneTable, Terms
 from ...schema import Schema
 from ..beliefs import Beliefs
-from ..program import Program
 from ..soft_world import PAPER, SIDES, Rules
 from ..spatial import SpatialLikelihood, unlearned
 from . import packed
 from .likeliest import at_most_a_word
-from .packed import Lowered, Lowering
+from .packed import Kinds, Lowered, Lowering, Programs, gathered
 from .soft import SoftAnswers, execute_soft
 
 WORLDS = 32  # 16 and 64 answered as well on a trained parser's beliefs, at twice and half the speed
@@ -33,7 +32,7 @@ ROWS = 1 << 14  # worlds built at a time; bounds the memory
 
 
 def answer(
-    programs: Sequence[Program],
+    programs: Programs,
     beliefs: Beliefs,
     rows: Iterable[int] | NDArray[np.int64],
     *,
@@ -52,7 +51,8 @@ def answer(
     scene = np.fromiter(rows, np.int64) if not isinstance(rows, np.ndarray) else rows
     if len(scene) and int(scene.max()) >= len(known):
         raise ValueError("a program names a scene that is not in the beliefs")
-    lowered = lower(programs, scene)
+    prepared = lower.prepare(programs)
+    lowered = prepared.on(scene)
     size = len(lowered)
     results = _Results.of(size)
     inference = _Inference(known, lower, relation or unlearned(known))
@@ -66,9 +66,9 @@ def answer(
     value, belief, settled, _ = results
     rest = np.flatnonzero(~settled)
     if len(rest):
-        soft = execute_soft([programs[i] for i in rest.tolist()], known, scene[rest], rules)
+        soft = execute_soft(prepared.take(rest), known, scene[rest], rules)
         value[rest], belief[rest] = soft.value, soft.belief
-    return SoftAnswers(value, belief, settled, lowered.types, lower.terms, lower.part_terms)
+    return SoftAnswers(value, belief, settled, lowered.kinds, lower.terms, lower.part_terms)
 
 
 def _sides(schema: Schema) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class _Inference:
 
         count = len(places)
         start = lowered.start.astype(np.int64)
-        words, begin = _gathered(lowered.words, start[places], start[places + 1])
+        words, begin = gathered(lowered.words, start[places], start[places + 1])
         weight = np.zeros(2 * worlds * count)
         first_world, mass = np.zeros(count + 1, np.int64), np.zeros(count)
         made = build(
@@ -151,7 +151,7 @@ class _Inference:
             (weight, first_world, mass),
         )
         program = np.repeat(np.arange(count), np.diff(first_world))
-        all_words, all_begin = _gathered(words, begin[program], begin[program + 1])
+        all_words, all_begin = gathered(words, begin[program], begin[program + 1])
         found = packed.run(
             Lowered(
                 self.schema,
@@ -159,7 +159,7 @@ class _Inference:
                 all_begin.astype(np.uint64),
                 np.arange(made, dtype=np.uint64),
                 np.arange(made),
-                (),
+                Kinds((), np.zeros(0, np.int64)),
             ),
             table,
         )
@@ -217,12 +217,3 @@ def _vocabulary(terms: Terms) -> tuple[NDArray[Any], ...]:
                 contains[terms.code[attribute.name, kind], terms.code[attribute.name, value]] = True
     counts = np.array([len(a.values) for a in terms.attributes], np.int64)
     return attribute_of, contains, np.array(terms.first, np.int64), counts
-
-
-def _gathered(
-    words: NDArray[np.uint64], begin: NDArray[np.int64], end: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The words from each begin to its end, one after the other, and where each stretch starts."""
-    length = end - begin
-    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
-    return words[np.repeat(begin - start[:-1], length) + np.arange(start[-1])], start

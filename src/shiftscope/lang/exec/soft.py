@@ -22,8 +22,8 @@ from ..check import plan_of
 from ..op import all_ops, get_op
 from ..program import Program
 from ..soft_world import PAPER, SIDES, Known, One, Rules, SceneTables, SoftWorld
-from ..types import BOOL, INT, OBJECT, OBJECTS, PART, PARTS, Type
-from .packed import OPCODES, Lowered, Lowering, spelled
+from ..types import OBJECT, OBJECTS, PART, PARTS, Type
+from .packed import OPCODES, Kind, Kinds, Lowered, Lowering, Programs, spelled
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory
 NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
@@ -36,7 +36,7 @@ class SoftAnswers:
     value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
     belief: NDArray[np.float32]
     settled: NDArray[np.bool_]  # False where inference found no possible scene that the question fits
-    types: tuple[tuple[Type, bool], ...]  # [program] of what it gives, and whether that is a part's
+    kinds: Kinds
     terms: Terms
     part_terms: Terms
 
@@ -44,8 +44,7 @@ class SoftAnswers:
         return len(self.value)
 
     def __getitem__(self, i: int) -> Any:
-        kind, of_part = self.types[i]
-        return spelled(int(self.value[i]), kind, self.part_terms if of_part else self.terms)
+        return spelled(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
 
 
 class Step(NamedTuple):
@@ -275,7 +274,7 @@ def _arguments(group: Group, params: tuple[str, ...], words: Array) -> tuple[Arr
 
 
 def execute_soft(
-    programs: Sequence[Program],
+    programs: Programs,
     beliefs: Beliefs,
     rows: Iterable[int] | NDArray[np.int64],
     rules: Rules = PAPER,
@@ -287,38 +286,37 @@ def execute_soft(
     if len(scene) and int(scene.max()) >= len(beliefs):
         raise ValueError("a program names a scene that is not in the beliefs")
     tables = SceneTables(beliefs, rules)
-    parts = [
-        _answers(arrange(lower(programs[i : i + CHUNK], scene[i : i + CHUNK])), tables)
-        for i in range(0, max(len(programs), 1), CHUNK)
-    ]
+    prepared = lower.prepare(programs)
+    chunks = [slice(i, i + CHUNK) for i in range(0, max(len(programs), 1), CHUNK)]
+    parts = [_answers(arrange(prepared.take(chunk).on(scene[chunk])), tables) for chunk in chunks]
     return SoftAnswers(
-        np.concatenate([p.value for p in parts]),
-        np.concatenate([p.belief for p in parts]),
+        np.concatenate([value for value, _ in parts]),
+        np.concatenate([belief for _, belief in parts]),
         np.ones(len(programs), np.bool_),
-        tuple(t for p in parts for t in p.types),
+        prepared.kinds,
         lower.terms,
         lower.part_terms,
     )
 
 
-def _answers(waves: Waves, tables: SceneTables) -> SoftAnswers:
+def _answers(waves: Waves, tables: SceneTables) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """[program] what each came to, and how far that is believed."""
     buffers = run(Arranged.on(waves, tables.beliefs), tables)
-    types = waves.lowered.types
     root = whole(buffers.belief, waves.root)
     value, belief = to_numpy(buffers.value[root]), to_numpy(buffers.belief[root]).astype(np.float32)
-    for i, (kind, _) in enumerate(types):
-        if kind not in (BOOL, INT) and kind.name != "Value":
-            members = _members(i, waves, buffers)
-            value[i] = _mask(members > tables.rules.threshold if kind in (OBJECTS, PARTS) else members > 0)
-            belief[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
-    terms, part_terms = tables.objects.terms, tables.parts.terms
-    return SoftAnswers(value, belief, np.ones(len(types), np.bool_), types, terms, part_terms)
+    kinds = waves.lowered.kinds
+    sets = [k for k, kind in enumerate(kinds.listed) if kind.type in (OBJECTS, PARTS, OBJECT, PART)]
+    for i in np.flatnonzero(np.isin(kinds.number, sets)).tolist():
+        members = _members(i, waves, buffers)
+        several = kinds[i].type in (OBJECTS, PARTS)
+        value[i] = _mask(members > tables.rules.threshold if several else members > 0)
+        belief[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
+    return value, belief
 
 
 def _members(program: int, waves: Waves, buffers: Buffers) -> NDArray[np.float32]:
     """How surely each thing is in the set that the program gives."""
-    kind, _ = waves.lowered.types[program]
-    sets = buffers.sets[kind in (PARTS, PART)]
+    sets = buffers.sets[waves.lowered.kinds[program].type in (PARTS, PART)]
     return np.asarray(to_numpy(sets[int(waves.row_of[waves.root[program]])]))
 
 
@@ -357,7 +355,7 @@ def traces(
                 one = kind in (OBJECT, PART)
                 found.append(Step(value[at] if one else None, belief[at] if one else None, members))
             else:
-                terms = lower.part_terms if plan.steps[i].on_parts else lower.terms
-                found.append(Step(spelled(value[at], kind, terms), belief[at]))
+                given = Kind(kind, plan.steps[i].on_parts)
+                found.append(Step(spelled(value[at], given, lower.terms, lower.part_terms), belief[at]))
         made.append(tuple(found))
     return made

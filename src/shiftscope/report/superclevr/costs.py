@@ -42,8 +42,8 @@ def trainings(board: Board) -> Iterator[Table]:
     )
     note = (
         "Training holds calibration and measuring; the total is of both parsers. A study makes data while "
-        "another parser is trained; the total is as if one came after the other. Rows that share a parser "
-        "each count it in full."
+        "another parser is trained; the total is as if one came after the other. Where several studies "
+        "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full."
     )
     yield Table("Trainings", heads, tuple(rows), note)
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
@@ -68,6 +68,6 @@ def speed(board: Board) -> Table:
     heads = ("model", "images seen/s", "questions read/s", "programs run/s", "questions answered/s", "device")
     note = (
         "Medians over the cells. Answered: seen, read and run, one stage after the other; images are in "
-        "memory, and made apart."
+        "memory, and made apart. Tests may have been asked while another row was trained, which slows them."
     )
     return Table("Speed", heads, tuple(rows), note)

@@ -23,11 +23,11 @@ from .world import REPORTED, differences
 
 READS = (
     "p_nsvqa_exact also reads the places on the ground that the scene parser learned to tell; nsvqa and "
-    "p_nsvqa see boxes only, so that its gain may be partly one of what it reads, not of how it infers."
+    "p_nsvqa see boxes only. From boxes alone it answers validation images as well (docs/decisions/015)."
 )
 NOT_BLIND = (
     "Not a blind test: in training, half of the question parser's questions get more adjectives and "
-    "relations, so that rd+ is no news to it (docs/decisions/016)."
+    "relations, so that rd+ is no news to it; in later trainings others lose some (docs/decisions/016)."
 )
 WHICH_FORM = (
     "Printed is the paper's appendix D, footnote its section 5.2 and tabulated what most of its Table 2 "

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...lang.beliefs import Beliefs, certain
-from ...lang.program import Program
+from ...lang.exec import possible
+from ...lang.exec.packed import Prepared, execute_many
+from ...lang.exec.soft import execute_soft
 from ...scenetable import SceneTable, pack
 from .cell import BOTH, OBJECTS, ORACLES, PROGRAM, SCENE, Diagnosis, Origin, Share
 from .exam import Exam, Sheet
 from .outcome import Reliability
-from .pipeline import BATCH, BATCH_HERE, Eyes, Reader, Said, answers, executor
+from .pipeline import BATCH, BATCH_HERE, Eyes, Reader, Said, answering, answers, in_blocks
 
 BINS = 15
 
@@ -29,18 +31,19 @@ def diagnose(
     for sort, sheet in exam.sheets.items():
         if not len(sheet):
             continue
-        parsed = reader.read(sheet)
-        meant = [q.program for q in sheet.questions if q.program is not None]
-        same = sum(a.canonical() == b.canonical() for a, b in zip(parsed, meant, strict=True))
-        exact[sort] = same, len(sheet)
+        read = reader.read(sheet)
+        programs = [q.program for q in sheet.questions if q.program is not None]
+        meant = reader.lowering.prepare(programs)
+        written = reader.lowering.prepare([p.canonical() for p in programs])  # as what is read stands, too
+        exact[sort] = int(read.prepared.same(written).sum()), len(sheet)
         for model in models:
             for given in ORACLES:
-                programs = meant if given in (PROGRAM, BOTH) else parsed
+                asked = meant if given in (PROGRAM, BOTH) else read.prepared
                 if given in (SCENE, BOTH):
-                    found = _on_true(model, programs, table, true, sheet)
+                    found = _on_true(model, asked, table, true, sheet)
                 else:
                     held = true if given == OBJECTS else beliefs
-                    found = answers(executor(model, eyes), programs, held, sheet.rows)
+                    found = answers(answering(model, eyes), asked, held, sheet.rows)
                 oracles.append((model, sort, given, (int(found.right(sheet).sum()), len(sheet))))
     whole = sum(right for right, _ in exact.values()), sum(of for _, of in exact.values())
     shares = {"program, all of it": whole}
@@ -55,15 +58,13 @@ def diagnose(
     )
 
 
-def _on_true(model: str, programs: Sequence[Program], table: SceneTable, true: Beliefs, sheet: Sheet) -> Said:
+def _on_true(model: str, programs: Prepared, table: SceneTable, true: Beliefs, sheet: Sheet) -> Said:
     """The scene itself, as `run` shows it in words: nsvqa takes its relations from it, p_nsvqa_exact its
     places; p_nsvqa has no other rule of relations than its own."""
-    from ...models import nsvqa, p_nsvqa, p_nsvqa_exact
-
-    if model == "p_nsvqa":
-        return answers(p_nsvqa.execute, programs, true, sheet.rows)
-    known = nsvqa.execute_known if model == "nsvqa" else p_nsvqa_exact.execute_known
-    return answers(known, programs, table, sheet.rows)
+    if model == "nsvqa":
+        return answers(execute_many, programs, table, sheet.rows)
+    known = execute_soft if model == "p_nsvqa" else in_blocks(possible.answer)
+    return answers(known, programs, true, sheet.rows)
 
 
 def _batches(exam: Exam, eyes: Eyes) -> Iterator[tuple[slice, Any, Any]]:

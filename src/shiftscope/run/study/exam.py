@@ -9,12 +9,12 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from ...render.gpu.pack import pack_one
 from ...result import program_text
 from ...scene import Scene
 from ...schemas.superclevr import SCHEMA
-from ..feed import Feed, SuiteSource
+from ..feed import Examples, SuiteSource, drawn
 from .board import asked_order
 from .cell import SORTS, Asked
 from .matrix import Domain
@@ -39,42 +39,21 @@ BATCH, BATCH_HERE = 250, 16  # images drawn together, on a GPU and without one
 KEPT = 0.5  # share of the memory that exams may take
 
 
-class Slip(NamedTuple):
-    """A question as it travels from the process that made it."""
+class Slips(NamedTuple):
+    """Questions of one sort as they travel from the process that made them."""
 
-    text: str
-    truth: str
-    sort: str
-    whole: Question | None  # where more than the text is wanted
+    texts: list[str]
+    truths: list[str]
+    counts: list[int]  # [image] how many each has
+    whole: list[Question]  # where more than the text is wanted
 
 
-@dataclass(frozen=True, slots=True)
-class ExamSource:
-    """Blocks of a test; of each image its scene, a digest of its questions, and these as slips. Picklable."""
+class Page(NamedTuple):
+    """What travels with some images."""
 
-    source: SuiteSource
-    whole: bool
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return self.source.size
-
-    def blocks(self) -> int:
-        return self.source.blocks()
-
-    def block(self, k: int) -> Any:
-        made = []
-        for scene, questions in self.source.block(k):
-            digest = blake2b(digest_size=16)
-            slips: list[Any] = []
-            for q in questions:
-                assert q.program is not None and q.answer is not None
-                truth = spell(q.answer)
-                digest.update(f"{scene.id}\t{q.text}\t{program_text(q.program)}\t{truth}\n".encode())
-                sort = SORTS[q.provenance.template in _part_files()]
-                slips.append(Slip(q.text, truth, sort, q if self.whole else None))
-            made.append((scene, (digest.hexdigest(), *slips)))
-        return tuple(made)
+    digests: str  # of the questions of each image, one after another
+    slips: tuple[Slips, ...]  # by sort
+    scenes: tuple[Scene, ...]  # where questions are whole
 
 
 @lru_cache(maxsize=1)
@@ -92,6 +71,18 @@ class Sheet:
     id: str  # the same for the same texts
     questions: tuple[Question, ...] = ()  # whole, where they were wanted
 
+    @classmethod
+    def of(cls, slips: Iterable[Slips]) -> Sheet:
+        listed = list(slips)
+        texts = tuple(text for one in listed for text in one.texts)
+        return cls(
+            texts,
+            tuple(truth for one in listed for truth in one.truths),
+            np.array([count for one in listed for count in one.counts], np.int64),
+            blake2b("\n".join(texts).encode(), digest_size=16).hexdigest(),
+            tuple(question for one in listed for question in one.whole),
+        )
+
     def __len__(self) -> int:
         return len(self.texts)
 
@@ -107,7 +98,7 @@ class Exam:
 
     asked: Asked
     pixels: torch.Tensor  # [image, height, width, 3] uint8
-    scenes: tuple[Scene, ...]
+    scenes: tuple[Scene, ...]  # where questions are whole
     sheets: dict[str, Sheet]  # by sort
     seconds: float
 
@@ -116,30 +107,29 @@ class Exam:
 
 
 def make_exam(domain: Domain, scale: Scale, *, device: str, workers: int = 1, whole: bool = False) -> Exam:
-    """Make the test split of a domain; `whole` keeps questions with their programs, for who needs these."""
+    """Make the test split of a domain; `whole` keeps scenes, and questions with their programs."""
     import torch
 
     start = time.perf_counter()
     if workers > 1:
         _compile(scale)
-    source = ExamSource(SuiteSource("superclevr", domain.order(scale), "test"), whole)
+    source = SuiteSource("superclevr", domain.order(scale), "test")
+    batch = BATCH if device != "cpu" else BATCH_HERE
     pixels: list[torch.Tensor] = []
-    scenes: list[Scene] = []
-    digest = blake2b(digest_size=16)
-    slips: dict[str, list[list[Slip]]] = {sort: [] for sort in SORTS}
-    feed = Feed(source, BATCH if device != "cpu" else BATCH_HERE, device, workers)
-    with closing(iter(feed)) as batches:  # type: ignore[type-var]
-        for batch in batches:
-            assert batch.images.rgb is not None
-            pixels.append(batch.images.rgb.cpu())
-            scenes += batch.scenes
-            for asked in _slips(batch.questions):
-                digest.update(asked[0].encode())
-                for sort in SORTS:
-                    slips[sort].append([s for s in asked[1] if s.sort == sort])
-    sheets = {sort: _sheet(own) for sort, own in slips.items()}
-    described = Asked(domain, asked_order(domain, scale), digest.hexdigest())
-    return Exam(described, torch.cat(pixels), tuple(scenes), sheets, time.perf_counter() - start)
+    pages: list[Page] = []
+    with closing(drawn(source, partial(_page, whole), batch=batch, device=device, workers=workers)) as made:
+        for images, page in made:
+            assert images.rgb is not None
+            pixels.append(images.rgb.cpu())
+            pages.append(page)
+    digest = blake2b("".join(page.digests for page in pages).encode(), digest_size=16)
+    return Exam(
+        Asked(domain, asked_order(domain, scale), digest.hexdigest()),
+        torch.cat(pixels),
+        tuple(scene for page in pages for scene in page.scenes),
+        {sort: Sheet.of(page.slips[k] for page in pages) for k, sort in enumerate(SORTS)},
+        time.perf_counter() - start,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -150,22 +140,26 @@ def _compile(scale: Scale) -> None:
         pack_one(scene, scale.size)
 
 
-def _slips(rows: Any) -> Iterator[tuple[str, list[Slip]]]:
-    """Of each image the digest and the slips."""
-    for first, *rest in rows:
-        yield first, rest
-
-
-def _sheet(images: list[list[Slip]]) -> Sheet:
-    flat = [slip for image in images for slip in image]
-    texts = tuple(s.text for s in flat)
-    counts = np.array([len(image) for image in images], np.int64)
-    whole = tuple(s.whole for s in flat if s.whole is not None)
-    return Sheet(texts, tuple(s.truth for s in flat), counts, _id(texts), whole)
-
-
-def _id(texts: tuple[str, ...]) -> str:
-    return blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
+def _page(whole: bool, some: Examples) -> Page:
+    """What is kept of some images; made by the process that made them."""
+    digests = []
+    slips = tuple(Slips([], [], [], []) for _ in SORTS)
+    for scene, questions in some:
+        digest = blake2b(digest_size=16)
+        for own in slips:
+            own.counts.append(0)
+        for q in questions:
+            assert q.program is not None and q.answer is not None
+            truth = spell(q.answer)
+            digest.update(f"{scene.id}\t{q.text}\t{program_text(q.program)}\t{truth}\n".encode())
+            own = slips[q.provenance.template in _part_files()]
+            own.texts.append(q.text)
+            own.truths.append(truth)
+            own.counts[-1] += 1
+            if whole:
+                own.whole.append(q)
+        digests.append(digest.hexdigest())
+    return Page("".join(digests), slips, tuple(scene for scene, _ in some) if whole else ())
 
 
 class Exams:

@@ -6,11 +6,12 @@ findings that speak of FiLM, mDETR or NSCL are not checked: these are not traine
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...metrics._statistics import holm
 from .board import Board
+from .cell import Training
 from .matrix import MODELS, Domain, Grid, Trained, every_grid, grid
 from .pace import pace, training_seconds
 
@@ -100,15 +101,17 @@ def targets(board: Board) -> Iterator[Finding]:
 
 
 def _fast_enough(board: Board) -> Iterator[Finding]:
-    """Speed is asked of the default's row, on the machine the targets were set for."""
+    """Speed is asked of the default's rows, on the machine the targets were set for."""
     row = [cell for key, cell in board.cells.items() if key[1] == Trained() and MACHINE in cell.origin.device]
-    one = board.trainings.get(Trained())
-    took = training_seconds(one) if one and MACHINE in one.origin.device else None
+    home = [t for trained, t in board.trainings.items() if Trained(seed=trained.seed) == trained]
+    made = sorted((t for t in home if MACHINE in t.origin.device), key=lambda t: t.origin.made)
+    took = training_seconds(made[-1]) if made else None
     yield Finding(
         f"Training both parsers takes {MINUTES} minutes or less, data included.",
-        f"default row, on an {MACHINE}: making the data and training, of both parsers, one after the other",
+        f"the latest training on default, of any seed, on an {MACHINE}: making the data and training, of "
+        "both parsers, one after the other",
         OPEN if took is None else _verdict(took <= 60 * MINUTES),
-        "" if took is None else f"{took / 60:.2f} min",
+        "" if took is None else f"{took / 60:.2f} min{_slowest(made)}",
     )
     seen = pace(row)
     yield Finding(
@@ -124,6 +127,12 @@ def _fast_enough(board: Board) -> Iterator[Finding]:
         OPEN if soft is None else _verdict(soft.answered >= QUESTIONS),
         "" if soft is None else f"{soft.answered:,.0f} questions/s",
     )
+
+
+def _slowest(made: Sequence[Training]) -> str:
+    """The longest of several trainings, in words."""
+    known = [took for one in made if (took := training_seconds(one)) is not None]
+    return f" (the longest of {len(known)}: {max(known) / 60:.2f} min)" if len(known) > 1 else ""
 
 
 def _ratio(board: Board, one: Grid) -> Finding:

@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...answer import spell
 from ...lang.beliefs import Beliefs, joined
-from ...lang.program import Program
-from ...models._model import Reply
-from ...models._neuro_symbolic import Execute
+from ...lang.exec.packed import Answers, Lowering, Prepared, distinct
+from ...lang.exec.soft import SoftAnswers, execute_soft
 from ...models._weights import QUESTIONS, SCENE, Trained
 from ...result import Bools, Floats
 from ...scenetable import SceneTable
@@ -29,20 +28,58 @@ if TYPE_CHECKING:
 
 BATCH, BATCH_HERE = 256, 16  # images parsed together, on a GPU and without one
 BLOCK = 100  # scenes whose possible worlds are gone through by one thread
+NONE = -1  # the number of no answer
+
+Ints = npt.NDArray[np.int64]
+Answering = Callable[[Prepared, Beliefs, Ints], Answers | SoftAnswers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
-    """A model's answers to the questions of a sheet, spelled; None where it found none."""
+    """A model's answers to the questions of a sheet, spelled; few of them differ."""
 
-    answers: tuple[str | None, ...]
+    texts: tuple[str, ...]  # the different ones
+    number: Ints  # [question] which of them; NONE where it found none
     belief: Floats | None  # [question]; not a number where there is none
 
+    @classmethod
+    def of(cls, answers: Sequence[str | None], belief: Floats | None = None) -> Said:
+        """From one answer a question, None for none."""
+        numbers: dict[str, int] = {}
+        found = [NONE if a is None else numbers.setdefault(a, len(numbers)) for a in answers]
+        return cls(tuple(numbers), np.array(found, np.int64), belief)
+
+    @classmethod
+    def read(cls, found: Answers | SoftAnswers) -> Said:
+        """From what programs came to; an answer is believed from 0 to 1."""
+        if isinstance(found, Answers):
+            defined, belief = found.reason == 0, np.full(len(found), np.nan)
+        else:
+            defined, belief = np.ones(len(found), np.bool_), found.belief.astype(np.float64).clip(0, 1)
+        value = np.where(defined, found.value, 0)
+        given, number = distinct(value, found.kinds, found.terms, found.part_terms)
+        numbers: dict[str, int] = {}
+        same = np.array([numbers.setdefault(spell(a), len(numbers)) for a in given], np.int64)
+        told = None if np.isnan(belief).all() else belief
+        return cls(tuple(numbers), np.where(defined, same[number], NONE), told)
+
+    @property
+    def answers(self) -> tuple[str | None, ...]:
+        """[question] None where it found none."""
+        texts = (*self.texts, None)  # which is the one at NONE
+        return tuple([texts[k] for k in self.number.tolist()])
+
     def right(self, sheet: Sheet) -> Bools:
-        return np.array([a == t for a, t in zip(self.answers, sheet.truths, strict=True)], np.bool_)
+        numbers = {text: k for k, text in enumerate(self.texts)}
+        never = len(numbers)  # said of no question
+        truth = np.array([numbers.get(t, never) for t in sheet.truths], np.int64)
+        if len(truth) != len(self.number):
+            raise ValueError(f"{len(self.number)} answers to {len(truth)} questions")
+        found: Bools = self.number == truth
+        return found
 
     def outcome(self, sheet: Sheet) -> Outcome:
-        undefined = sum(a is None for a in self.answers)
+        undefined = int((self.number == NONE).sum())
         return Outcome.of(self.right(sheet), sheet.counts, undefined, self.belief)
 
 
@@ -99,6 +136,13 @@ class Eyes:
         return torch.autocast("cuda", torch.bfloat16)
 
 
+class Read(NamedTuple):
+    """The programs of a sheet, lowered once for all models, and how long reading and lowering took."""
+
+    prepared: Prepared
+    seconds: float
+
+
 class Reader:
     """A trained question parser; what it has read is remembered, since twins ask the same."""
 
@@ -107,69 +151,67 @@ class Reader:
 
         config = Config.from_json(trained.config(QUESTIONS))
         self.module = trained.load(QUESTIONS, build(config)).to(device)
-        self._read: dict[str, tuple[list[Program], float]] = {}
+        self.lowering = Lowering(trained.schema)
+        self._read: dict[str, Read] = {}
 
-    def read(self, sheet: Sheet) -> list[Program]:
-        return self._known(sheet)[0]
-
-    def seconds(self, sheet: Sheet) -> float:
-        """That reading it took, whenever that was."""
-        return self._known(sheet)[1]
-
-    def _known(self, sheet: Sheet) -> tuple[list[Program], float]:
+    def read(self, sheet: Sheet) -> Read:
         from ...models._question_parser import parse
 
         if sheet.id not in self._read:
             start = time.perf_counter()
             programs = parse(self.module, sheet.texts) if len(sheet) else []
-            self._read[sheet.id] = programs, time.perf_counter() - start
+            prepared = self.lowering.prepare(programs)
+            self._read[sheet.id] = Read(prepared, time.perf_counter() - start)
         return self._read[sheet.id]
 
 
-def executor(model: str, eyes: Eyes) -> Execute:
+def answering(model: str, eyes: Eyes) -> Answering:
     """How a model runs programs on what is believed, as it does wherever it is used."""
-    from ...models import nsvqa, p_nsvqa, p_nsvqa_exact
+    from ...models import nsvqa, p_nsvqa_exact
 
     if model == "nsvqa":
-        return nsvqa.execute
-    return p_nsvqa.execute if model == "p_nsvqa" else _in_blocks(p_nsvqa_exact.executor(eyes.trained))
+        return nsvqa.answers
+    return execute_soft if model == "p_nsvqa" else in_blocks(p_nsvqa_exact.answering(eyes.trained))
 
 
-def _in_blocks(execute: Execute) -> Execute:
+def in_blocks(answer: Callable[[Prepared, Beliefs, Ints], SoftAnswers]) -> Answering:
     """Run on so many scenes at a time, in threads; the blocks are the same on every machine.
 
     The rows must not fall.
     """
 
-    def run(programs: Sequence[Program], beliefs: Beliefs, rows: Any) -> list[Reply]:
+    def run(programs: Prepared, beliefs: Beliefs, rows: Ints) -> SoftAnswers:
         held = beliefs.numpy()
         edges = np.searchsorted(rows, np.arange(0, len(held) + BLOCK, BLOCK))
 
-        def block(k: int) -> list[Reply]:
+        def block(k: int) -> SoftAnswers:
             scenes = slice(k * BLOCK, (k + 1) * BLOCK)
             here = slice(edges[k], edges[k + 1])
-            return execute(programs[here], held.take(scenes), rows[here] - k * BLOCK)
+            return answer(programs.take(here), held.take(scenes), rows[here] - k * BLOCK)
 
         there = [k for k in range(len(edges) - 1) if edges[k] < edges[k + 1]]
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            return [reply for made in threads.map(block, there) for reply in made]
+            made = list(threads.map(block, there))
+        return SoftAnswers(
+            np.concatenate([m.value for m in made]),
+            np.concatenate([m.belief for m in made]),
+            np.concatenate([m.settled for m in made]),
+            programs.kinds,
+            made[0].terms,
+            made[0].part_terms,
+        )
 
     return run
 
 
 def answers(
-    execute: Callable[[Sequence[Program], Any, Any], list[Reply]],
-    programs: Sequence[Program],
+    answer: Callable[[Prepared, Any, Ints], Answers | SoftAnswers],
+    programs: Prepared,
     scenes: Beliefs | SceneTable,
-    rows: npt.NDArray[np.int64],
+    rows: Ints,
 ) -> Said:
     """What is said of programs, each about the scene of its row."""
-    replies = execute(programs, scenes, rows) if len(programs) else []
-    belief = np.array([np.nan if r.belief is None else r.belief for r in replies], np.float64)
-    return Said(
-        tuple(None if r.answer is None else spell(r.answer) for r in replies),
-        None if np.isnan(belief).all() else belief,
-    )
+    return Said.read(answer(programs, scenes, rows)) if len(programs) else Said.of(())
 
 
 def ask(
@@ -178,9 +220,9 @@ def ask(
     """Every model's answers to every question of an exam, by model and sort."""
     made: dict[str, dict[str, Said]] = {model: {} for model in models}
     for sort, sheet in exam.sheets.items():
-        programs = reader.read(sheet)
-        clock.seconds["read"] = clock.seconds.get("read", 0.0) + reader.seconds(sheet)
+        found = reader.read(sheet)
+        clock.seconds["read"] = clock.seconds.get("read", 0.0) + found.seconds
         for model in models:
             with clock.stage(model):
-                made[model][sort] = answers(executor(model, eyes), programs, beliefs, sheet.rows)
+                made[model][sort] = answers(answering(model, eyes), found.prepared, beliefs, sheet.rows)
     return made

@@ -90,9 +90,9 @@ def _write(folder: Path, column: str, spec: dict[str, Any], exam: Exam, said: Ma
     rows = []
     order = []
     for sort, sheet in exam.sheets.items():
+        answers, belief = said[sort].answers, said[sort].belief
         for k, (question, image) in enumerate(zip(sheet.questions, sheet.rows.tolist(), strict=True)):
-            answer = said[sort].answers[k]
-            belief = said[sort].belief
+            answer = answers[k]
             sure = None if belief is None or not np.isfinite(belief[k]) else float(np.clip(belief[k], 0, 1))
             facts = (("variant", column), ("about", sort))
             rows.append(

@@ -1,18 +1,19 @@
 """Study: train every row of a matrix, ask it everything, and keep each cell as soon as it is done.
 
-The same call again goes on with the next cell that is not there. Data of the next row are made in the
-background while a row is trained.
+The same call again goes on with the next cell that is not there. On a GPU, data of the next row are made and
+the rows before it are asked in the background while a row is trained.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import __version__
 from ...canonical import content_id
@@ -22,6 +23,7 @@ from ...models._weights import Trained as Weights
 from ..train.device import accelerator_for, device_name
 from ..train.train import Bar, need_torch, no_bar
 from .ahead import Ahead, working_ahead
+from .beside import Beside
 from .board import Board, board_of, train_order
 from .cell import Cell, Origin, Record, Training
 from .diagnose import diagnose
@@ -55,6 +57,8 @@ class Order:
     minutes: float | None = None
     runs: bool = False  # write each cell as a run too
     command: str = ""
+    compiled: bool = False  # the steps of scene parsers, on a GPU
+    apart: bool | None = None  # make data and ask in the background; None: if there is a GPU
 
     def __post_init__(self) -> None:
         for model in self.models:
@@ -84,6 +88,14 @@ def study(order: Order, *, tell: Tell = lambda sentence: None, bar: Bar = no_bar
     return _Study(order, tell, bar).run()
 
 
+class _Made(NamedTuple):
+    """What rows of one scene parser are asked with."""
+
+    weights: dict[Parser, Weights]
+    eyes: Eyes
+    readers: dict[Parser, Reader]
+
+
 class _Study:
     """One study under way."""
 
@@ -94,10 +106,14 @@ class _Study:
         accelerator = accelerator_for(order.device)
         self.device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
         self.device_name = device_name(accelerator.device)
+        if order.compiled and self.device == "cpu":
+            raise UserError("--compile is for a GPU; leave it out here")
         self.exams = Exams(order.scale, device=self.device, workers=order.workers, whole=order.writes_runs)
         self.folder = order.out / WEIGHTS
-        self.longest = 0.0
-        self.readers: dict[Parser, tuple[Weights, Reader]] = {}
+        self.apart = self.device != "cpu" if order.apart is None else order.apart
+        self.longest_training = self.longest_asking = 0.0
+        self.waiting = 0  # scene parsers whose rows are yet to be asked
+        self.readers: dict[Parser, Reader] = {}
 
     def run(self) -> Iterator[Record]:
         stored = self.shelf.records()
@@ -114,15 +130,25 @@ class _Study:
             self.tell(
                 f"{len(groups) - len(left)} of {len(groups)} scene parsers have all their cells already"
             )
-        makers = [maker for rows in left for maker in self._makers(rows)]
-        with working_ahead(makers, 2 if self.device != "cpu" else 0) as ahead:
+        self.tests = {row.trained: self._tests(row) for rows in left for row in rows}
+        to_learn = self._makers(parser for rows in left for parser in self._parsers(rows))
+        to_ask = [
+            partial(self.exams.get, at) for rows in left for row in rows for at in self.tests[row.trained]
+        ]
+        # Each holds images: of lessons there is one more in memory, of exams two.
+        with (
+            working_ahead(to_learn, 1 if self.apart else 0) as lessons,
+            working_ahead(to_ask, 2 if self.apart else 0) as exams,
+            Beside[Record](self.apart) as beside,
+        ):
             for rows in left:
                 if not self._time_for_another():
                     self.tell("the minutes are over; the same command goes on from here")
-                    return
-                start = time.monotonic()
-                yield from self._group(rows, ahead)
-                self.longest = max(self.longest, time.monotonic() - start)
+                    break
+                made = self._learned(rows, lessons)
+                self.waiting += 1
+                yield from beside.give(partial(self._asked, rows, made, exams))
+            yield from beside.rest()
 
     def _finished(self, rows: Sequence[Row]) -> bool:
         """Whether all cells of these rows are there, so that nothing is to be trained."""
@@ -133,57 +159,61 @@ class _Study:
     def _time_for_another(self) -> bool:
         if self.order.minutes is None:
             return True
-        over = self.began + 60 * self.order.minutes
-        return time.monotonic() + SPARE * self.longest < over
+        asking = (self.waiting + 1) * self.longest_asking
+        return time.monotonic() + SPARE * (self.longest_training + asking) < self._end()
 
-    # --- data, in the order in which `_group` takes them ------------------------------------------------
+    def _end(self) -> float:
+        return self.began + 60 * self.order.minutes if self.order.minutes is not None else math.inf
 
-    def _parsers(self, rows: Sequence[Row]) -> tuple[Parser, dict[str, Parser]]:
-        """The scene parser that the rows share, and the question parser of each level."""
+    def _tests(self, row: Row) -> tuple[Domain, ...]:
+        """What a row is still to be asked: all of its tests, where its parsers are yet to be trained."""
+        seeing, reading = map(self._found, self._parsers([row]))
+        if seeing is None or reading is None:
+            return row.tests
+        weights = _hashes(seeing, reading)
+
+        def left(tested: Domain) -> bool:
+            home = row.trained == Trained() and tested == Domain()
+            undiagnosed = home and self.diagnosed.get((row.trained, tested)) != weights
+            return undiagnosed or any(self.done.get((m, row.trained, tested)) != weights for m in models)
+
+        models = self.order.models
+        return tuple(filter(left, row.tests))
+
+    # --- training: the scene parser that some rows share, and their question parsers -------------------
+
+    def _parsers(self, rows: Sequence[Row]) -> list[Parser]:
+        """The scene parser of the rows, then the question parser of each of their levels."""
         trained, scale = rows[0].trained, self.order.scale
-        scenes = Parser(SCENE, trained.scenes, trained.seed, scale)
-        levels = {
-            row.trained.questions: Parser(QUESTIONS, Domain.of(row.trained.questions), trained.seed, scale)
-            for row in rows
-        }
-        return scenes, levels
+        levels = dict.fromkeys(row.trained.questions for row in rows)
+        return [
+            Parser(SCENE, trained.scenes, trained.seed, scale),
+            *(Parser(QUESTIONS, Domain.of(level), trained.seed, scale) for level in levels),
+        ]
 
-    def _makers(self, rows: Sequence[Row]) -> Iterator[Callable[[], Any]]:
-        scenes, levels = self._parsers(rows)
-        for parser in (scenes, *levels.values()):
-            yield partial(self._lessons, parser)
-        for row in rows:
-            for tested in row.tests:
-                yield partial(self.exams.get, tested)
+    def _makers(self, parsers: Iterable[Parser]) -> Iterator[Callable[[], Any]]:
+        """Of lessons; a parser that several groups of rows need learns with the first of them."""
+        seen: set[Parser] = set()
+        for parser in parsers:
+            yield (lambda: None) if parser in seen else partial(self._lessons, parser)
+            seen.add(parser)
 
     def _lessons(self, parser: Parser) -> Any:
         """What a parser learns from; nothing where it is trained already."""
-        if parser in self.readers or self._found(parser) is not None:
+        if self._found(parser) is not None:
             return None
         return prepare(parser, device=self.device, workers=self.order.workers)
 
-    # --- one scene parser, its rows and their cells -----------------------------------------------------
-
-    def _group(self, rows: Sequence[Row], ahead: Ahead) -> Iterator[Record]:
-        scenes, levels = self._parsers(rows)
-        seeing = self._trained(scenes, ahead.next())
-        eyes = Eyes(seeing, self.device)
-        for parser in levels.values():
-            lessons = ahead.next()
-            if parser not in self.readers:
-                reading = self._trained(parser, lessons)
-                self.readers[parser] = reading, Reader(reading, self.device)
-        for row in rows:
-            reading, reader = self.readers[levels[row.trained.questions]]
-            origin = self._origin(row.trained, seeing, reading)
-            name = row.trained.label.replace("@", "-").replace(" ", "-")
-            write_joined(self.order.out / JOINED / name, seeing, reading)  # as a model to be used
-            yield from self._training(origin, seeing, reading)
-            for tested in row.tests:
-                exam = ahead.next()
-                yield from self._cells(origin, exam, eyes, reader)
-                if row.trained == Trained() and tested == Domain():
-                    yield from self._diagnosis(origin, exam, eyes, reader)
+    def _learned(self, rows: Sequence[Row], ahead: Ahead) -> _Made:
+        """The parsers, built to be asked: here, since who builds draws from torch's one random source."""
+        start = time.monotonic()
+        weights = {parser: self._trained(parser, ahead.next()) for parser in self._parsers(rows)}
+        self.longest_training = max(self.longest_training, time.monotonic() - start)
+        scenes, *levels = weights
+        for level in levels:
+            if level not in self.readers:
+                self.readers[level] = Reader(weights[level], self.device)
+        return _Made(weights, Eyes(weights[scenes], self.device), {k: self.readers[k] for k in levels})
 
     def _trained(self, parser: Parser, lessons: Any) -> Weights:
         found = self._found(parser)
@@ -201,6 +231,7 @@ class _Study:
             self.folder,
             device=self.order.device,
             command=self.order.command,
+            compiled=self.order.compiled,
             bar=self.bar,
         )
 
@@ -211,12 +242,40 @@ class _Study:
     def _rests_on(self, parser: Parser) -> str | None:
         return self.rests.get((parser.part, parser.domain, parser.seed))
 
+    # --- asking: the rows of a scene parser, and their cells -------------------------------------------
+
+    def _asked(self, rows: Sequence[Row], made: _Made, ahead: Ahead) -> Iterator[Record]:
+        """The cells of rows; in the background no test is begun once the minutes are over."""
+        start = time.monotonic()
+        eyes = made.eyes
+
+        def over() -> bool:
+            return self.apart and time.monotonic() > self._end()
+
+        for row in rows:
+            if over():
+                return
+            scenes, questions = self._parsers([row])
+            seeing, reading, reader = made.weights[scenes], made.weights[questions], made.readers[questions]
+            origin = self._origin(row.trained, seeing, reading)
+            name = row.trained.label.replace("@", "-").replace(" ", "-")
+            write_joined(self.order.out / JOINED / name, seeing, reading)  # as a model to be used
+            yield from self._training(origin, seeing, reading)
+            for tested in self.tests[row.trained]:
+                if over():
+                    return
+                exam = ahead.next()
+                yield from self._cells(origin, exam, eyes, reader)
+                if row.trained == Trained() and tested == Domain():
+                    yield from self._diagnosis(origin, exam, eyes, reader)
+        self.longest_asking = max(self.longest_asking, time.monotonic() - start)
+        self.waiting -= 1
+
     def _origin(self, trained: Trained, seeing: Weights, reading: Weights) -> Origin:
-        hashes = ((SCENE, seeing.about[SCENE]["blake2b"]), (QUESTIONS, reading.about[QUESTIONS]["blake2b"]))
         return Origin(
             self.order.scale,
             trained,
-            hashes,
+            _hashes(seeing, reading),
             train_order(trained, self.order.scale),
             recipe_id(seeing, reading),
             self.device_name,
@@ -269,6 +328,10 @@ class _Study:
         yield record
 
 
+def _hashes(seeing: Weights, reading: Weights) -> tuple[tuple[str, str], ...]:
+    return (SCENE, seeing.about[SCENE]["blake2b"]), (QUESTIONS, reading.about[QUESTIONS]["blake2b"])
+
+
 def _rests(board: Board) -> dict[tuple[str, Domain, int], str]:
     """The hashes of the parsers that stored cells rest on: by part, what it learned from, and seed."""
     found: dict[tuple[str, Domain, int], str] = {}
@@ -284,4 +347,4 @@ def _wait(device: str) -> None:
     if device != "cpu":
         import torch
 
-        torch.cuda.synchronize()
+        torch.cuda.current_stream().synchronize()  # not of the device, which may be recording a training

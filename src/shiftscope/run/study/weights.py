@@ -34,7 +34,7 @@ class Parser:
     def world(self) -> World:
         return World("superclevr", self.domain.order(self.scale))
 
-    def order(self, device: str, workers: int, command: str) -> Order:
+    def order(self, device: str, workers: int, command: str, compiled: bool = False) -> Order:
         world = self.world()
         return Order(
             model="p_nsvqa",
@@ -47,6 +47,7 @@ class Parser:
             device=device,
             workers=workers,
             command=command,
+            compiled=compiled,
         )
 
 
@@ -95,10 +96,11 @@ def train_parser(
     *,
     device: str,
     command: str = "",
+    compiled: bool = False,
     bar: Bar = no_bar,
 ) -> Trained:
     """Train it on what was prepared; one that was begun before is gone on with."""
-    order = parser.order(device, 1, command)
+    order = parser.order(device, 1, command, compiled)
     return train_on(parser.world(), order, folder / parser.name, lessons=lessons, bar=bar)
 
 
