@@ -1,7 +1,6 @@
 """A study that was stopped goes on with the next cell; rows of other weights are made anew. Nothing is trained."""
 
 import threading
-import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -34,7 +33,7 @@ class Lab:
 
     def __init__(self):
         self.trained, self.asked, self.kept, self.version = [], [], {}, "1"
-        self.builders, self.slow = set(), 0.0
+        self.builders, self.now = set(), 0.0
 
     def train(self, parser, lessons, folder, **rest):
         assert lessons == f"lessons of {parser.name}"
@@ -54,7 +53,7 @@ class Lab:
         return Exam(described, np.zeros((2, 1)), (), {"object": sheet, "part": empty}, 0.5)
 
     def ask(self, models, exam, beliefs, reader, eyes, clock):
-        time.sleep(self.slow)
+        self.now += 10.0  # seconds that an asking takes, for who looks at the clock
         self.asked.append((exam.asked.tested.label, *models))
         clock.seconds |= {"see": 1.0, "read": 1.0, **dict.fromkeys(models, 1.0)}
         said = {"object": Said.of(("yes", None), np.array([0.9, np.nan])), "part": Said.of(())}
@@ -156,12 +155,13 @@ def test_networks_are_built_where_they_are_trained(lab, tmp_path):
     assert lab.builders == {threading.current_thread()}  # building draws random numbers, as training does
 
 
-def test_no_test_is_begun_in_the_background_after_the_minutes_are_over(lab, tmp_path):
+def test_no_test_is_begun_in_the_background_after_the_minutes_are_over(lab, tmp_path, monkeypatch):
     list(study(order(tmp_path)))
-    lab.asked, lab.slow = [], 0.1
+    lab.asked, lab.now = [], 0.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: lab.now))
     again = {"cells": tmp_path / "new", "apart": True}  # nothing is to be trained
-    first = list(study(order(tmp_path, minutes=0.25 / 60, **again)))
-    assert 0 < len(lab.asked) < 9
+    first = list(study(order(tmp_path, minutes=0.4, **again)))
+    assert len(lab.asked) == 3  # begun after 0, 10 and 20 of the 24 seconds
     rest = list(study(order(tmp_path, **again)))
     assert len(lab.asked) == 9 and len(first) + len(rest) == 27 + 3 + 1
 
