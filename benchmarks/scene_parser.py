@@ -1,4 +1,4 @@
-"""How fast the scene parser learns and parses: `python -m benchmarks.scene_parser [--compile] [--profile]`.
+"""How fast the scene parser learns and parses: `python -m benchmarks.scene_parser [--profile]`.
 
 The pixels are noise, the labels those of real scenes: time does not depend on what an image shows.
 """
@@ -23,11 +23,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--batch", type=int, default=0, help="images at once; else as in training")
     parser.add_argument("--steps", type=int, default=0, help="that are timed")
-    parser.add_argument("--compile", action="store_true", help="as `train --compile` does")
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args(argv)
     batch = args.batch or (128 if args.device != "cpu" else 8)
-    learn, parse = _built(args.device, batch, args.compile)
+    learn, parse = _built(args.device, batch)
     steps = args.steps or (20 if args.device != "cpu" else 2)
     _row("training", batch, _seconds(learn, steps, args.device), 0)
     _row("parsing", batch, _seconds(parse, steps, args.device), 3000 if args.device != "cpu" else 8)
@@ -35,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         _profile(learn, args.device)
 
 
-def _built(device: str, batch: int, compiled: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     import torch
 
     from shiftscope.models import _scene_parser as p
@@ -50,7 +49,7 @@ def _built(device: str, batch: int, compiled: bool) -> tuple[Callable[[], Any], 
     data = p.Batch(images, labels)
     config = p.Config(SCHEMA)
     module: Any = p.build(config).to(device)
-    loss_of = p.lesson(config, p.Recipe(), compiled=compiled)
+    loss_of = p.lesson(config, p.Recipe())
     module = module.to(memory_format=torch.channels_last)
     half = torch.autocast(device, torch.bfloat16, enabled=device != "cpu")
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-6, fused=device != "cpu")

@@ -11,10 +11,13 @@ from asked import dataset
 from command import refused, shiftscope
 from shiftscope.cli.train import Device, Only, command
 from shiftscope.lang.text import parse
+from shiftscope.models._neuro_symbolic import Parsers
 from shiftscope.models._scene_parser.loss import WEIGHTS
 from shiftscope.models._weights import SCENE, read_trained, write_joined
+from shiftscope.models.p_nsvqa_exact import ATTUNED
 from shiftscope.run.evaluate import Order, evaluate
 from shiftscope.run.make import make
+from shiftscope.store.dataset import Dataset
 from shiftscope.store.runlog import read_rows
 from shiftscope.suites import superclevr
 
@@ -91,6 +94,17 @@ def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     assert dict(log.spec)["weights"] == read_trained(folder).id()
 
 
+def test_what_exact_inference_gets_used_to_are_all_images_of_the_split(folder, data, tmp_path, monkeypatch):
+    used = []
+    monkeypatch.setattr(Parsers, "attuned", lambda self, images: used.append(images) or self)
+    for k, limit in enumerate((None, 1)):
+        log = evaluate(Order(f"p_nsvqa_exact:{folder}", data, "test", limit=limit), tmp_path / f"{k}")
+        assert dict(log.spec)["attuned"] == ATTUNED
+    whole, few = used
+    assert len(whole) == Dataset.open(data).count("test")[0] > 1
+    assert (few == whole).all()
+
+
 def test_one_parser_alone_with_the_other_taken_over(folder, data, tmp_path):
     train(data, tmp_path / "model", only=Only.QUESTIONS, other=folder, seed=1)
     new, old = read_trained(tmp_path / "model"), read_trained(folder)
@@ -110,8 +124,6 @@ def test_what_is_refused(folder, data, tmp_path, refuses):
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with refuses("is not empty and holds no training"):
         train(data, tmp_path / "full")
-    with refuses("--compile is for training on one GPU; leave it out here"):
-        train(data, tmp_path / "new", compiled=True)
     said = refused(shiftscope("train", "--model", "p_nsqva", "--data", data))
     assert said == "shiftscope: no trainable model 'p_nsqva'; did you mean 'p_nsvqa'?"
 

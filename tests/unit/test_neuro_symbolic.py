@@ -11,7 +11,7 @@ from PIL import Image
 from shiftscope.lang.beliefs import certain
 from shiftscope.lang.text import parse
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
-from shiftscope.models._model import Prompt
+from shiftscope.models._model import Prompt, Setting
 from shiftscope.models._name import ModelName, read_name
 from shiftscope.models._neuro_symbolic import NeuroSymbolic
 from shiftscope.models._picture import decoded, fitted
@@ -98,6 +98,47 @@ def test_only_exact_execution_finds_a_question_unfit():
     assert (exact.answer, exact.status, exact.reason) == (None, "undefined", "several found")
     for model in (p_nsvqa, p_nsvqa_exact):
         assert built(model, Right()).predict([prompt(LEFT, png(1))])[0].answer == "red"
+
+
+def test_exact_inference_gets_used_to_the_images_first(monkeypatch):
+    """To the first of the split, once, whatever it is asked first; the other models never do."""
+    shown = [(f"image {k}", png(k % 2)) for k in range(100)]
+    for model in MODELS:
+        parsers, attuned, used = Right(), Right(), []
+        parsers.attuned = lambda images, used=used, attuned=attuned: used.append(len(images)) or attuned
+        monkeypatch.setattr(model, "load", lambda *given, parsers=parsers: parsers)
+        made = model.build("", Setting(shown=lambda: iter(shown)))
+        made.ready([prompt(HOW_MANY)])  # no image: nothing to get used to
+        assert used == []
+        for asked in ([prompt(HOW_MANY, png(1))], [prompt(LEFT, png(0))]):
+            made.predict(asked)
+        exact = model is p_nsvqa_exact
+        assert used == ([p_nsvqa_exact.ATTUNED] if exact else [])
+        assert (attuned if exact else parsers).looked == [[1], [0]]
+
+
+def test_getting_ready_is_done_once_and_before(monkeypatch):
+    parsers, used = Right(), []
+    parsers.attuned = lambda images: used.append(len(images)) or parsers
+    monkeypatch.setattr(p_nsvqa_exact, "load", lambda *given: parsers)
+    made = p_nsvqa_exact.build("", Setting(shown=lambda: [("one", png(0))]))
+    made.ready([prompt(HOW_MANY, png(1))])
+    assert (used, parsers.looked) == ([1], [])
+    made.predict([prompt(HOW_MANY, png(1))])
+    assert used == [1]
+
+
+def test_an_image_that_is_only_looked_at_beforehand_is_said_to_be(monkeypatch, refuses):
+    monkeypatch.setattr(p_nsvqa_exact, "load", lambda *given: Right())
+    made = p_nsvqa_exact.build("", Setting(shown=lambda: [("torn", b"nothing")]))
+    with refuses("the first images of the split are looked at beforehand"):
+        made.predict([prompt(HOW_MANY, png(1))])
+
+
+def test_without_images_beforehand_exact_inference_looks_as_it_learned(monkeypatch):
+    monkeypatch.setattr(p_nsvqa_exact, "load", lambda *given: Right())  # which can not be attuned
+    made = p_nsvqa_exact.build("", Setting())
+    assert made.predict([prompt(HOW_MANY, png(1))])[0].answer == 3
 
 
 def test_an_image_is_looked_at_once():

@@ -1,7 +1,6 @@
 """The scene parser without training: labels, targets, what is read, and how it is measured."""
 
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +14,8 @@ from shiftscope.models._scene_parser import (
     Config,
     Labels,
     Recipe,
+    attune,
+    attuned,
     build,
     decode,
     labels_of,
@@ -24,8 +25,8 @@ from shiftscope.models._scene_parser import (
     mirror,
     parse,
 )
+from shiftscope.models._scene_parser.attune import doubt, with_averages_of
 from shiftscope.models._scene_parser.boxes import look, overlap, spread
-from shiftscope.models._scene_parser.lesson import _compiled
 from shiftscope.models._scene_parser.loss import errors_of
 from shiftscope.models._scene_parser.measure import assign, compare
 from shiftscope.models._scene_parser.mirror import mirrored_names, names_on
@@ -242,21 +243,6 @@ def test_part_names_in_a_mirror():
     assert mirrored_names(CLEVR) == ()
 
 
-def test_a_lesson_can_be_compiled(monkeypatch):
-    config, one = tiny(), batch()
-    module = build(config)
-    traced = partial(torch.compile, backend="eager", fullgraph=True)  # but not made into kernels
-    monkeypatch.setattr(torch, "compile", lambda function, **given: traced(function))
-    _compiled.cache_clear()
-    steps = [lesson(config, Recipe(), compiled=tried) for tried in (False, True)]
-    found = []
-    for step in steps:
-        torch.manual_seed(1)
-        found.append(step(module, one)[0])
-    _compiled.cache_clear()
-    torch.testing.assert_close(*found)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
     config, one = tiny(), batch()
@@ -270,6 +256,99 @@ def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
     plain = lesson(config, Recipe(flip=False))(module, one)[0]
     torch.manual_seed(seed)
     assert torch.equal(plain, loss(module, one)[0])
+
+
+# Attuning
+
+
+def norms_of(module):
+    return [part for part in module.modules() if isinstance(part, torch.nn.BatchNorm2d)]
+
+
+def some_images(count, seed=0, darkest=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(darkest, 256, (count, HEIGHT, WIDTH, 3), dtype=torch.uint8, generator=generator)
+
+
+def test_averages_change_and_weights_stay():
+    module = build(tiny()).eval()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    made = with_averages_of(module, some_images(4))
+    assert not any(part.training for part in made.modules())
+    for name, value in made.state_dict().items():
+        averages = name.endswith(("running_mean", "running_var", "num_batches_tracked"))
+        assert torch.equal(value, before[name]) != averages, name
+    assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_averages_are_of_the_images_and_of_sixteen_as_learned(count):
+    module, images = build(tiny()).eval(), some_images(count)
+    first = norms_of(module)[0]
+    first.running_mean += 3
+    seen, spread = [], []
+
+    def look_at(norm, given):
+        seen.append(given[0].mean((0, 2, 3)))
+        spread.append(given[0].var((0, 2, 3)))
+
+    hook = first.register_forward_pre_hook(look_at)
+    with torch.no_grad():
+        for half in images.chunk(1 if count < 32 else 2):  # no more than 32 are looked at together
+            module(half)
+    hook.remove()
+    found, share = norms_of(with_averages_of(module, images))[0], count / (count + 16)
+    for new, rows, old in (
+        (found.running_mean, seen, first.running_mean),
+        (found.running_var, spread, first.running_var),
+    ):
+        wanted = share * torch.stack(rows).mean(0) + (1 - share) * old
+        torch.testing.assert_close(new, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_other_averages_make_up_for_other_light():
+    torch.manual_seed(0)
+    module = build(tiny())
+    bright = some_images(96, darkest=128)
+    dark = bright - 100
+    with torch.no_grad():
+        for norm in norms_of(module):
+            norm.momentum = None
+        module.train()(bright)
+        module.eval()
+        usual, off = module(bright).heat, module(dark).heat
+        found = with_averages_of(module, dark)(dark).heat
+    assert (found - usual).abs().mean() < 0.5 * (off - usual).abs().mean()
+
+
+@pytest.mark.parametrize(
+    ("doubted", "found", "kept"),
+    [(0.47, 100, True), (0.48, 100, False), (0.6, 200, False), (0.1, 91, True), (0.1, 89, False)],
+)
+def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeypatch, doubted, found, kept):
+    module, images = build(tiny()).eval(), some_images(3)
+
+    def told(one, seen):
+        assert torch.equal(seen, images)
+        return (0.5, 100) if one is module else (doubted, found)
+
+    monkeypatch.setattr(attune, "doubt", told)
+    assert (attuned(module, images) is not module) == kept
+
+
+def test_with_nothing_to_see_a_parser_stays_as_it_is():
+    module = build(tiny()).eval()
+    assert attuned(module, some_images(0)) is module
+
+
+def test_doubt_is_entropy_of_the_attributes_of_what_is_found():
+    module, images = build(tiny()).eval(), some_images(40)
+    assert doubt(module, images) == (np.inf, 0)  # it finds nothing yet
+    module.heat.bias.data += 10
+    beliefs = parse(module, images)
+    rows = [(-a * a.log()).sum(-1)[beliefs.exists > 0.5] for a in beliefs.attributes]
+    assert len(rows[0]) and doubt(module, images)[0] == pytest.approx(float(sum(rows).mean()), rel=1e-4)
+    assert doubt(module, images)[1] == len(rows[0])
 
 
 # Targets and seats

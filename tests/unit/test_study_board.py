@@ -126,12 +126,16 @@ def test_all_rows_of_a_level_and_seed_have_one_question_parser():
 
 
 def test_calibrations_that_are_known_are_not_mixed_and_unknown_ones_are_not_refused():
-    old, new = cell(10, model="nsvqa"), cell(11, learned="a")
-    assert len(board(old, new).cells) == 2
-    third = cell(12, model="p_nsvqa_exact", learned="b", made="2026-11-14")
-    made = board(old, new, third)
-    assert [key[0] for key in made.cells] == ["nsvqa", "p_nsvqa"]
-    assert made.left_out[0][1].startswith("its calibration or spatial likelihood is not")
+    soft, old = cell(10, model="p_nsvqa", learned="a"), cell(11, model="p_nsvqa_exact")
+    assert len(board(soft, old).cells) == 2
+    new = cell(12, model="p_nsvqa_exact", learned="b")
+    assert len(board(soft, new).cells) == 2  # only exact inference depends on it
+    other = cell(13, tested=Domain.of("hard"), model="p_nsvqa_exact", learned="c", made="2026-11-14")
+    made = board(soft, new, other)
+    assert [key[0] for key in made.cells] == ["p_nsvqa", "p_nsvqa_exact"]
+    assert made.left_out == (
+        (other.name, "its calibration, relations or attuning are not those of most cells of its row"),
+    )
 
 
 def test_rows_of_several_devices_are_told_apart():

@@ -1,5 +1,6 @@
 """The pipeline on a whole exam: blocks, sheets, runs and the order of things, without any training."""
 
+import copy
 import json
 from dataclasses import replace
 
@@ -13,14 +14,14 @@ from shiftscope.lang.exec.packed import Lowering, execute_many
 from shiftscope.lang.exec.soft import SoftAnswers
 from shiftscope.lang.text import parse
 from shiftscope.metrics.accuracy import measure
-from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
+from shiftscope.models import _scene_parser, nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models._weights import SHIPPED, read_trained
 from shiftscope.run.study.ahead import working_ahead
 from shiftscope.run.study.cell import BOTH, OBJECTS, ORACLES, SCENE, Diagnosis, Origin
 from shiftscope.run.study.diagnose import diagnose
 from shiftscope.run.study.exam import Exams, make_exam
 from shiftscope.run.study.matrix import MODELS, Domain, Trained
-from shiftscope.run.study.pipeline import Eyes, Reader, Said, answering, answers, in_blocks
+from shiftscope.run.study.pipeline import Clock, Eyes, Reader, Said, answering, answers, in_blocks, look
 from shiftscope.run.study.runs import places, write_runs
 from shiftscope.run.study.scale import Scale
 from shiftscope.scenetable import Terms, pack
@@ -115,6 +116,23 @@ def test_asked_in_bulk_a_model_says_what_it_says_one_by_one(exam, sort):
             np.testing.assert_allclose(said.belief, sure, rtol=1e-6)
 
 
+def test_only_exact_inference_sees_attuned(exam, monkeypatch):
+    eyes = Eyes(read_trained(SHIPPED / "superclevr"), "cpu")
+    other = copy.deepcopy(eyes.module)
+    other.heat.bias.data -= 20  # finds nothing
+    used = []
+    monkeypatch.setattr(_scene_parser, "attuned", lambda module, images: used.append(len(images)) or other)
+    clock = Clock()
+    seen = look(MODELS, exam.pixels, eyes, clock)
+    assert used == [min(p_nsvqa_exact.ATTUNED, len(exam.pixels))]
+    assert [one.attuned for one in seen.values()] == [None, None, True]
+    assert seen["nsvqa"].beliefs is seen["p_nsvqa"].beliefs
+    assert seen["p_nsvqa"].beliefs.exists.any() and not seen["p_nsvqa_exact"].beliefs.exists.any()
+    assert set(clock.seconds) == {"see", "see, attuned"}
+    monkeypatch.setattr(_scene_parser, "attuned", lambda module, images: module)
+    assert look(MODELS[2:], exam.pixels, eyes, clock)["p_nsvqa_exact"].attuned is False
+
+
 def test_what_is_undefined_is_said_of_none():
     table = pack([make_exam(Domain(), FEW, device="cpu", whole=True).scenes[0]])
     several = Lowering(SCHEMA).prepare([parse("query(unique(scene()), color)"), parse("count(scene())")])
@@ -126,7 +144,8 @@ def test_what_is_undefined_is_said_of_none():
 def test_a_diagnosis_tells_true_objects_from_true_scenes(exam):
     trained = read_trained(SHIPPED / "superclevr")
     eyes, reader = Eyes(trained, "cpu"), Reader(trained, "cpu")
-    made = diagnose(MODELS, exam, eyes.see(exam.pixels), reader, eyes, replace(origin(), scale=FEW))
+    seen = look(MODELS, exam.pixels, eyes, Clock())
+    made = diagnose(exam, seen, reader, eyes, replace(origin(), scale=FEW))
     found = {(model, sort, given): share for model, sort, given, share in made.oracles}
     assert len(found) == len(MODELS) * len(exam.sheets) * len(ORACLES)
     table = pack(exam.scenes)

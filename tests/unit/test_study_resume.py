@@ -1,19 +1,17 @@
 """A study that was stopped goes on with the next cell; rows of other weights are made anew. Nothing is trained."""
 
-import threading
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from shiftscope.errors import UserError
 from shiftscope.run.study import study as module
 from shiftscope.run.study.board import asked_order, board_of
 from shiftscope.run.study.cell import Asked, Cell, Diagnosis, Training
 from shiftscope.run.study.exam import Exam, Sheet
 from shiftscope.run.study.matrix import Domain
-from shiftscope.run.study.pipeline import Said
+from shiftscope.run.study.pipeline import Said, Seen
 from shiftscope.run.study.scale import Scale
 from shiftscope.run.study.shelf import Shelf
 from shiftscope.run.study.study import Order, study
@@ -33,7 +31,6 @@ class Lab:
 
     def __init__(self):
         self.trained, self.asked, self.kept, self.version = [], [], {}, "1"
-        self.builders, self.now = set(), 0.0
 
     def train(self, parser, lessons, folder, **rest):
         assert lessons == f"lessons of {parser.name}"
@@ -42,22 +39,17 @@ class Lab:
         self.kept[parser.name] = Weights({parser.part: entry, "seconds": {"all": 1.0}})
         return self.kept[parser.name]
 
-    def built(self, thing):
-        self.builders.add(threading.current_thread())
-        return thing
-
     def exam(self, domain):
         sheet = Sheet(("a?", "b?"), ("yes", "no"), np.array([1, 1]), "id")
         empty = Sheet((), (), np.array([0, 0]), "none")
         described = Asked(domain, asked_order(domain, TINY), f"questions of {domain.label}")
         return Exam(described, np.zeros((2, 1)), (), {"object": sheet, "part": empty}, 0.5)
 
-    def ask(self, models, exam, beliefs, reader, eyes, clock):
-        self.now += 10.0  # seconds that an asking takes, for who looks at the clock
-        self.asked.append((exam.asked.tested.label, *models))
-        clock.seconds |= {"see": 1.0, "read": 1.0, **dict.fromkeys(models, 1.0)}
+    def ask(self, exam, seen, reader, eyes, clock):
+        self.asked.append((exam.asked.tested.label, *seen))
+        clock.seconds |= {"see": 1.0, "see, attuned": 2.0, "read": 1.0, **dict.fromkeys(seen, 1.0)}
         said = {"object": Said.of(("yes", None), np.array([0.9, np.nan])), "part": Said.of(())}
-        return dict.fromkeys(models, said)
+        return dict.fromkeys(seen, said)
 
 
 @pytest.fixture
@@ -74,10 +66,13 @@ def lab(monkeypatch):
         "train_parser": made.train,
         "recipe_id": lambda seeing, reading: "recipe",
         "Exams": lambda scale, **rest: SimpleNamespace(get=made.exam),
-        "Eyes": lambda trained, device_: made.built(SimpleNamespace(see=lambda pixels: "beliefs")),
-        "Reader": lambda trained, device_: made.built("reader"),
+        "Eyes": lambda trained, device_: "eyes",
+        "look": lambda models, pixels, eyes, clock: {
+            m: Seen("beliefs", True if m == "p_nsvqa_exact" else None) for m in models
+        },
+        "Reader": lambda trained, device_: "reader",
         "ask": made.ask,
-        "diagnose": lambda models, exam, beliefs, reader, eyes, origin: Diagnosis(origin, exam.asked, (), ()),
+        "diagnose": lambda exam, seen, reader, eyes, origin: Diagnosis(origin, exam.asked, (), ()),
     }.items():
         monkeypatch.setattr(module, name, value)
     return made
@@ -133,7 +128,7 @@ def test_a_stopped_study_goes_on_with_the_next_cell(lab, tmp_path):
     assert list(study(order(tmp_path))) == []  # all is there
 
 
-def test_a_study_that_asks_in_the_background_is_stopped_and_goes_on(lab, tmp_path):
+def test_a_study_that_makes_data_in_the_background_is_stopped_and_goes_on(lab, tmp_path):
     first = study(order(tmp_path, apart=True))
     stopped = [next(first) for _ in range(3)]
     first.close()
@@ -145,31 +140,30 @@ def test_a_study_that_asks_in_the_background_is_stopped_and_goes_on(lab, tmp_pat
     assert len(lab.trained) == len(set(lab.trained)) == 4
 
 
-def test_steps_are_compiled_for_a_gpu_alone(lab, tmp_path):
-    with pytest.raises(UserError, match="--compile is for a GPU; leave it out here"):
-        study(order(tmp_path, compiled=True))
+def test_cells_say_what_they_rest_on_and_how_long_they_were_seen(lab, tmp_path):
+    cells = [r for r in study(order(tmp_path, only=("easy",))) if isinstance(r, Cell)]
+    exact = [c for c in cells if c.model == "p_nsvqa_exact"]
+    rest = [c for c in cells if c.model != "p_nsvqa_exact"]
+    assert len({c.origin.learned for c in exact}) == 1 and exact[0].origin.learned
+    assert {c.origin.learned for c in rest} == {None}
+    assert {dict(c.seconds)["see"] for c in exact} == {2.0}
+    assert {dict(c.seconds)["see"] for c in rest} == {1.0}
+    assert {c.attuned for c in exact} == {True} and {c.attuned for c in rest} == {None}
 
 
-def test_networks_are_built_where_they_are_trained(lab, tmp_path):
-    list(study(order(tmp_path, apart=True)))
-    assert lab.builders == {threading.current_thread()}  # building draws random numbers, as training does
-
-
-def test_no_test_is_begun_in_the_background_after_the_minutes_are_over(lab, tmp_path, monkeypatch):
-    list(study(order(tmp_path)))
-    lab.asked, lab.now = [], 0.0
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: lab.now))
-    again = {"cells": tmp_path / "new", "apart": True}  # nothing is to be trained
-    first = list(study(order(tmp_path, minutes=0.4, **again)))
-    assert len(lab.asked) == 3  # begun after 0, 10 and 20 of the 24 seconds
-    rest = list(study(order(tmp_path, **again)))
-    assert len(lab.asked) == 9 and len(first) + len(rest) == 27 + 3 + 1
-
-
-def test_what_fails_in_the_background_ends_the_study(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ask", lambda *given: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        list(study(order(tmp_path, apart=True)))
+def test_only_exact_inference_is_asked_again_once_it_rests_on_something_else(lab, tmp_path, monkeypatch):
+    first = list(study(order(tmp_path, only=("mid",))))
+    lab.asked = []
+    monkeypatch.setattr(module, "ATTUNED", 5)
+    again = list(study(order(tmp_path, only=("mid",))))
+    assert {models for _, *models in map(tuple, lab.asked) for models in [tuple(models)]} == {
+        ("p_nsvqa_exact",)
+    }
+    assert len([r for r in again if isinstance(r, Cell)]) == 3
+    assert len([r for r in again if isinstance(r, Diagnosis)]) == 1
+    assert {r.origin.learned for r in again if isinstance(r, Cell)} != {
+        r.origin.learned for r in first if isinstance(r, Cell) and r.model == "p_nsvqa_exact"
+    }
 
 
 def test_where_weights_are_lost_a_whole_row_is_made_anew(lab, tmp_path):

@@ -1,5 +1,7 @@
 """Tables and pages from stored cells: what is measured beside what is reported, nothing filled in."""
 
+from dataclasses import replace
+
 import pytest
 
 from shiftscope.errors import UserError
@@ -10,7 +12,7 @@ from shiftscope.report.superclevr.page import page, write_study_page
 from shiftscope.report.superclevr.tables import by_cell, every_table, in_domain, table_1, table_2
 from shiftscope.report.superclevr.world import differences
 from shiftscope.run.study.board import board_of
-from shiftscope.run.study.cell import ORACLES
+from shiftscope.run.study.cell import ORACLES, Cell
 from shiftscope.run.study.matrix import Domain, Trained, grid
 from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
 
@@ -59,8 +61,16 @@ def test_models_are_compared_cell_by_cell():
     made = by_cell(board(cell(15), cell(10, model="nsvqa")))
     (only,) = made.rows
     assert only[:5] == ("default", "default", "50.00", "75.00", "–")
-    assert only[5].startswith("+25.00 (")
-    assert only[6] == "–"
+    assert only[5] == ""
+    assert only[6].startswith("+25.00 (")
+    assert only[7] == "–"
+
+
+@pytest.mark.parametrize(("attuned", "told"), [(True, "yes"), (False, "no"), (None, "")])
+def test_where_a_parser_was_attuned_is_told(attuned, told):
+    exact = replace(cell(15, model="p_nsvqa_exact"), attuned=attuned)
+    assert Cell.from_json(exact.to_json()) == exact
+    assert by_cell(board(exact)).rows[0][5] == told
 
 
 def test_speed_is_over_all_stages():

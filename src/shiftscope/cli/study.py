@@ -64,10 +64,6 @@ def command(
     merge: Annotated[
         list[Path] | None, typer.Option(help="Put the records of these files into the folder of cells.")
     ] = None,
-    compiled: Annotated[
-        bool,
-        typer.Option("--compile", help="On a GPU: minutes to begin with, then scene parsers train faster."),
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Train and test every variant of Super-CLEVR's factors, cell by cell; goes on where it stopped."""
@@ -100,7 +96,6 @@ def command(
             minutes=minutes,
             runs=runs,
             command=shlex.join(["shiftscope", *sys.argv[1:]]),
-            compiled=compiled,
         )
         _study(order, as_json)
         if not _can_test():

@@ -64,12 +64,6 @@ def command(
     ] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Of each parser; 0 for as many as it likes.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one a core.")] = 0,
-    compiled: Annotated[
-        bool,
-        typer.Option(
-            "--compile", help="On one GPU: minutes to begin with, then the scene parser trains faster."
-        ),
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train a model and choose the best epoch on validation data; the same command again goes on.
@@ -92,7 +86,6 @@ def command(
         device.value,
         workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
         shlex.join(["shiftscope", *sys.argv[1:]]),
-        compiled,
     )
     trained = train(order, out, bar=shard_bar)
     if int(os.environ.get("RANK", "0")) == 0:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor; one Labels holds one kind, on one device
 NONE = -1
 SIDES = ("right", "front")  # the directions that places are told along
-ROUND, PARTS_ROUND = 2, 32  # rows come in multiples of these: a step compiled for one dataset fits others
+ROUND, PARTS_ROUND = 2, 32  # rows come in multiples of these, on which a step's random numbers depend
 EMPTY: dict[str, tuple[Any, float]] = {  # the kind of each array, and what stands in rows of nothing
     "boxes": (np.float32, 0.0),
     "attributes": (np.int16, NONE),

@@ -47,7 +47,10 @@ class Reply:
 
 
 class Model(Protocol):
-    """Anything with this method; `batch`, where a model has it, is how many prompts it likes at once."""
+    """Anything with this method; `batch`, where a model has it, is how many prompts it likes at once.
+
+    `ready(prompts)`, where it has that, is called before each batch, and its time is not that of replies.
+    """
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]: ...
 
@@ -84,6 +87,10 @@ def _nothing() -> Iterable[Question]:
     return ()
 
 
+def _no_images() -> Iterable[tuple[str, bytes]]:
+    return ()
+
+
 def _unseen(question: Question) -> Sequence[Scene]:
     return ()
 
@@ -101,6 +108,7 @@ class Setting:
     memory: Memory | None = None
     choosing: Callable[[], Iterable[Question]] = _nothing  # of the IID val split: to choose an epoch by
     scenes: Callable[[Question], Sequence[Scene]] = _unseen  # what the images of these questions show
+    shown: Callable[[], Iterable[tuple[str, bytes]]] = _no_images  # what will be asked about: names, PNG
 
 
 class Stopped(UserError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +34,7 @@ NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 # Answers to programs about scenes, the scene of each by its row: about believed ones, or about known ones.
 Execute = Callable[[Sequence[Program], Beliefs, Sequence[int]], list[Reply]]
 ExecuteKnown = Callable[[Sequence[Program], SceneTable, Sequence[int]], list[Reply]]
+Attuning = Callable[[], Iterable[tuple[str, bytes]]]  # names of images, and their PNG
 Held = tuple[Beliefs | SceneTable, int]  # what holds a scene, and its row there
 
 
@@ -48,12 +49,22 @@ class Parsers:
 
     def see(self, images: Any) -> Beliefs:
         """What is believed of images, a tensor [image, height, width, 3] of uint8 on any device."""
-        import torch
-
         from ._scene_parser import parse
 
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda")):
+        with self._precision():
             return parse(self.scene, images.to(self.device))
+
+    def attuned(self, images: Any) -> Parsers:
+        """The same, with a scene parser that is used to these images."""
+        from ._scene_parser import attuned
+
+        with self._precision():
+            return replace(self, scene=attuned(self.scene, images.to(self.device)))
+
+    def _precision(self) -> Any:
+        import torch
+
+        return torch.autocast("cuda", torch.bfloat16, enabled=self.device.startswith("cuda"))
 
     def read(self, texts: Sequence[str]) -> list[Program]:
         """The program of each question; equal texts are read once."""
@@ -65,16 +76,40 @@ class Parsers:
 
 
 class NeuroSymbolic:
-    """Sees, reads and executes, in batches. Without `execute_known` a known scene is believed wholly."""
+    """Sees, reads and executes, in batches. Without `execute_known` a known scene is believed wholly.
 
-    def __init__(self, parsers: Parsers, execute: Execute, execute_known: ExecuteKnown | None = None) -> None:
+    `attuning` gives the images that the scene parser is to get used to before it looks at the first.
+    """
+
+    def __init__(
+        self,
+        parsers: Parsers,
+        execute: Execute,
+        execute_known: ExecuteKnown | None = None,
+        attuning: Attuning | None = None,
+    ) -> None:
         gpu = parsers.device.startswith("cuda")
         self.parsers, self._execute, self._execute_known = parsers, execute, execute_known
+        self._attuning = attuning
         self.batch = 4096 if gpu else 256  # prompts at once
         self._together = SEEN_GPU if gpu else SEEN
         self._seen: OrderedDict[bytes, tuple[Beliefs, int]] = OrderedDict()
 
+    def ready(self, batch: Sequence[Prompt]) -> None:
+        """Attune the scene parser, where an image is to be looked at and it was not done yet."""
+        if self._attuning is None or not any(p.images and not p.scene_text for p in batch):
+            return
+        before = dict(self._attuning())
+        if before:
+            try:
+                pixels = self._pixels(list(before.values()), list(before))
+            except UserError as error:
+                raise UserError(f"{error}; the first images of the split are looked at beforehand") from None
+            self.parsers = self.parsers.attuned(pixels)
+        self._attuning = None
+
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+        self.ready(batch)
         made: dict[int, Reply] = {}
         asked: list[int] = []
         for k, prompt in enumerate(batch):
@@ -129,12 +164,15 @@ class NeuroSymbolic:
         return found
 
     def _looked(self, pngs: Sequence[bytes], names: Sequence[str]) -> Beliefs:
+        return self.parsers.see(self._pixels(pngs, names))
+
+    def _pixels(self, pngs: Sequence[bytes], names: Sequence[str]) -> Any:
         import torch
 
         size = self.parsers.trained.size
         with ThreadPoolExecutor(THREADS) as threads:
             arrays = list(threads.map(lambda png, name: fitted(decoded(png, name), size), pngs, names))
-        return self.parsers.see(torch.from_numpy(np.stack(arrays)))
+        return torch.from_numpy(np.stack(arrays))
 
     def _known(self, scenes: Sequence[Scene]) -> Beliefs | SceneTable | None:
         if not scenes:

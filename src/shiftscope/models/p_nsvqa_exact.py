@@ -1,9 +1,10 @@
-"""P-NSVQA by possible scenes (ours): calibrated beliefs, learned relations, and inference over scenes."""
+"""P-NSVQA by possible scenes (ours): used to its images, calibrated, inferring over what may be there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ..lang.beliefs import Beliefs, certain
 from ..lang.exec.packed import Programs
@@ -15,6 +16,7 @@ from ._model import Reply, Setting
 from ._neuro_symbolic import Execute, NeuroSymbolic, answered, load
 from ._weights import Trained
 
+ATTUNED = 64  # images of a split, the first, that the scene parser gets used to; no label is looked at
 UNSETTLED = "the question fits none of the likeliest scenes; answered by the soft rules"
 
 
@@ -51,4 +53,6 @@ def _replies(found: SoftAnswers) -> list[Reply]:
 
 def build(target: str, setting: Setting) -> NeuroSymbolic:
     parsers = load("p_nsvqa_exact", target, setting)
-    return NeuroSymbolic(parsers, executor(parsers.trained), execute_known)
+    return NeuroSymbolic(
+        parsers, executor(parsers.trained), execute_known, lambda: islice(setting.shown(), ATTUNED)
+    )

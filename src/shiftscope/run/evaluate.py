@@ -9,7 +9,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -86,6 +86,10 @@ class Order:
         elif kind in TRAINED:
             trained = trained_named(kind, read_name(self.model).target, learned.schema())
             spec |= {"weights": trained.id(), "trained_on": trained.trained_on}
+            if kind == "p_nsvqa_exact":
+                from ..models.p_nsvqa_exact import ATTUNED
+
+                spec |= {"attuned": ATTUNED}
         elif kind not in ("oracle", "predictions"):
             spec |= {"learned_from": learned.data_id()}
             spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}
@@ -127,7 +131,7 @@ def evaluate(
         memory = None
         if read_name(order.model).kind == "openai":
             memory = held.enter_context(closing(DiskMemory(cache or default_folder())))
-        model = built(order, source, memory)
+        model = built(order, source, memory, lambda: _shown(order, source))
         writer = held.enter_context(RunWriter(out, spec, questions=len(ids)))
         items = _wanted(order, prompts, writer)
         try:
@@ -151,8 +155,13 @@ def evaluate(
         return writer.finish(ids)
 
 
-def built(order: Order, source: Source, memory: DiskMemory | None = None) -> Model:
-    """The order's model, with what it may learn from and be chosen by."""
+def built(
+    order: Order,
+    source: Source,
+    memory: DiskMemory | None = None,
+    shown: Callable[[], Iterable[tuple[str, bytes]]] = tuple,
+) -> Model:
+    """The order's model, with what it may learn from and be chosen by, and the images it may get used to."""
     learned = open_source(order.learn_from) if order.learn_from else source
     if order.learn_part is not None:
         order.learn_part.check(learned.data_id(), "train", (q.id for q in learned.questions("train")))
@@ -173,8 +182,19 @@ def built(order: Order, source: Source, memory: DiskMemory | None = None) -> Mod
         memory=memory,
         choosing=questions("val"),
         scenes=learned.scenes,
+        shown=shown,
     )
     return build(order.model, setting)
+
+
+def _shown(order: Order, source: Source) -> Iterator[tuple[str, bytes]]:
+    """The images that questions of the split are about, whichever of these are asked: names and PNG."""
+    seen: set[str] = set()
+    for item in source.prompts(order.split, order.mode).items(AS_IS):
+        for name, png in zip(item.question.scenes, item.prompt.images, strict=False):
+            if name not in seen:
+                seen.add(name)
+                yield name, png
 
 
 def _wanted(order: Order, prompts: Prompts, writer: RunWriter) -> Iterator[Item]:
@@ -236,8 +256,11 @@ def _answered(model: Model, items: Iterator[Item], name: str) -> Iterator[tuple[
     if type(size) is not int or size < 1:
         raise UserError(f"model {name!r}: batch must be a whole number from 1 up, not {size!r}")
     while block := list(islice(items, size)):
+        prompts = [item.prompt for item in block]
+        if hasattr(model, "ready"):
+            model.ready(prompts)
         start = time.perf_counter()
-        made = replies(model, [item.prompt for item in block], name)
+        made = replies(model, prompts, name)
         each = (time.perf_counter() - start) / len(block)
         for item, reply in zip(block, made, strict=True):
             yield item, reply if reply.seconds is not None else _timed(reply, each)

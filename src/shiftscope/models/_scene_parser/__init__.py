@@ -1,5 +1,6 @@
 """The scene parser: from images to Beliefs. Importing it imports torch."""
 
+from .attune import attuned
 from .config import Config
 from .decode import decode, parse
 from .labels import Batch, Labels, labels_of
@@ -16,6 +17,7 @@ __all__ = [
     "Labels",
     "Recipe",
     "SceneParser",
+    "attuned",
     "build",
     "decode",
     "labels_of",

@@ -68,6 +68,7 @@ def speed(board: Board) -> Table:
     heads = ("model", "images seen/s", "questions read/s", "programs run/s", "questions answered/s", "device")
     note = (
         "Medians over the cells. Answered: seen, read and run, one stage after the other; images are in "
-        "memory, and made apart. Tests may have been asked while another row was trained, which slows them."
+        "memory, and made apart. p_nsvqa_exact's seeing holds attuning. Tests that were asked while others "
+        "used the GPU took longer."
     )
     return Table("Speed", heads, tuple(rows), note)

@@ -59,6 +59,7 @@ def _meant(one: Diagnosis) -> str:
     note = (
         "True objects, own relations: objects, boxes and places as they are, but relations by the model's "
         "own rule (nsvqa and p_nsvqa: box centres; p_nsvqa_exact: its learned likelihood, on true places). "
+        "Parsed, p_nsvqa_exact sees as attuned; the parsers' own figures and beliefs are as trained. "
         "Oracle scene: nsvqa gets the true relations too; p_nsvqa has no rule but its own"
     )
     if any(given == OBJECTS for _, _, given, _ in one.oracles):

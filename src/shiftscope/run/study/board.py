@@ -22,7 +22,7 @@ from ...metrics.relative_degrade import relative_degrade
 from ...result import Floats, Score
 from ...suites._superclevr_variants import RD
 from .cell import Cell, Diagnosis, Record, Training
-from .matrix import Domain, Grid, Trained
+from .matrix import EXACT, Domain, Grid, Trained
 from .outcome import Outcome
 from .scale import Scale
 
@@ -184,9 +184,13 @@ def board_of(records: Iterable[Record], scale: Scale) -> Board:
     cells = sift(cells, lambda c: c.trained.questions == RD or shares(c), OTHER_SCENES)
     rows = _chosen(cells, lambda c: c.trained, lambda c: c.origin.weights)
     cells = sift(cells, lambda c: c.origin.weights == rows[c.trained], OTHER_WEIGHTS)
-    telling = [c for c in cells if c.origin.learned is not None]
+    telling = [c for c in cells if c.model == EXACT and c.origin.learned is not None]
     learned = _chosen(telling, lambda c: c.trained, lambda c: c.origin.learned)
-    cells = sift(cells, lambda c: c.origin.learned in (None, learned.get(c.trained)), OTHER_LEARNED)
+
+    def told(cell: Cell) -> bool:
+        return cell.model != EXACT or cell.origin.learned in (None, learned.get(cell.trained))
+
+    cells = sift(cells, told, OTHER_LEARNED)
     latest: dict[Key, Cell] = {}
     for cell in sorted(cells, key=lambda c: (c.origin.made, c.name)):
         key = (cell.model, cell.trained, cell.tested)
@@ -212,7 +216,7 @@ OLD_TEST = "its test would be made otherwise today"
 OTHER_TEST = "its test had other questions than those of most cells"
 OTHER_SCENES = "its scene parser is not the default's"
 OTHER_READER = "its question parser is not that of most cells of its level and seed"
-OTHER_LEARNED = "its calibration or spatial likelihood is not that of most cells of its row"
+OTHER_LEARNED = "its calibration, relations or attuning are not those of most cells of its row"
 OTHER_WEIGHTS = "its row was trained again, or has more cells of another training"
 AGAIN = "the same cell was made again later"
 

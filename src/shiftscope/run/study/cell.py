@@ -41,7 +41,7 @@ class Origin:
     device: str
     version: str  # of shiftscope
     made: str  # when, in UTC
-    learned: str | None = None  # content id of calibration and spatial likelihood; of old records unknown
+    learned: str | None = None  # content id of what exact inference rests on besides; unknown of old records
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -95,6 +95,7 @@ class Cell:
     asked: Asked
     outcomes: tuple[tuple[str, Outcome], ...]  # by sort of question; a test may have none of a sort
     seconds: tuple[tuple[str, float], ...] = ()  # by stage; shared stages count in full
+    attuned: bool | None = None  # whether the scene parser got used to the images first; None: not tried
 
     @property
     def trained(self) -> Trained:
@@ -121,6 +122,7 @@ class Cell:
             **self.asked.to_json(),
             "outcomes": {sort: outcome.to_json() for sort, outcome in self.outcomes},
             "seconds": dict(self.seconds),
+            **({} if self.attuned is None else {"attuned": self.attuned}),
         }
 
     @classmethod
@@ -137,7 +139,8 @@ class Cell:
                 raise ValueError(
                     f"{sort} questions about {len(outcome.counts())} images, not {origin.scale.tested}"
                 )
-        return cls(data["model"], origin, Asked.from_json(data), made, _seconds(data))
+        attuned = bool(data["attuned"]) if "attuned" in data else None
+        return cls(data["model"], origin, Asked.from_json(data), made, _seconds(data), attuned)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,13 @@ from ...scenetable import SceneTable, pack
 from .cell import BOTH, OBJECTS, ORACLES, PROGRAM, SCENE, Diagnosis, Origin, Share
 from .exam import Exam, Sheet
 from .outcome import Reliability
-from .pipeline import BATCH, BATCH_HERE, Eyes, Reader, Said, answering, answers, in_blocks
+from .pipeline import BATCH, BATCH_HERE, Eyes, Reader, Said, Seen, answering, answers, in_blocks
 
 BINS = 15
 
 
-def diagnose(
-    models: Sequence[str], exam: Exam, beliefs: Beliefs, reader: Reader, eyes: Eyes, origin: Origin
-) -> Diagnosis:
-    """The exam must hold whole questions."""
+def diagnose(exam: Exam, seen: Mapping[str, Seen], reader: Reader, eyes: Eyes, origin: Origin) -> Diagnosis:
+    """Of the models that saw the exam, which must hold whole questions; the parser as it was trained."""
     table = pack(exam.scenes)
     true = certain(table)
     oracles: list[tuple[str, str, str, Share]] = []
@@ -36,13 +34,13 @@ def diagnose(
         meant = reader.lowering.prepare(programs)
         written = reader.lowering.prepare([p.canonical() for p in programs])  # as what is read stands, too
         exact[sort] = int(read.prepared.same(written).sum()), len(sheet)
-        for model in models:
+        for model, one in seen.items():
             for given in ORACLES:
                 asked = meant if given in (PROGRAM, BOTH) else read.prepared
                 if given in (SCENE, BOTH):
                     found = _on_true(model, asked, table, true, sheet)
                 else:
-                    held = true if given == OBJECTS else beliefs
+                    held = true if given == OBJECTS else one.beliefs
                     found = answers(answering(model, eyes), asked, held, sheet.rows)
                 oracles.append((model, sort, given, (int(found.right(sheet).sum()), len(sheet))))
     whole = sum(right for right, _ in exact.values()), sum(of for _, of in exact.values())
@@ -54,8 +52,14 @@ def diagnose(
         exam.asked,
         tuple(oracles),
         tuple(shares.items()),
-        tuple(_reliability(exam, beliefs, eyes)),
+        tuple(_reliability(exam, _plain(exam, seen, eyes), eyes)),
     )
+
+
+def _plain(exam: Exam, seen: Mapping[str, Seen], eyes: Eyes) -> Beliefs:
+    """What the parser believes as it was trained."""
+    there = next((one.beliefs for one in seen.values() if not one.attuned), None)
+    return eyes.see(exam.pixels) if there is None else there
 
 
 def _on_true(model: str, programs: Prepared, table: SceneTable, true: Beliefs, sheet: Sheet) -> Said:

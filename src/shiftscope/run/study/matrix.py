@@ -18,7 +18,8 @@ from ...suites._superclevr_variants import DEFAULT, MID, RD, variant_named
 from ...suites.superclevr import Order
 from .scale import Scale
 
-MODELS = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")
+EXACT = "p_nsvqa_exact"  # the one that depends on calibration and relations learned, and attunes its parser
+MODELS = ("nsvqa", "p_nsvqa", EXACT)
 FACTORS = tuple(VARIANTS)
 LEVELS = VARIANTS["redundancy"]
 VISUAL = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen

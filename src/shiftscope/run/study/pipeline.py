@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from ...models._weights import QUESTIONS, SCENE, Trained
 from ...result import Bools, Floats
 from ...scenetable import SceneTable
 from .exam import Exam, Sheet
+from .matrix import EXACT
 from .outcome import Outcome
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 BATCH, BATCH_HERE = 256, 16  # images parsed together, on a GPU and without one
 BLOCK = 100  # scenes whose possible worlds are gone through by one thread
 NONE = -1  # the number of no answer
+SEE, ATTUNED_SEE = "see", "see, attuned"  # stages of a clock
 
 Ints = npt.NDArray[np.int64]
 Answering = Callable[[Prepared, Beliefs, Ints], Answers | SoftAnswers]
@@ -127,6 +130,16 @@ class Eyes:
                 made.append(parse(self.module, some))
         return joined(made).each(lambda array: array.float() if array.is_floating_point() else array)
 
+    def attuned(self, pixels: torch.Tensor) -> Eyes:
+        """The same parser, used to images as p_nsvqa_exact is before it looks at the first."""
+        from ...models._scene_parser import attuned
+        from ...models.p_nsvqa_exact import ATTUNED
+
+        made = copy(self)
+        with self.precision():
+            made.module = attuned(self.module, pixels[:ATTUNED].to(self.device))
+        return made
+
     def precision(self) -> Any:
         """As in training: bfloat16 on a GPU."""
         import torch
@@ -163,6 +176,39 @@ class Reader:
             prepared = self.lowering.prepare(programs)
             self._read[sheet.id] = Read(prepared, time.perf_counter() - start)
         return self._read[sheet.id]
+
+
+class Seen(NamedTuple):
+    """What a model believes of images."""
+
+    beliefs: Beliefs
+    attuned: bool | None = None  # whether its parser got used to them; None: it would not
+
+
+def look(models: Sequence[str], pixels: torch.Tensor, eyes: Eyes, clock: Clock) -> dict[str, Seen]:
+    """What each model believes of the images of an exam."""
+    seen: dict[str, Seen] = {}
+    for stage in dict.fromkeys(map(stage_of, models)):
+        with clock.stage(stage):
+            own = eyes.attuned(pixels) if stage == ATTUNED_SEE else eyes
+            beliefs = own.see(pixels)
+            wait(eyes.device)
+        attuned = own.module is not eyes.module if stage == ATTUNED_SEE else None
+        seen |= {model: Seen(beliefs, attuned) for model in models if stage_of(model) == stage}
+    return seen
+
+
+def stage_of(model: str) -> str:
+    """The stage in which a model sees."""
+    return ATTUNED_SEE if model == EXACT else SEE
+
+
+def wait(device: str) -> None:
+    """For what a GPU still does, so that seconds are of the stage that took them."""
+    if device != "cpu":
+        import torch
+
+        torch.cuda.current_stream().synchronize()  # not the device, which may be drawing the next images
 
 
 def answering(model: str, eyes: Eyes) -> Answering:
@@ -215,14 +261,14 @@ def answers(
 
 
 def ask(
-    models: Sequence[str], exam: Exam, beliefs: Beliefs, reader: Reader, eyes: Eyes, clock: Clock
+    exam: Exam, seen: Mapping[str, Seen], reader: Reader, eyes: Eyes, clock: Clock
 ) -> dict[str, dict[str, Said]]:
-    """Every model's answers to every question of an exam, by model and sort."""
-    made: dict[str, dict[str, Said]] = {model: {} for model in models}
+    """The answers of each model that saw an exam to all of its questions, by model and sort."""
+    made: dict[str, dict[str, Said]] = {model: {} for model in seen}
     for sort, sheet in exam.sheets.items():
         found = reader.read(sheet)
         clock.seconds["read"] = clock.seconds.get("read", 0.0) + found.seconds
-        for model in models:
+        for model, one in seen.items():
             with clock.stage(model):
-                made[model][sort] = answers(answering(model, eyes), found.prepared, beliefs, sheet.rows)
+                made[model][sort] = answers(answering(model, eyes), found.prepared, one.beliefs, sheet.rows)
     return made

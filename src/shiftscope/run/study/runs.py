@@ -16,7 +16,7 @@ from ...result import Prediction, asked_of
 from ...store.runlog import NAME, RunWriter
 from .cell import Origin
 from .exam import Exam
-from .matrix import Domain, Grid, Trained, every_grid, grid
+from .matrix import EXACT, Domain, Grid, Trained, every_grid, grid
 from .pipeline import Said
 
 ROWS = 20_000  # written together
@@ -83,6 +83,7 @@ def _spec(model: str, row: str, column: str, origin: Origin, exam: Exam) -> dict
         "trained_on": row,
         "variant": column,
         "weights": dict(origin.weights),
+        **({"learned": origin.learned} if model == EXACT else {}),
     }
 
 

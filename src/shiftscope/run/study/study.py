@@ -1,15 +1,14 @@
 """Study: train every row of a matrix, ask it everything, and keep each cell as soon as it is done.
 
-The same call again goes on with the next cell that is not there. On a GPU, data of the next row are made and
-the rows before it are asked in the background while a row is trained.
+The same call again goes on with the next cell that is not there. On a GPU, data are made in the background
+while a row is trained or asked.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,16 +19,16 @@ from ...canonical import content_id
 from ...errors import UserError, unknown
 from ...models._weights import QUESTIONS, SCENE, write_joined
 from ...models._weights import Trained as Weights
+from ...models.p_nsvqa_exact import ATTUNED
 from ..train.device import accelerator_for, device_name
 from ..train.train import Bar, need_torch, no_bar
 from .ahead import Ahead, working_ahead
-from .beside import Beside
 from .board import Board, board_of, train_order
 from .cell import Cell, Origin, Record, Training
 from .diagnose import diagnose
 from .exam import Exam, Exams
-from .matrix import FACTORS, MODELS, Domain, Row, Trained, plan, scene_parsers
-from .pipeline import Clock, Eyes, Reader, ask
+from .matrix import EXACT, FACTORS, MODELS, Domain, Row, Trained, plan, scene_parsers
+from .pipeline import Clock, Eyes, Reader, ask, look, stage_of
 from .runs import write_runs
 from .scale import SCALES, Scale
 from .shelf import Shelf
@@ -57,8 +56,7 @@ class Order:
     minutes: float | None = None
     runs: bool = False  # write each cell as a run too
     command: str = ""
-    compiled: bool = False  # the steps of scene parsers, on a GPU
-    apart: bool | None = None  # make data and ask in the background; None: if there is a GPU
+    apart: bool | None = None  # make data in the background; None: if there is a GPU
 
     def __post_init__(self) -> None:
         for model in self.models:
@@ -106,13 +104,10 @@ class _Study:
         accelerator = accelerator_for(order.device)
         self.device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
         self.device_name = device_name(accelerator.device)
-        if order.compiled and self.device == "cpu":
-            raise UserError("--compile is for a GPU; leave it out here")
         self.exams = Exams(order.scale, device=self.device, workers=order.workers, whole=order.writes_runs)
         self.folder = order.out / WEIGHTS
         self.apart = self.device != "cpu" if order.apart is None else order.apart
         self.longest_training = self.longest_asking = 0.0
-        self.waiting = 0  # scene parsers whose rows are yet to be asked
         self.readers: dict[Parser, Reader] = {}
 
     def run(self) -> Iterator[Record]:
@@ -120,10 +115,10 @@ class _Study:
         if self.order.known is not None:
             stored += Shelf(self.order.known).records()
         board = board_of(stored, self.order.scale)
-        self.done = {key: cell.origin.weights for key, cell in board.cells.items()}
+        self.done = {key: _rests_on(key[0], cell.origin) for key, cell in board.cells.items()}
         self.kept = {one.trained: one.origin.weights for one in board.trainings.values()}
         self.rests = _rests(board)
-        self.diagnosed = {(d.trained, d.tested): d.origin.weights for d in board.diagnoses}
+        self.diagnosed = {(d.trained, d.tested): _rests_on(EXACT, d.origin) for d in board.diagnoses}
         groups = [rows for _, _, rows in scene_parsers(self.order.rows())]
         left = [rows for rows in groups if not self._finished(rows)]
         if len(left) < len(groups):
@@ -139,46 +134,55 @@ class _Study:
         with (
             working_ahead(to_learn, 1 if self.apart else 0) as lessons,
             working_ahead(to_ask, 2 if self.apart else 0) as exams,
-            Beside[Record](self.apart) as beside,
         ):
             for rows in left:
                 if not self._time_for_another():
                     self.tell("the minutes are over; the same command goes on from here")
                     break
-                made = self._learned(rows, lessons)
-                self.waiting += 1
-                yield from beside.give(partial(self._asked, rows, made, exams))
-            yield from beside.rest()
+                yield from self._asked(rows, self._learned(rows, lessons), exams)
 
     def _finished(self, rows: Sequence[Row]) -> bool:
-        """Whether all cells of these rows are there, so that nothing is to be trained."""
+        """Whether all cells of these rows are there, so that nothing is to be trained or asked."""
         wanted = [(m, row.trained, at) for row in rows for m in self.order.models for at in row.tests]
         home = [row.trained for row in rows if row.trained == Trained()]
-        return all(key in self.done for key in wanted) and all((t, Domain()) in self.diagnosed for t in home)
+        there = all(key in self.done for key in wanted) and all((t, Domain()) in self.diagnosed for t in home)
+        return there and not any(map(self._is_outdated, rows))
+
+    def _is_outdated(self, row: Row) -> bool:
+        """Whether exact inference was asked with these very weights, but rests on something else today."""
+        seeing, reading = map(self._found, self._parsers([row]))
+        if seeing is None or reading is None or EXACT not in self.order.models:
+            return False
+        weights, learned = _rests_on(EXACT, self._origin(row.trained, seeing, reading))
+        before = [self.done[EXACT, row.trained, at] for at in row.tests]
+        return any(old == weights and other != learned for old, other in before)
 
     def _time_for_another(self) -> bool:
         if self.order.minutes is None:
             return True
-        asking = (self.waiting + 1) * self.longest_asking
-        return time.monotonic() + SPARE * (self.longest_training + asking) < self._end()
-
-    def _end(self) -> float:
-        return self.began + 60 * self.order.minutes if self.order.minutes is not None else math.inf
+        longest = self.longest_training + self.longest_asking
+        return time.monotonic() + SPARE * longest < self.began + 60 * self.order.minutes
 
     def _tests(self, row: Row) -> tuple[Domain, ...]:
         """What a row is still to be asked: all of its tests, where its parsers are yet to be trained."""
         seeing, reading = map(self._found, self._parsers([row]))
         if seeing is None or reading is None:
             return row.tests
-        weights = _hashes(seeing, reading)
+        origin = self._origin(row.trained, seeing, reading)
 
         def left(tested: Domain) -> bool:
             home = row.trained == Trained() and tested == Domain()
-            undiagnosed = home and self.diagnosed.get((row.trained, tested)) != weights
-            return undiagnosed or any(self.done.get((m, row.trained, tested)) != weights for m in models)
+            return (home and not self._is_diagnosed(origin, tested)) or bool(self._left(origin, tested))
 
-        models = self.order.models
         return tuple(filter(left, row.tests))
+
+    def _left(self, origin: Origin, tested: Domain) -> list[str]:
+        """The models whose cell is still to be made."""
+        models, trained = self.order.models, origin.trained
+        return [m for m in models if self.done.get((m, trained, tested)) != _rests_on(m, origin)]
+
+    def _is_diagnosed(self, origin: Origin, tested: Domain) -> bool:
+        return self.diagnosed.get((origin.trained, tested)) == _rests_on(EXACT, origin)
 
     # --- training: the scene parser that some rows share, and their question parsers -------------------
 
@@ -205,7 +209,7 @@ class _Study:
         return prepare(parser, device=self.device, workers=self.order.workers)
 
     def _learned(self, rows: Sequence[Row], ahead: Ahead) -> _Made:
-        """The parsers, built to be asked: here, since who builds draws from torch's one random source."""
+        """The parsers, built to be asked."""
         start = time.monotonic()
         weights = {parser: self._trained(parser, ahead.next()) for parser in self._parsers(rows)}
         self.longest_training = max(self.longest_training, time.monotonic() - start)
@@ -220,7 +224,7 @@ class _Study:
         if found is not None:
             return found
         self.tell(f"training {parser.name}")
-        if parser.part == QUESTIONS and self._rests_on(parser):
+        if parser.part == QUESTIONS and self._known_hash(parser):
             self.tell(
                 f"stored cells rest on another training of {parser.name}, which is not in {self.folder}: "
                 "only those of the training with more cells will be shown"
@@ -231,30 +235,23 @@ class _Study:
             self.folder,
             device=self.order.device,
             command=self.order.command,
-            compiled=self.order.compiled,
             bar=self.bar,
         )
 
     def _found(self, parser: Parser) -> Weights | None:
         """The parser as it was trained before: here, or as it is shipped where stored cells rest on that."""
-        return finished(parser, self.folder) or shipped(parser.part, self._rests_on(parser))
+        return finished(parser, self.folder) or shipped(parser.part, self._known_hash(parser))
 
-    def _rests_on(self, parser: Parser) -> str | None:
+    def _known_hash(self, parser: Parser) -> str | None:
         return self.rests.get((parser.part, parser.domain, parser.seed))
 
     # --- asking: the rows of a scene parser, and their cells -------------------------------------------
 
     def _asked(self, rows: Sequence[Row], made: _Made, ahead: Ahead) -> Iterator[Record]:
-        """The cells of rows; in the background no test is begun once the minutes are over."""
+        """The cells of rows, test by test."""
         start = time.monotonic()
         eyes = made.eyes
-
-        def over() -> bool:
-            return self.apart and time.monotonic() > self._end()
-
         for row in rows:
-            if over():
-                return
             scenes, questions = self._parsers([row])
             seeing, reading, reader = made.weights[scenes], made.weights[questions], made.readers[questions]
             origin = self._origin(row.trained, seeing, reading)
@@ -262,14 +259,11 @@ class _Study:
             write_joined(self.order.out / JOINED / name, seeing, reading)  # as a model to be used
             yield from self._training(origin, seeing, reading)
             for tested in self.tests[row.trained]:
-                if over():
-                    return
                 exam = ahead.next()
                 yield from self._cells(origin, exam, eyes, reader)
                 if row.trained == Trained() and tested == Domain():
                     yield from self._diagnosis(origin, exam, eyes, reader)
         self.longest_asking = max(self.longest_asking, time.monotonic() - start)
-        self.waiting -= 1
 
     def _origin(self, trained: Trained, seeing: Weights, reading: Weights) -> Origin:
         return Origin(
@@ -281,7 +275,7 @@ class _Study:
             self.device_name,
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            content_id([seeing.about.get(key) for key in ("calibration", "spatial")]),
+            content_id([*(seeing.about.get(key) for key in ("calibration", "spatial")), ATTUNED]),
         )
 
     def _training(self, origin: Origin, seeing: Weights, reading: Weights) -> Iterator[Record]:
@@ -301,35 +295,46 @@ class _Study:
 
     def _cells(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
         tested = exam.asked.tested
-        left = [m for m in self.order.models if self.done.get((m, origin.trained, tested)) != origin.weights]
+        left = self._left(origin, tested)
         if not left:
             return
         clock = Clock()
-        with clock.stage("see"):
-            beliefs = eyes.see(exam.pixels)
-            _wait(self.device)
-        said = ask(left, exam, beliefs, reader, eyes, clock)
-        shared = (("make", exam.seconds), *((k, clock.seconds[k]) for k in ("see", "read")))
+        seen = look(left, exam.pixels, eyes, clock)
+        said = ask(exam, seen, reader, eyes, clock)
         for model in left:
-            seconds = (*shared, ("execute", clock.seconds[model]))
+            taken = clock.seconds
+            seconds = (
+                ("make", exam.seconds),
+                ("see", taken[stage_of(model)]),
+                ("read", taken["read"]),
+                ("execute", taken[model]),
+            )
             outcomes = tuple((s, said[model][s].outcome(sheet)) for s, sheet in exam.sheets.items())
-            rounded = tuple((name, round(taken, 3)) for name, taken in seconds)
-            cell = Cell(model, origin, exam.asked, outcomes, rounded)
+            rounded = tuple((name, round(value, 3)) for name, value in seconds)
+            learned = _rests_on(model, origin)[1]
+            own = replace(origin, learned=learned)
+            cell = Cell(model, own, exam.asked, outcomes, rounded, seen[model].attuned)
             if self.order.writes_runs:
                 write_runs(self.order.out / RUNS, model, origin, exam, said[model], self.order.visual)
             self.shelf.add(cell)
             yield cell
 
     def _diagnosis(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
-        if self.diagnosed.get((origin.trained, exam.asked.tested)) == origin.weights:
+        if self._is_diagnosed(origin, exam.asked.tested):
             return
-        record = diagnose(self.order.models, exam, eyes.see(exam.pixels), reader, eyes, origin)
+        seen = look(self.order.models, exam.pixels, eyes, Clock())
+        record = diagnose(exam, seen, reader, eyes, origin)
         self.shelf.add(record)
         yield record
 
 
 def _hashes(seeing: Weights, reading: Weights) -> tuple[tuple[str, str], ...]:
     return (SCENE, seeing.about[SCENE]["blake2b"]), (QUESTIONS, reading.about[QUESTIONS]["blake2b"])
+
+
+def _rests_on(model: str, origin: Origin) -> tuple[tuple[tuple[str, str], ...], str | None]:
+    """What a model's answers depend on: weights, and only exact inference on what was learned besides."""
+    return origin.weights, origin.learned if model == EXACT else None
 
 
 def _rests(board: Board) -> dict[tuple[str, Domain, int], str]:
@@ -340,11 +345,3 @@ def _rests(board: Board) -> dict[tuple[str, Domain, int], str]:
         found[SCENE, trained.scenes, trained.seed] = cell.origin.hash_of(SCENE)
         found[QUESTIONS, Domain.of(trained.questions), trained.seed] = cell.origin.hash_of(QUESTIONS)
     return found
-
-
-def _wait(device: str) -> None:
-    """For what a GPU still does, so that seconds are of the stage that took them."""
-    if device != "cpu":
-        import torch
-
-        torch.cuda.current_stream().synchronize()  # not of the device, which may be recording a training

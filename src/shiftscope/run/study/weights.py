@@ -34,7 +34,7 @@ class Parser:
     def world(self) -> World:
         return World("superclevr", self.domain.order(self.scale))
 
-    def order(self, device: str, workers: int, command: str, compiled: bool = False) -> Order:
+    def order(self, device: str, workers: int, command: str) -> Order:
         world = self.world()
         return Order(
             model="p_nsvqa",
@@ -47,7 +47,6 @@ class Parser:
             device=device,
             workers=workers,
             command=command,
-            compiled=compiled,
         )
 
 
@@ -96,11 +95,10 @@ def train_parser(
     *,
     device: str,
     command: str = "",
-    compiled: bool = False,
     bar: Bar = no_bar,
 ) -> Trained:
     """Train it on what was prepared; one that was begun before is gone on with."""
-    order = parser.order(device, 1, command, compiled)
+    order = parser.order(device, 1, command)
     return train_on(parser.world(), order, folder / parser.name, lessons=lessons, bar=bar)
 
 

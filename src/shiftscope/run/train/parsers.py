@@ -33,7 +33,6 @@ class Plan:
     part: str
     recipe: Recipe
     seed: int
-    compiled: bool = False  # the steps of the scene parser
 
     def seeded(self, build: Callable[[Any], nn.Module], config: Any) -> nn.Module:
         """A module whose first weights depend on the seed alone."""
@@ -78,7 +77,7 @@ def scene_task(plan: Plan, config: Any, train: Gathered | None, val: Gathered, d
     return Task(
         SCENE,
         plan.seeded(parser.build, config),
-        parser.lesson(config, parser.Recipe(), compiled=plan.compiled),
+        parser.lesson(config, parser.Recipe()),
         parser.measure,
         mean,
         PictureExamples(train, device) if train else _Nothing(),

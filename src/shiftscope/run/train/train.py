@@ -82,7 +82,6 @@ class Order:
     device: str = "auto"
     workers: int = 1
     command: str = ""  # as it was typed
-    compiled: bool = False  # the steps of the scene parser, on one GPU: slow to begin, then faster
 
     def __post_init__(self) -> None:
         if self.model not in TRAINED:
@@ -161,14 +160,11 @@ class _Training:
         self.held = out / UNDER_WAY
         self.accelerator = accelerator_for(order.device)
         cpu = self.accelerator.device.type == "cpu"
-        if order.compiled and (cpu or self.accelerator.num_processes > 1):
-            raise UserError("--compile is for training on one GPU; leave it out here")
         self.device = "cpu" if cpu else str(self.accelerator.device)
         main = self.accelerator.is_main_process
         self.bar = bar if main else no_bar
         if main:
-            held = spec | ({"compiled": True} if order.compiled else {})  # whose random numbers are others
-            hold_to(self.held / SPEC, json.loads(json.dumps(held)))
+            hold_to(self.held / SPEC, json.loads(json.dumps(spec)))
             sweep(out)
         self.accelerator.wait_for_everyone()
         self.seconds: dict[str, float] = {}
@@ -208,7 +204,6 @@ class _Training:
             "command": self.order.command,
             "device": device_name(self.accelerator.device),
             "processes": self.accelerator.num_processes,
-            "compiled": self.order.compiled,
             "seconds": {name: round(value, 2) for name, value in self.seconds.items()},
             "versions": _versions(),
             "spec": self.spec,
@@ -252,7 +247,7 @@ class _Training:
 
     def _trained(self, part: str, train: Gathered | None, val: Gathered) -> tuple[dict[str, Any], bytes, Any]:
         """What model.json says of a parser, its file, and the parser itself."""
-        plan = Plan(part, recipe_of(part, self.order.epochs), self.order.seed, self.order.compiled)
+        plan = Plan(part, recipe_of(part, self.order.epochs), self.order.seed)
         config = self._config(part, train)
         make = scene_task if part == SCENE else question_task
         task = make(plan, config, train, val, self.device)

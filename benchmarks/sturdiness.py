@@ -1,0 +1,112 @@
+"""How well a scene parser stands other images: `python -m benchmarks.sturdiness [DIR …] [--variants …]`.
+
+True programs, object questions. Each variant is seen as the parser was trained, and with the averages of the
+variant's first images, as p_nsvqa_exact sees it where that makes the parser surer. DIR is a trained scene
+parser, else the shipped one. For choices that must not be made on the test images of a study: shown are
+validation images, or, of variants that are for testing alone, images of another seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from shiftscope.answer import spell
+from shiftscope.lang.beliefs import certain
+from shiftscope.lang.exec.packed import Lowering
+from shiftscope.lang.matching import match
+from shiftscope.lang.program import Program
+from shiftscope.models._scene_parser.attune import doubt, with_averages_of
+from shiftscope.models._weights import SHIPPED, read_trained
+from shiftscope.models.p_nsvqa_exact import ATTUNED
+from shiftscope.run.feed import Feed, SuiteSource
+from shiftscope.run.study.matrix import MODELS
+from shiftscope.run.study.pipeline import Eyes, answering, answers
+from shiftscope.scene import Scene
+from shiftscope.scenetable import pack
+from shiftscope.suites.superclevr import SHARE, Order
+
+SEED = 7  # of images of variants that are for testing alone; a study's have 0
+
+
+class Shown(NamedTuple):
+    """Images of a variant, and what is asked about them."""
+
+    scenes: list[Scene]
+    pixels: torch.Tensor
+    programs: list[Program]
+    truths: list[str]
+    rows: np.ndarray
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print for each variant what each model and each attribute gets right, both ways, and the doubt."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, default=[SHIPPED / "superclevr"])
+    parser.add_argument("--variants", default="default,easy,hard,head,tail,oppo")
+    parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--workers", type=int, default=1)
+    args = parser.parse_args(argv)
+    variants = args.variants.split(",")
+    shown = {v: _shown(v, args.images, args.device, args.workers) for v in variants}
+    for folder in args.folders:
+        as_trained = Eyes(read_trained(folder), args.device)
+        names = (*MODELS, *(a.name for a in as_trained.config.schema.attributes))
+        print(f"{folder}, {args.images} images a variant: right, %")
+        print(f"{'':<24}{''.join(f'{n:>14}' for n in names)}{'doubt':>10}")
+        for variant, one in shown.items():
+            first = one.pixels[:ATTUNED].to(args.device)
+            attuned = copy(as_trained)
+            with as_trained.precision():
+                attuned.module = with_averages_of(as_trained.module, first)
+            for told, eyes in ((variant, as_trained), ("  with its averages", attuned)):
+                right = _right(eyes, one)
+                with eyes.precision():
+                    unsure, _ = doubt(eyes.module, first)
+                figures = "".join(f"{100 * share:>14.2f}" for share in right)
+                print(f"{told:<24}{figures}{unsure:>10.4f}", flush=True)
+
+
+def _shown(variant: str, images: int, device: str, workers: int) -> Shown:
+    order = replace(Order.named(variant), images=SHARE * images, part_questions=0)
+    split = "val" if "val" in order.splits() else "test"
+    source = SuiteSource("superclevr", order if split == "val" else replace(order, seed=SEED), split)
+    batches = list(Feed(source, min(images, 250), device, workers=workers))
+    asked = [questions for batch in batches for questions in batch.questions]
+    whole = [q for questions in asked for q in questions]
+    return Shown(
+        [scene for batch in batches for scene in batch.scenes],
+        torch.cat([batch.images.rgb.cpu() for batch in batches if batch.images.rgb is not None]),
+        [q.program for q in whole if q.program is not None],
+        [spell(q.answer) for q in whole if q.answer is not None],
+        np.repeat(np.arange(len(asked)), [len(questions) for questions in asked]),
+    )
+
+
+def _right(eyes: Eyes, shown: Shown) -> list[float]:
+    """The share of questions that each model gets right, then of objects whose attribute is read right."""
+    beliefs = eyes.see(shown.pixels)
+    prepared = Lowering(eyes.config.schema).prepare(shown.programs)
+    right = []
+    for model in MODELS:
+        said = answers(answering(model, eyes), prepared, beliefs, shown.rows).answers
+        right.append(float(np.mean([s == t for s, t in zip(said, shown.truths, strict=True)])))
+    held, truth = beliefs.numpy(), pack(shown.scenes)
+    pairs = match(held, truth).objects  # [image, believed object] the true one
+    image, seat = np.nonzero(pairs >= 0)
+    for k in range(len(eyes.config.schema.attributes)):
+        read, true = (some.attributes[k].argmax(-1) for some in (held, certain(truth)))
+        right.append(float((read[image, seat] == true[image, pairs[image, seat]]).mean()))
+    return right
+
+
+if __name__ == "__main__":
+    main()
