@@ -20,7 +20,7 @@ def trainings(board: Board) -> Iterator[Table]:
     for trained, one in listed:
         whole = training_seconds(one)
         took = dict(one.seconds)
-        stages = [took.get(f"{p}, {s}") for p in ("scenes", "questions") for s in ("data", "all")]
+        stages = [time for parser in ("scenes", "questions") for time in _stages(took, parser)]
         hashes = " ".join(value[:8] for _, value in one.origin.weights)
         rows.append(
             (
@@ -54,6 +54,12 @@ def trainings(board: Board) -> Iterator[Table]:
         ("", *(trained.label for trained, _ in listed)),
         tuple((measure_name(n), *(percent(r.get(n), DIGITS) for r in reached)) for n in order),
     )
+
+
+def _stages(took: dict[str, float], parser: str) -> tuple[float | None, float | None]:
+    """Seconds of making a parser's data, and of all the rest."""
+    data, whole = took.get(f"{parser}, data"), took.get(f"{parser}, all")
+    return data, None if data is None or whole is None else whole - data
 
 
 def speed(board: Board) -> Table:

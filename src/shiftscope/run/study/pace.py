@@ -35,13 +35,7 @@ def _pace(cell: Cell) -> Pace | None:
 
 
 def training_seconds(one: Training) -> float | None:
-    """Both parsers with their data, as if nothing ran side by side; None where the record does not tell.
-
-    A study gathers data ahead, so that the `all` of a parser does not hold its `data`.
-    """
+    """Both parsers with their data, as if nothing ran side by side; None where the record does not tell."""
     took = dict(one.seconds)
-    parts = [
-        took.get(f"{parser}, {stage}") for parser in ("scenes", "questions") for stage in ("data", "all")
-    ]
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+    scenes, questions = took.get("scenes, all"), took.get("questions, all")
+    return None if scenes is None or questions is None else scenes + questions

@@ -199,7 +199,8 @@ class _Training:
                 self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
             self._take_over(about, files)
-        self.seconds["all"] = time.monotonic() - start
+        ahead = self.lessons.seconds if self.lessons is not None else 0.0
+        self.seconds["all"] = ahead + time.monotonic() - start
         about |= {
             "command": self.order.command,
             "device": device_name(self.accelerator.device),
