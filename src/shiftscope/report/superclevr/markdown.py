@@ -39,13 +39,14 @@ def _opening(board: Board) -> str:
     width, height = scale.size
     wanted = {(t, at) for one in every_grid() for _, t in one.trained for _, at in one.tested}
     done = sum((m, *key) in board.cells for m in MODELS for key in wanted)
+    begun = wanted & set(pairs(board))
     lines = [
         warning(board),
         f"Scale *{scale.name}*: {scale.images * 2 // 3:,} images to train on, {scale.tested:,} to validate, "
         f"{scale.tested:,} to test, {width}×{height}, {scale.questions} object and "
         f"{scale.part_questions} part questions an image. {done} of {len(MODELS) * len(wanted)} cells of the "
         "matrix are finished "
-        f"({several(len(pairs(board)), 'pair')} of training and test); a dash is a cell that is not.",
+        f"({several(len(begun), 'pair')} of training and test); a dash is a cell that is not.",
         "Figures are *measured* on the test split unless they say *reported* (the paper's Tables 1 and 2, "
         "which are of its validation split, its images and its parsers). Intervals are 95%, from "
         f"{REPLICATES:,} draws of whole scenes, the same draws in every cell, so that differences and ratios "
