@@ -33,7 +33,7 @@ def _chart(board: Board, one: Grid) -> Html | None:
         if found:
             made.append(
                 Bar(
-                    f"{model}, measured",
+                    model,
                     100 * found.value,
                     f"{percent(found.value)} {spread(found.value, found.low, found.high)}",
                     series,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,6 +28,7 @@ READS = (
     "were answered worse without asking whether it does (docs/decisions/020). It also reads the places on "
     "the ground that the parser learned to tell (015). nsvqa and p_nsvqa see boxes, each image by itself."
 )
+LESS = re.compile(r"(?<!\w)-(?=\d)")  # a minus before a figure, but for that of an exponent
 NOT_BLIND = (
     "Not a blind test: in training, half of the question parser's questions get more adjectives and "
     "relations, and a quarter lose some, so that neither rd+ nor rd- is news to it (docs/decisions/016)."
@@ -64,7 +66,7 @@ def shown_grids(board: Board) -> list[Grid]:
 
 
 def findings_table(title: str, found: Sequence[Finding]) -> Table:
-    rows = tuple((f.says, f.rule, f.verdict, f.figures) for f in found)
+    rows = tuple((f.says, f.rule, f.verdict, LESS.sub("−", f.figures)) for f in found)
     return Table(title, ("", "rule", "verdict", "measured"), rows)
 
 
@@ -84,7 +86,8 @@ def in_domain(board: Board) -> Table:
                 )
             )
     test = board.compare("p_nsvqa", "nsvqa", Trained(), Domain(), "object")
-    note = "Seeds: the mean with Student's interval, and the standard deviation in points. " + (
+    note = "Seeds: the mean with Student's interval, and the standard deviation in points. Reported: of the "
+    note += "validation split. " + (
         f"p_nsvqa less nsvqa on the same object questions, seed 0: {paired_text(test)}." if test else ""
     )
     heads = (
@@ -92,9 +95,9 @@ def in_domain(board: Board) -> Table:
         *(f"seed {s}" for s in SEEDS),
         "mean of seeds",
         "deviation",
-        "reported, validation",
+        "reported",
     )
-    return Table("In domain", heads, tuple(rows), note.strip())
+    return Table("Default, asked in its own domain", heads, tuple(rows), note.strip())
 
 
 def _over_seeds(scores: Sequence[Score]) -> tuple[str, str]:
