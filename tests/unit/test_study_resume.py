@@ -35,7 +35,8 @@ class Lab:
     def train(self, parser, lessons, folder, **rest):
         assert lessons == f"lessons of {parser.name}"
         self.trained.append(parser.name)
-        entry = {"blake2b": f"{parser.name} {self.version}", "val": {"exact": 1.0}}
+        told = f"train {parser.name}"
+        entry = {"blake2b": f"{parser.name} {self.version}", "val": {"exact": 1.0}, "command": told}
         self.kept[parser.name] = Weights({parser.part: entry, "seconds": {"all": 1.0}})
         return self.kept[parser.name]
 
@@ -234,3 +235,8 @@ def test_seeds_are_of_the_default(lab, tmp_path):
     asked = [(r.trained.label, r.tested) for r in records if isinstance(r, Cell)]
     assert asked[-1] == ("default seed 1", Domain())
     assert "paper-questions-default-1" in lab.trained
+
+
+def test_a_training_is_kept_with_the_commands_that_trained_it(lab, tmp_path):
+    made = [r for r in study(order(tmp_path, only=("easy",))) if isinstance(r, Training)]
+    assert [r.command for r in made] == ["train paper-scene-easy-0; train paper-questions-default-0"]

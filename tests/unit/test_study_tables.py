@@ -92,11 +92,12 @@ def test_an_oracle_that_a_diagnosis_lacks_is_a_dash():
 
 
 def test_the_time_of_a_training_is_summed_over_parsers_and_data():
-    times, reached = trainings(board(cell(15), training()))
+    times, told, reached = trainings(board(cell(15), training()))
+    assert told.rows == (("default", "shiftscope study …"),)
     (only,) = times.rows
     assert only[2:7] == ("60 s", "3.3 min", "40 s", "2.0 min", "7.00 min")
     assert reached.rows == (("color", "99.00"), ("part name", "90.00"))
-    (times, _) = trainings(board(cell(15), training(took=(("scenes, data", 60.0),))))
+    times, *_ = trainings(board(cell(15), training(took=(("scenes, data", 60.0),))))
     assert times.rows[0][2:7] == ("60 s", "–", "–", "–", "–")
 
 

@@ -46,6 +46,9 @@ def trainings(board: Board) -> Iterator[Table]:
         "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full."
     )
     yield Table("Trainings", heads, tuple(rows), note)
+    yield Table(
+        "Trainings: commands", ("", "scenes; questions"), tuple((t.label, o.command) for t, o in listed)
+    )
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))
     reached = [dict(one.validation) for _, one in listed]

@@ -145,7 +145,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How the parsers of a row came about: time by stage, figures on validation data, the command."""
+    """How the parsers of a row came about: time by stage, figures on validation data, commands."""
 
     KIND: ClassVar[str] = "training"
     origin: Origin

@@ -288,7 +288,7 @@ class _Study:
             origin,
             tuple((k, float(v)) for k, v in seconds.items()),
             tuple((k, float(v)) for k, v in found.items()),
-            self.order.command,
+            "; ".join(dict.fromkeys((seeing.about[SCENE]["command"], reading.about[QUESTIONS]["command"]))),
         )
         self.shelf.add(record)
         yield record
