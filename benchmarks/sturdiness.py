@@ -1,15 +1,16 @@
 """How well a scene parser stands other images: `python -m benchmarks.sturdiness [DIR …] [--variants …]`.
 
-True programs, object questions. Each variant is seen as the parser was trained, and with the averages of the
-variant's first images, as p_nsvqa_exact sees it where that makes the parser surer. DIR is a trained scene
-parser, else the shipped one. For choices that must not be made on the test images of a study: shown are
-validation images, or, of variants that are for testing alone, images of another seed.
+True programs; object questions, or part questions with --parts. Each variant is seen as the parser was
+trained; with the averages of the variant's first images; and attuned, as p_nsvqa_exact sees it. DIR is a
+trained scene parser, else the shipped one. For choices that must not be made on the test images of a study:
+shown are validation images, or, of variants that are for testing alone, images of another seed. The other two
+models are shown for comparison: by themselves they see as the parser was trained.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from shiftscope.lang.beliefs import certain
 from shiftscope.lang.exec.packed import Lowering
 from shiftscope.lang.matching import match
 from shiftscope.lang.program import Program
-from shiftscope.models._scene_parser.attune import doubt, with_averages_of
+from shiftscope.models._scene_parser.attune import attuned, doubt, seen, with_averages_of
 from shiftscope.models._weights import SHIPPED, read_trained
 from shiftscope.models.p_nsvqa_exact import ATTUNED
 from shiftscope.run.feed import Feed, SuiteSource
@@ -47,47 +48,63 @@ class Shown(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print for each variant what each model and each attribute gets right, both ways, and the doubt."""
+    """Print for each variant what each model and each attribute gets right, each way, and the doubt."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, default=[SHIPPED / "superclevr"])
     parser.add_argument("--variants", default="default,easy,hard,head,tail,oppo")
     parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--parts", action="store_true")
     parser.add_argument("--device", default="cuda:0" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--workers", type=int, default=1)
     args = parser.parse_args(argv)
     variants = args.variants.split(",")
-    shown = {v: _shown(v, args.images, args.device, args.workers) for v in variants}
+    shown = {v: _shown(v, args.images, args.parts, args.device, args.workers) for v in variants}
     for folder in args.folders:
         as_trained = Eyes(read_trained(folder), args.device)
         names = (*MODELS, *(a.name for a in as_trained.config.schema.attributes))
-        print(f"{folder}, {args.images} images a variant: right, %")
-        print(f"{'':<24}{''.join(f'{n:>14}' for n in names)}{'doubt':>10}")
+        sort = "part" if args.parts else "object"
+        print(f"{folder}, {args.images} images a variant, {sort} questions: right, %")
+        print(f"{'':<26}{''.join(f'{n:>14}' for n in names)}{'doubt':>10}")
         for variant, one in shown.items():
             first = one.pixels[:ATTUNED].to(args.device)
-            attuned = copy(as_trained)
-            with as_trained.precision():
-                attuned.module = with_averages_of(as_trained.module, first)
-            for told, eyes in ((variant, as_trained), ("  with its averages", attuned)):
+            for told, eyes in _ways(variant, as_trained, first):
                 right = _right(eyes, one)
                 with eyes.precision():
-                    unsure, _ = doubt(eyes.module, first)
+                    unsure, _ = doubt(seen(eyes.module, first))
                 figures = "".join(f"{100 * share:>14.2f}" for share in right)
-                print(f"{told:<24}{figures}{unsure:>10.4f}", flush=True)
+                print(f"{told:<26}{figures}{unsure:>10.4f}", flush=True)
 
 
-def _shown(variant: str, images: int, device: str, workers: int) -> Shown:
-    order = replace(Order.named(variant), images=SHARE * images, part_questions=0)
+def _ways(variant: str, as_trained: Eyes, first: torch.Tensor) -> Iterator[tuple[str, Eyes]]:
+    """What each way of seeing is called, and the eyes that see so; attuned last."""
+    module, calibration = as_trained.module, as_trained.calibration
+    with as_trained.precision():
+        used = attuned(module, first, calibration)
+        made = {
+            variant: module,
+            "  with its averages": with_averages_of(module, first),
+            f"  attuned{', to the look too' if used.look else ''}": used.module,
+        }
+    for told, seeing in made.items():
+        eyes = copy(as_trained)
+        eyes.module = seeing
+        yield told, eyes
+
+
+def _shown(variant: str, images: int, parts: bool, device: str, workers: int) -> Shown:
+    asked = {"questions": 0} if parts else {"part_questions": 0}
+    order = replace(Order.named(variant), images=SHARE * images, **asked)
     split = "val" if "val" in order.splits() else "test"
     source = SuiteSource("superclevr", order if split == "val" else replace(order, seed=SEED), split)
     batches = list(Feed(source, min(images, 250), device, workers=workers))
-    asked = [questions for batch in batches for questions in batch.questions]
-    whole = [q for questions in asked for q in questions]
+    each = [questions for batch in batches for questions in batch.questions]
+    whole = [q for questions in each for q in questions]
     return Shown(
         [scene for batch in batches for scene in batch.scenes],
         torch.cat([batch.images.rgb.cpu() for batch in batches if batch.images.rgb is not None]),
         [q.program for q in whole if q.program is not None],
         [spell(q.answer) for q in whole if q.answer is not None],
-        np.repeat(np.arange(len(asked)), [len(questions) for questions in asked]),
+        np.repeat(np.arange(len(each)), [len(questions) for questions in each]),
     )
 
 

@@ -105,10 +105,24 @@ def test_too_few_things_teach_nothing():
     assert Calibration.fit(beliefs, table, itself(beliefs)) == Calibration.none(superclevr.SCHEMA)
 
 
+def test_how_often_values_occur_is_counted():
+    beliefs = seen()
+    found = Calibration.fit(beliefs, TABLE, itself(beliefs))
+    color = certain(TABLE).attributes[1].sum((0, 1)) + 0.5
+    assert found.shares[1] == pytest.approx(color / color.sum())
+    name = certain(TABLE).part_attributes[-1].sum((0, 1)) + 0.5
+    assert found.part_shares[-1] == pytest.approx(name / name.sum())
+    assert found.fits(superclevr.SCHEMA)
+    assert not replace(found, part_shares=found.shares).fits(superclevr.SCHEMA)
+
+
 def test_calibrations_and_likelihoods_are_written_and_read():
     beliefs = seen()
     fitted = Calibration.fit(beliefs, TABLE, itself(beliefs))
-    assert Calibration.from_json(json.loads(json.dumps(fitted.to_json()))) == fitted
+    written = json.loads(json.dumps(fitted.to_json()))
+    assert Calibration.from_json(written) == fitted
+    del written["shares"], written["part_shares"]  # which older models have not
+    assert Calibration.from_json(written) == replace(fitted, shares=(), part_shares=())
     relation = SpatialLikelihood("places", ((1.0, 2.0), (3.0, 4.0)), (0.1, 0.2))
     assert SpatialLikelihood.from_json(json.loads(json.dumps(relation.to_json()))) == relation
 
@@ -121,6 +135,9 @@ def test_numbers_that_can_be_no_calibration_or_likelihood_are_refused(refuses):
             Calibration(wrong, ())
     with refuses("finite numbers"):
         Calibration((1.0,), (), exists=(float("inf"), 0.0))
+    for wrong in ((1.0, 0.0), (0.5, 0.6), (float("nan"), 0.5)):
+        with refuses("above 0 and add up to 1"):
+            Calibration((1.0,), (), shares=(wrong,))
     with refuses("not from 'smell'"):
         SpatialLikelihood("smell", ((1.0, 0.0), (0.0, 1.0)), (0.1, 0.1))
     with refuses("2 margins and 2 × 6 weights"):

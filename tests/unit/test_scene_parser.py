@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from shiftscope.errors import UserError
+from shiftscope.lang.calibration import Calibration
+from shiftscope.lang.shares import odds_among, weighed
 from shiftscope.models._labels import joined
 from shiftscope.models._scene_parser import (
     Batch,
@@ -18,6 +20,7 @@ from shiftscope.models._scene_parser import (
     attuned,
     build,
     decode,
+    expect,
     labels_of,
     lesson,
     loss,
@@ -25,8 +28,9 @@ from shiftscope.models._scene_parser import (
     mirror,
     parse,
 )
-from shiftscope.models._scene_parser.attune import doubt, with_averages_of
+from shiftscope.models._scene_parser.attune import doubt, seen, with_averages_of
 from shiftscope.models._scene_parser.boxes import look, overlap, spread
+from shiftscope.models._scene_parser.expect import expecting
 from shiftscope.models._scene_parser.loss import errors_of
 from shiftscope.models._scene_parser.measure import assign, compare
 from shiftscope.models._scene_parser.mirror import mirrored_names, names_on
@@ -328,27 +332,104 @@ def test_other_averages_make_up_for_other_light():
 def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeypatch, doubted, found, kept):
     module, images = build(tiny()).eval(), some_images(3)
 
-    def told(one, seen):
-        assert torch.equal(seen, images)
+    def looked(one, shown):
+        assert torch.equal(shown, images)
         return (0.5, 100) if one is module else (doubted, found)
 
-    monkeypatch.setattr(attune, "doubt", told)
-    assert (attuned(module, images) is not module) == kept
+    expected = []
+    monkeypatch.setattr(attune, "seen", looked)
+    monkeypatch.setattr(attune, "doubt", lambda told: told)
+    monkeypatch.setattr(attune, "expecting", lambda *given: expected.append(given) or "used")
+    calibration = uneven(1.0)
+    assert attuned(module, images, calibration) == ("used", kept)
+    ((one, believed, same),) = expected
+    assert (one is not module) == kept and same is calibration
+    assert believed == ((doubted, found) if kept else (0.5, 100))  # of the very parser that is then shifted
+
+
+def uneven(temperature):
+    """A calibration after scenes in which the first value of each attribute was the commonest."""
+
+    def falling(attributes):
+        counts = [range(len(a.values), 0, -1) for a in attributes]
+        return tuple(tuple(n / sum(each) for n in each) for each in counts)
+
+    shares, part_shares = falling(SUPERCLEVR.attributes), falling(SUPERCLEVR.part_attributes)
+    warm, part_warm = (temperature,) * len(shares), (temperature,) * len(part_shares)
+    return Calibration(warm, part_warm, shares=shares, part_shares=part_shares)
 
 
 def test_with_nothing_to_see_a_parser_stays_as_it_is():
     module = build(tiny()).eval()
-    assert attuned(module, some_images(0)) is module
+    assert attuned(module, some_images(0), uneven(1.0)) == (module, False)
+
+
+def finds(module):
+    """The same module, which now finds objects and parts everywhere."""
+    module.heat.bias.data += 10
+    module.part_heat.bias.data += 10
+    return module
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.5])
+def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(monkeypatch, temperature):
+    monkeypatch.setattr(expect, "SURER", 10.0)
+    torch.manual_seed(3)
+    module, images = finds(build(tiny()).eval()), some_images(40)
+    calibration = replace(uneven(temperature), exists=(1.7, -0.6), part_exists=(1.3, -0.1))
+    found = seen(module, images)
+    before, after = (
+        calibration.apply(seen(one, images)) for one in (module, expecting(module, found, calibration))
+    )
+    own = [a.name for a in SUPERCLEVR.part_attributes].index
+    sorts = [
+        (before.exists, before.attributes, after.attributes, calibration.shares, range(4)),
+        (before.part_exists, before.part_attributes, after.part_attributes, calibration.part_shares,
+         [own(a.name) for a in tiny().own]),
+    ]  # fmt: skip
+    for exists, old, new, shares, columns in sorts:
+        there = exists > 0.5
+        assert there.any()
+        for k in columns:
+            rows = old[k][there].astype(float)
+            odds = odds_among(rows, exists[there].astype(float), np.array(shares[k]))
+            assert np.abs(np.log(odds)).max() > 0.05
+            np.testing.assert_allclose(new[k][there], weighed(rows, odds), atol=1e-5)
+    for name in ("exists", "boxes", "places"):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    for one, other in zip(found.attributes, seen(module, images).attributes, strict=True):
+        np.testing.assert_array_equal(one, other)  # the parser that was given stays as it is
+
+
+@pytest.mark.parametrize(("objects", "parts"), [(0.8, 1.1), (1.1, 0.8), (0.89, 0.91)])
+def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, parts):
+    told = iter([objects, 1.0, parts, 1.0])  # after and before, of objects and then of parts
+    monkeypatch.setattr(expect, "doubt", lambda attributes: next(told))
+    module, calibration = finds(build(tiny()).eval()), uneven(1.0)
+    made = expecting(module, seen(module, some_images(8)), calibration)
+    moved = [
+        not torch.equal(one.attributes[0].bias, other.attributes[0].bias)
+        for one, other in ((module.object, made.object), (module.part, made.part))
+    ]
+    assert moved == [objects < 0.9, parts < 0.9]
+
+
+def test_a_parser_that_finds_nothing_or_learned_no_shares_expects_what_it_did():
+    module, images = build(tiny()).eval(), some_images(3)
+    for calibration in (uneven(1.0), Calibration.none(SUPERCLEVR)):
+        made = expecting(module, seen(module, images), calibration)
+        for (name, old), (_, new) in zip(module.named_parameters(), made.named_parameters(), strict=True):
+            assert torch.equal(old, new), name
 
 
 def test_doubt_is_entropy_of_the_attributes_of_what_is_found():
     module, images = build(tiny()).eval(), some_images(40)
-    assert doubt(module, images) == (np.inf, 0)  # it finds nothing yet
+    assert doubt(seen(module, images)) == (np.inf, 0)  # it finds nothing yet
     module.heat.bias.data += 10
     beliefs = parse(module, images)
     rows = [(-a * a.log()).sum(-1)[beliefs.exists > 0.5] for a in beliefs.attributes]
-    assert len(rows[0]) and doubt(module, images)[0] == pytest.approx(float(sum(rows).mean()), rel=1e-4)
-    assert doubt(module, images)[1] == len(rows[0])
+    unsure, found = doubt(seen(module, images))
+    assert found == len(rows[0]) > 0 and unsure == pytest.approx(float(sum(rows).mean()), rel=1e-4)
 
 
 # Targets and seats

@@ -15,13 +15,16 @@ from shiftscope.lang.exec.soft import SoftAnswers
 from shiftscope.lang.text import parse
 from shiftscope.metrics.accuracy import measure
 from shiftscope.models import _scene_parser, nsvqa, p_nsvqa, p_nsvqa_exact
+from shiftscope.models._neuro_symbolic import load_parsers
+from shiftscope.models._scene_parser import expect
+from shiftscope.models._scene_parser.attune import Attuned
 from shiftscope.models._weights import SHIPPED, read_trained
 from shiftscope.run.study.ahead import working_ahead
 from shiftscope.run.study.cell import BOTH, OBJECTS, ORACLES, SCENE, Diagnosis, Origin
-from shiftscope.run.study.diagnose import diagnose
+from shiftscope.run.study.diagnose import _plain, diagnose
 from shiftscope.run.study.exam import Exams, make_exam
 from shiftscope.run.study.matrix import MODELS, Domain, Trained
-from shiftscope.run.study.pipeline import Clock, Eyes, Reader, Said, answering, answers, in_blocks, look
+from shiftscope.run.study.pipeline import Clock, Eyes, Reader, Said, Seen, answering, answers, in_blocks, look
 from shiftscope.run.study.runs import places, write_runs
 from shiftscope.run.study.scale import Scale
 from shiftscope.scenetable import Terms, pack
@@ -121,7 +124,13 @@ def test_only_exact_inference_sees_attuned(exam, monkeypatch):
     other = copy.deepcopy(eyes.module)
     other.heat.bias.data -= 20  # finds nothing
     used = []
-    monkeypatch.setattr(_scene_parser, "attuned", lambda module, images: used.append(len(images)) or other)
+
+    def attuned(module, images, calibration):
+        assert calibration == eyes.calibration
+        used.append(len(images))
+        return Attuned(other, True)
+
+    monkeypatch.setattr(_scene_parser, "attuned", attuned)
     clock = Clock()
     seen = look(MODELS, exam.pixels, eyes, clock)
     assert used == [min(p_nsvqa_exact.ATTUNED, len(exam.pixels))]
@@ -129,8 +138,9 @@ def test_only_exact_inference_sees_attuned(exam, monkeypatch):
     assert seen["nsvqa"].beliefs is seen["p_nsvqa"].beliefs
     assert seen["p_nsvqa"].beliefs.exists.any() and not seen["p_nsvqa_exact"].beliefs.exists.any()
     assert set(clock.seconds) == {"see", "see, attuned"}
-    monkeypatch.setattr(_scene_parser, "attuned", lambda module, images: module)
-    assert look(MODELS[2:], exam.pixels, eyes, clock)["p_nsvqa_exact"].attuned is False
+    monkeypatch.setattr(_scene_parser, "attuned", lambda *given: Attuned(other, False))
+    seen = look(MODELS[2:], exam.pixels, eyes, clock)["p_nsvqa_exact"]
+    assert seen.attuned is False and not seen.beliefs.exists.any()
 
 
 def test_what_is_undefined_is_said_of_none():
@@ -159,6 +169,26 @@ def test_a_diagnosis_tells_true_objects_from_true_scenes(exam):
     each = [shares[f"program, {sort} questions"] for sort in exam.sheets]
     assert shares["program, all of it"] == tuple(map(sum, zip(*each, strict=True)))
     assert Diagnosis.from_json(made.to_json()) == made
+
+
+def test_only_what_is_seen_as_trained_tells_of_the_parser(exam):
+    eyes = Eyes(read_trained(SHIPPED / "superclevr"), "cpu")
+    plain, other = eyes.see(exam.pixels), certain(pack(exam.scenes))
+    told = {"p_nsvqa_exact": Seen(other, False), "p_nsvqa": Seen(plain)}
+    assert _plain(exam, told, eyes) is plain
+    assert (_plain(exam, {"p_nsvqa_exact": Seen(other, False)}, eyes).exists == plain.exists).all()
+
+
+def test_a_study_and_a_run_get_used_to_images_alike(exam, monkeypatch):
+    trained = read_trained(SHIPPED / "superclevr")
+    monkeypatch.setattr(expect, "SURER", 10.0)
+    eyes, _ = Eyes(trained, "cpu").attuned(exam.pixels)
+    parsers = load_parsers(trained, "cpu")
+    used = parsers.attuned(exam.pixels)
+    heads = zip(eyes.module.object.attributes, used.scene.object.attributes, strict=True)
+    assert all(torch.equal(one.bias, other.bias) for one, other in heads)
+    shift = used.scene.object.attributes[3].bias - parsers.scene.object.attributes[3].bias
+    assert shift.abs().max() > 0.01
 
 
 def test_true_objects_do_not_settle_their_sides_by_box_centres(exam):

@@ -1,7 +1,8 @@
 """Calibration: beliefs made to mean what they say, by a few numbers fitted on validation scenes.
 
 A temperature for each attribute of objects and of parts, and Platt scaling (a slope and an offset on the log
-odds) of what exists; each minimises the negative log likelihood of the truth.
+odds) of what exists; each minimises the negative log likelihood of the truth. Beside them is kept how often
+each value occurred there, for who sees scenes in which that is different.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from .matching import Match
 
 LEAST = 1e-7  # probabilities are kept this far from 0 and 1 before they are logged
 COOLEST, WARMEST = 0.05, 20.0  # temperatures looked at
-PAIRS_NEEDED = 10  # fewer matched things than this teach nothing: the belief stays as it is
+RARE = 0.5  # added to how often each value occurred, so that no share is 0
+PAIRS_NEEDED = 10  # fewer things than this teach nothing: the belief stays as it is
 
 Platt = tuple[float, float]  # slope and offset of the log odds
 DOING = "calibrating"
@@ -32,18 +34,23 @@ DOING = "calibrating"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What to do to beliefs; made of ones and zeros it does nothing."""
+    """What to do to beliefs; made of ones and zeros it does nothing. Shares are not applied, only kept."""
 
     temperatures: tuple[float, ...]  # for each attribute of the schema
     part_temperatures: tuple[float, ...]
     exists: Platt = (1.0, 0.0)
     part_exists: Platt = (1.0, 0.0)
+    shares: tuple[tuple[float, ...], ...] = ()  # for each attribute, of its values; none: not known
+    part_shares: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         warm = (*self.temperatures, *self.part_temperatures)
         every = (*warm, *self.exists, *self.part_exists)
         if not all(map(isfinite, every)) or min(warm, default=1.0) <= 0:
             raise UserError("a calibration is made of finite numbers, and its temperatures are above 0")
+        for values in (*self.shares, *self.part_shares):
+            if not (all(0 < share <= 1 for share in values) and abs(sum(values) - 1) < 1e-6):
+                raise UserError("the shares of a calibration are above 0 and add up to 1")
 
     @classmethod
     def none(cls, schema: Schema) -> Calibration:
@@ -61,12 +68,16 @@ class Calibration:
             _temperatures(known.part_attributes, part_codes, part_terms),
             _platt(known.exists, match.objects >= 0),
             _platt(known.part_exists, match.parts >= 0),
+            _shares(truth.codes, terms),
+            _shares(truth.part_codes, part_terms),
         )
 
     def fits(self, schema: Schema) -> bool:
-        """Whether it has a temperature for each attribute, and no more."""
+        """Whether it has a temperature for each attribute, and no more; if shares, one for each value."""
         mine = len(self.temperatures), len(self.part_temperatures)
-        return mine == (len(schema.attributes), len(schema.part_attributes))
+        both = (self.shares, schema.attributes), (self.part_shares, schema.part_attributes)
+        whole = all(not s or [*map(len, s)] == [len(a.values) for a in listed] for s, listed in both)
+        return whole and mine == (len(schema.attributes), len(schema.part_attributes))
 
     def apply(self, beliefs: Beliefs) -> Beliefs:
         """Calibrated beliefs."""
@@ -84,6 +95,8 @@ class Calibration:
             "part_temperatures": list(self.part_temperatures),
             "exists": list(self.exists),
             "part_exists": list(self.part_exists),
+            "shares": [list(values) for values in self.shares],
+            "part_shares": [list(values) for values in self.part_shares],
         }
 
     @classmethod
@@ -95,6 +108,8 @@ class Calibration:
             tuple(map(float, data["part_temperatures"])),
             (slope, offset),
             (part_slope, part_offset),
+            tuple(tuple(map(float, values)) for values in data.get("shares", ())),
+            tuple(tuple(map(float, values)) for values in data.get("part_shares", ())),
         )
 
 
@@ -106,6 +121,18 @@ def _true_codes(
     scene, thing = np.nonzero(match >= 0)
     found[scene, thing] = codes[start[scene] + match[scene, thing]]
     return found
+
+
+def _shares(codes: NDArray[np.int16], terms: Terms) -> tuple[tuple[float, ...], ...]:
+    """How often each value occurs, from codes [thing, attribute]; not known where few have an attribute."""
+    found = []
+    for attribute, first, column in zip(terms.attributes, terms.first, codes.T.astype(np.int64), strict=True):
+        given = column[column != ABSENT] - first
+        if len(given) < PAIRS_NEEDED:
+            return ()
+        counts = np.bincount(given, minlength=len(attribute.values)) + RARE
+        found.append(tuple((counts / counts.sum()).tolist()))
+    return tuple(found)
 
 
 def _temperatures(

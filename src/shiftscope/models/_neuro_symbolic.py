@@ -59,7 +59,8 @@ class Parsers:
         from ._scene_parser import attuned
 
         with self._precision():
-            return replace(self, scene=attuned(self.scene, images.to(self.device)))
+            used = attuned(self.scene, images.to(self.device), self.trained.calibration)
+        return replace(self, scene=used.module)
 
     def _precision(self) -> Any:
         import torch

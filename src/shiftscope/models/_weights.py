@@ -208,7 +208,10 @@ def _misfit(about: Mapping[str, Any], schema: Schema) -> str:
     try:
         kept, learned = about.get("calibration"), about.get("spatial")
         if kept is not None and not Calibration.from_json(kept).fits(schema):
-            return f"its calibration has not one temperature for each attribute of {schema.name}"
+            return (
+                f"its calibration has not one temperature for each attribute of {schema.name}, or not one "
+                "share for each value"
+            )
         if learned is not None:
             SpatialLikelihood.from_json(learned)
     except UserError as error:

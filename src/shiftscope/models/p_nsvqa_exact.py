@@ -17,6 +17,7 @@ from ._neuro_symbolic import Execute, NeuroSymbolic, answered, load
 from ._weights import Trained
 
 ATTUNED = 64  # images of a split, the first, that the scene parser gets used to; no label is looked at
+ATTUNING = 2  # how it does; another number when it is done otherwise, so that no answers of both are mixed
 UNSETTLED = "the question fits none of the likeliest scenes; answered by the soft rules"
 
 

@@ -87,9 +87,9 @@ class Order:
             trained = trained_named(kind, read_name(self.model).target, learned.schema())
             spec |= {"weights": trained.id(), "trained_on": trained.trained_on}
             if kind == "p_nsvqa_exact":
-                from ..models.p_nsvqa_exact import ATTUNED
+                from ..models.p_nsvqa_exact import ATTUNED, ATTUNING
 
-                spec |= {"attuned": ATTUNED}
+                spec |= {"attuned": ATTUNED, "attuning": ATTUNING}
         elif kind not in ("oracle", "predictions"):
             spec |= {"learned_from": learned.data_id()}
             spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}

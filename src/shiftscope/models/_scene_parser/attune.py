@@ -1,38 +1,52 @@
 """Attuning: a trained parser gets used to the images it will be asked about. No label is looked at.
 
-Its batch norms hold what is usual in the images it learned from; once attuned, what is usual in those before
-it. Its weights stay as they are. That mends how things look, textures for one; where it is other things that
-are shown it misleads, and the parser, less sure of what it sees, stays as it was.
+To how they look, first. Its batch norms hold what is usual in the images it learned from; once attuned, what
+is usual in those before it. That mends textures, for one; where it is other things that are shown it
+misleads, and the parser, less sure of what it sees, sees as it did. Then to what they show (expect.py).
 """
 
 from __future__ import annotations
 
 import copy
 import math
+from typing import NamedTuple
 
 import torch
-from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from ...lang.beliefs import Beliefs, joined
+from ...lang.calibration import Calibration
+from . import expect
 from .decode import parse
+from .expect import THERE, expecting
+from .network import SceneParser
 
 PRIOR = 16  # images that the norms as they were learned count for
 TOGETHER = 32  # images looked at together
-THERE = 0.5  # what is likelier counts as found
 SURER = 0.95  # what must be left of the doubt: less of a difference is chance
 AS_MANY = 0.9  # what must be found again: who is surer since much is no longer seen is not attuned
 
 
-def attuned(module: nn.Module, images: torch.Tensor) -> nn.Module:
-    """A parser used to images ([image, height, width, 3] uint8, on its device), if that makes it surer."""
+class Attuned(NamedTuple):
+    """A parser used to images, and whether to their look: to what they show it is by itself."""
+
+    module: SceneParser
+    look: bool
+
+
+def attuned(module: SceneParser, images: torch.Tensor, calibration: Calibration) -> Attuned:
+    """A parser used to images [image, height, width, 3] of uint8, on its device."""
     if not len(images):
-        return module
+        return Attuned(module, False)
     made = with_averages_of(module, images)
-    (doubted, found), (doubts, finds) = doubt(module, images), doubt(made, images)
-    return made if doubts < SURER * doubted and finds >= AS_MANY * found else module
+    before, after = seen(module, images), seen(made, images)
+    (doubted, found), (doubts, finds) = doubt(before), doubt(after)
+    if doubts < SURER * doubted and finds >= AS_MANY * found:
+        return Attuned(expecting(made, after, calibration), True)
+    return Attuned(expecting(module, before, calibration), False)
 
 
-def with_averages_of(module: nn.Module, images: torch.Tensor) -> nn.Module:
+def with_averages_of(module: SceneParser, images: torch.Tensor) -> SceneParser:
     """A copy whose batch norms hold the averages of these images, and a little of those they learned."""
     made = copy.deepcopy(module).eval()
     parts = zip(module.modules(), made.modules(), strict=True)
@@ -52,16 +66,16 @@ def with_averages_of(module: nn.Module, images: torch.Tensor) -> nn.Module:
     return made
 
 
-def doubt(module: nn.Module, images: torch.Tensor) -> tuple[float, int]:
+def seen(module: SceneParser, images: torch.Tensor) -> Beliefs:
+    """What a parser believes of images, as NumPy arrays."""
+    return joined([parse(module, some) for some in _batches(images)]).numpy()
+
+
+def doubt(beliefs: Beliefs) -> tuple[float, int]:
     """The mean entropy of what is believed of an object's attributes, and how many objects are found."""
-    doubts, found = 0.0, 0
-    for some in _batches(images):
-        beliefs = parse(module, some)
-        there = beliefs.exists > THERE
-        entropy = sum(torch.special.entr(chances.float()).sum(-1) for chances in beliefs.attributes)
-        doubts += float(entropy[there].sum())
-        found += int(there.sum())
-    return doubts / found if found else math.inf, found
+    there = beliefs.exists > THERE
+    found = int(there.sum())
+    return expect.doubt([p[there].astype(float) for p in beliefs.attributes]) if found else math.inf, found
 
 
 def _batches(images: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -95,7 +95,7 @@ class Cell:
     asked: Asked
     outcomes: tuple[tuple[str, Outcome], ...]  # by sort of question; a test may have none of a sort
     seconds: tuple[tuple[str, float], ...] = ()  # by stage; shared stages count in full
-    attuned: bool | None = None  # whether the scene parser got used to the images first; None: not tried
+    attuned: bool | None = None  # whether the scene parser got used to the images' look; None: not tried
 
     @property
     def trained(self) -> Trained:

@@ -58,7 +58,7 @@ def diagnose(exam: Exam, seen: Mapping[str, Seen], reader: Reader, eyes: Eyes, o
 
 def _plain(exam: Exam, seen: Mapping[str, Seen], eyes: Eyes) -> Beliefs:
     """What the parser believes as it was trained."""
-    there = next((one.beliefs for one in seen.values() if not one.attuned), None)
+    there = next((one.beliefs for one in seen.values() if one.attuned is None), None)
     return eyes.see(exam.pixels) if there is None else there
 
 

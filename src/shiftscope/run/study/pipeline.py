@@ -130,15 +130,16 @@ class Eyes:
                 made.append(parse(self.module, some))
         return joined(made).each(lambda array: array.float() if array.is_floating_point() else array)
 
-    def attuned(self, pixels: torch.Tensor) -> Eyes:
-        """The same parser, used to images as p_nsvqa_exact is before it looks at the first."""
+    def attuned(self, pixels: torch.Tensor) -> tuple[Eyes, bool]:
+        """The same parser, used to images as p_nsvqa_exact is beforehand; and whether to their look."""
         from ...models._scene_parser import attuned
         from ...models.p_nsvqa_exact import ATTUNED
 
         made = copy(self)
         with self.precision():
-            made.module = attuned(self.module, pixels[:ATTUNED].to(self.device))
-        return made
+            used = attuned(self.module, pixels[:ATTUNED].to(self.device), self.calibration)
+        made.module = used.module
+        return made, used.look
 
     def precision(self) -> Any:
         """As in training: bfloat16 on a GPU."""
@@ -182,7 +183,7 @@ class Seen(NamedTuple):
     """What a model believes of images."""
 
     beliefs: Beliefs
-    attuned: bool | None = None  # whether its parser got used to them; None: it would not
+    attuned: bool | None = None  # whether its parser got used to their look; None: it does not try
 
 
 def look(models: Sequence[str], pixels: torch.Tensor, eyes: Eyes, clock: Clock) -> dict[str, Seen]:
@@ -190,10 +191,9 @@ def look(models: Sequence[str], pixels: torch.Tensor, eyes: Eyes, clock: Clock) 
     seen: dict[str, Seen] = {}
     for stage in dict.fromkeys(map(stage_of, models)):
         with clock.stage(stage):
-            own = eyes.attuned(pixels) if stage == ATTUNED_SEE else eyes
+            own, attuned = eyes.attuned(pixels) if stage == ATTUNED_SEE else (eyes, None)
             beliefs = own.see(pixels)
             wait(eyes.device)
-        attuned = own.module is not eyes.module if stage == ATTUNED_SEE else None
         seen |= {model: Seen(beliefs, attuned) for model in models if stage_of(model) == stage}
     return seen
 

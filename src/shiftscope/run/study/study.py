@@ -19,7 +19,7 @@ from ...canonical import content_id
 from ...errors import UserError, unknown
 from ...models._weights import QUESTIONS, SCENE, write_joined
 from ...models._weights import Trained as Weights
-from ...models.p_nsvqa_exact import ATTUNED
+from ...models.p_nsvqa_exact import ATTUNED, ATTUNING
 from ..train.device import accelerator_for, device_name
 from ..train.train import Bar, need_torch, no_bar
 from .ahead import Ahead, working_ahead
@@ -275,7 +275,7 @@ class _Study:
             self.device_name,
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            content_id([*(seeing.about.get(key) for key in ("calibration", "spatial")), ATTUNED]),
+            content_id([*(seeing.about.get(key) for key in ("calibration", "spatial")), ATTUNED, ATTUNING]),
         )
 
     def _training(self, origin: Origin, seeing: Weights, reading: Weights) -> Iterator[Record]:
