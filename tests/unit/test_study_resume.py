@@ -8,7 +8,7 @@ import pytest
 
 from shiftscope.run.study import study as module
 from shiftscope.run.study.board import asked_order, board_of
-from shiftscope.run.study.cell import Asked, Cell, Diagnosis, Training
+from shiftscope.run.study.cell import ORACLES, Asked, Cell, Diagnosis, Training
 from shiftscope.run.study.exam import Exam, Sheet
 from shiftscope.run.study.matrix import Domain
 from shiftscope.run.study.pipeline import Said, Seen
@@ -73,7 +73,9 @@ def lab(monkeypatch):
         },
         "Reader": lambda trained, device_: "reader",
         "ask": made.ask,
-        "diagnose": lambda exam, seen, reader, eyes, origin: Diagnosis(origin, exam.asked, (), ()),
+        "diagnose": lambda exam, seen, reader, eyes, origin: Diagnosis(
+            origin, exam.asked, tuple((model, "object", ORACLES[0], (1, 2)) for model in seen), ()
+        ),
     }.items():
         monkeypatch.setattr(module, name, value)
     return made
@@ -163,6 +165,16 @@ def test_only_exact_inference_is_asked_again_once_it_rests_on_something_else(lab
     assert {r.origin.learned for r in again if isinstance(r, Cell)} != {
         r.origin.learned for r in first if isinstance(r, Cell) and r.model == "p_nsvqa_exact"
     }
+
+
+def test_a_diagnosis_is_made_again_for_models_it_lacks_and_leaves_none_out(lab, tmp_path):
+    def diagnosed(*models):
+        return [r.models for r in study(order(tmp_path, models=models)) if isinstance(r, Diagnosis)]
+
+    assert diagnosed("p_nsvqa_exact") == [("p_nsvqa_exact",)]
+    assert diagnosed("nsvqa") == [("nsvqa", "p_nsvqa_exact")]
+    assert diagnosed("nsvqa", "p_nsvqa_exact") == []
+    assert diagnosed("nsvqa", "p_nsvqa", "p_nsvqa_exact") == [("nsvqa", "p_nsvqa", "p_nsvqa_exact")]
 
 
 def test_where_weights_are_lost_a_whole_row_is_made_anew(lab, tmp_path):

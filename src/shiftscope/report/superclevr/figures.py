@@ -35,8 +35,8 @@ def between(value: float, low: float | None, high: float | None) -> str:
     return f"{percent(value, DIGITS)} ± {100 * max(value - low, high - value):.{DIGITS}f}"
 
 
-def paired_text(found: Paired | None) -> str:
-    """+1.20 (+0.90 to +1.52), p < 0.001."""
+def paired_text(found: Paired | None, least: float = 0.0) -> str:
+    """+1.20 (+0.90 to +1.52), p < 0.001; of p nothing where it is below `least`."""
     if found is None or found.drop is None:
         return NONE
     ends = (
@@ -44,7 +44,8 @@ def paired_text(found: Paired | None) -> str:
         if found.low is None or found.high is None
         else f" ({points(found.low, 2)} to {points(found.high, 2)})"
     )
-    return f"{points(found.drop, 2)}{ends}{f', {chance(found.p)}' if found.p is not None else ''}"
+    p = "" if found.p is None or found.p < least else f", {chance(found.p)}"
+    return f"{points(found.drop, 2)}{ends}{p}"
 
 
 def share_text(pair: tuple[int, int] | None) -> str:

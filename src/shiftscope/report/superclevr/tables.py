@@ -30,6 +30,7 @@ READS = (
     "(021). It also reads the places on the ground that the parser learned to tell (015). nsvqa and p_nsvqa "
     "see boxes, each image by itself."
 )
+TINY = 0.001  # a p below it is not told cell by cell
 LESS = re.compile(r"(?<!\w)-(?=\d)")  # a minus before a figure, but for that of an exponent
 NOT_BLIND = (
     "Not a blind test: in training, half of the question parser's questions get more adjectives and "
@@ -167,17 +168,18 @@ def by_cell(board: Board) -> Table:
         shown = (percent(s.value if s else None, DIGITS) for s in scores)
         cell = board.cells.get((EXACT, trained, tested))
         attuned = "" if cell is None or cell.attuned is None else "yes" if cell.attuned else "no"
-        rows.append((trained.label, tested.label, *shown, attuned, paired_text(soft), paired_text(ours)))
+        gains = (paired_text(one, least=TINY) for one in (soft, ours))
+        rows.append((trained.label, tested.label, *shown, attuned, *gains))
     heads = (
         "trained on",
         "asked about",
         *MODELS,
         "look attuned",
-        "p_nsvqa − nsvqa, points",
-        "p_nsvqa_exact − p_nsvqa, points",
+        "p_nsvqa − nsvqa",
+        "p_nsvqa_exact − p_nsvqa",
     )
     note = (
-        "Differences on the same questions, with intervals by scene; p is not corrected for many cells. "
-        f"{READS}"
+        f"Differences on the same questions, with intervals by scene; p < {TINY} where none is given, not "
+        f"corrected for many cells. {READS}"
     )
-    return Table("Model against model, object questions", heads, tuple(rows), note)
+    return Table("Model against model, object questions, % and points", heads, tuple(rows), note)

@@ -203,7 +203,8 @@ def board_of(records: Iterable[Record], scale: Scale) -> Board:
         if r.origin.weights == rows.get(r.trained)
     }
     diagnoses: dict[tuple[Trained, Domain], Diagnosis] = {}
-    for one in sorted((r for r in own if isinstance(r, Diagnosis)), key=lambda r: (r.origin.made, r.name)):
+    there = (r for r in own if isinstance(r, Diagnosis))
+    for one in sorted(there, key=lambda r: (r.origin.made, len(r.models), r.name)):
         if one.origin.weights == rows.get(one.trained) and one.asked.questions == forms.get(one.tested):
             diagnoses[one.trained, one.tested] = one
     return Board(

@@ -197,6 +197,10 @@ class Diagnosis:
         return self.asked.tested
 
     @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(model for model, *_ in self.oracles))
+
+    @property
     def name(self) -> str:
         label = f"{self.origin.scale.name}-diagnosis-{self.trained.label}-{self.tested.label}"
         return _file_name(label, self.to_json())

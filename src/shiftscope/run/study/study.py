@@ -118,7 +118,7 @@ class _Study:
         self.done = {key: _rests_on(key[0], cell.origin) for key, cell in board.cells.items()}
         self.kept = {one.trained: one.origin.weights for one in board.trainings.values()}
         self.rests = _rests(board)
-        self.diagnosed = {(d.trained, d.tested): _rests_on(EXACT, d.origin) for d in board.diagnoses}
+        self.diagnosed = {(d.trained, d.tested): d for d in board.diagnoses}
         groups = [rows for _, _, rows in scene_parsers(self.order.rows())]
         left = [rows for rows in groups if not self._finished(rows)]
         if len(left) < len(groups):
@@ -145,8 +145,8 @@ class _Study:
         """Whether all cells of these rows are there, so that nothing is to be trained or asked."""
         wanted = [(m, row.trained, at) for row in rows for m in self.order.models for at in row.tests]
         home = [row.trained for row in rows if row.trained == Trained()]
-        there = all(key in self.done for key in wanted) and all((t, Domain()) in self.diagnosed for t in home)
-        return there and not any(map(self._is_outdated, rows))
+        told = all(set(self.order.models) <= set(self._diagnosed_models(one, Domain())) for one in home)
+        return told and all(key in self.done for key in wanted) and not any(map(self._is_outdated, rows))
 
     def _is_outdated(self, row: Row) -> bool:
         """Whether exact inference was asked with these very weights, but rests on something else today."""
@@ -182,7 +182,16 @@ class _Study:
         return [m for m in models if self.done.get((m, trained, tested)) != _rests_on(m, origin)]
 
     def _is_diagnosed(self, origin: Origin, tested: Domain) -> bool:
-        return self.diagnosed.get((origin.trained, tested)) == _rests_on(EXACT, origin)
+        there = self.diagnosed.get((origin.trained, tested))
+        return (
+            there is not None
+            and set(self.order.models) <= set(there.models)
+            and _rests_on(EXACT, there.origin) == _rests_on(EXACT, origin)
+        )
+
+    def _diagnosed_models(self, trained: Trained, tested: Domain) -> tuple[str, ...]:
+        there = self.diagnosed.get((trained, tested))
+        return there.models if there else ()
 
     # --- training: the scene parser that some rows share, and their question parsers -------------------
 
@@ -320,9 +329,12 @@ class _Study:
             yield cell
 
     def _diagnosis(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
-        if self._is_diagnosed(origin, exam.asked.tested):
+        tested = exam.asked.tested
+        if self._is_diagnosed(origin, tested):
             return
-        seen = look(self.order.models, exam.pixels, eyes, Clock())
+        before = self._diagnosed_models(origin.trained, tested)  # the page shows the latest: leave none out
+        models = [model for model in MODELS if model in self.order.models or model in before]
+        seen = look(models, exam.pixels, eyes, Clock())
         record = diagnose(exam, seen, reader, eyes, origin)
         self.shelf.add(record)
         yield record
