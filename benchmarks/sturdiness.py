@@ -1,10 +1,10 @@
 """How well a scene parser stands other images: `python -m benchmarks.sturdiness [DIR …] [--variants …]`.
 
-True programs; object questions, or part questions with --parts. Each variant is seen as the parser was
-trained; with the averages of the variant's first images; and attuned, as p_nsvqa_exact sees it. DIR is a
-trained scene parser, else the shipped one. For choices that must not be made on the test images of a study:
-shown are validation images, or, of variants that are for testing alone, images of another seed. The other two
-models are shown for comparison: by themselves they see as the parser was trained.
+True programs; object questions and attributes of objects, or with --parts of parts. Each variant is seen as
+the parser was trained; with the averages of the variant's first images; and attuned, as p_nsvqa_exact sees
+it. DIR is a trained scene parser, else the shipped one. For choices that must not be made on the test images
+of a study: shown are validation images, or, of variants that are for testing alone, images of another seed.
+The other two models are shown for comparison: by themselves they see as the parser was trained.
 """
 
 from __future__ import annotations
@@ -59,16 +59,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     variants = args.variants.split(",")
     shown = {v: _shown(v, args.images, args.parts, args.device, args.workers) for v in variants}
+    if nothing := [variant for variant, one in shown.items() if not one.programs]:
+        parser.error(f"nothing is asked of that sort about {', '.join(nothing)}")
     for folder in args.folders:
         as_trained = Eyes(read_trained(folder), args.device)
-        names = (*MODELS, *(a.name for a in as_trained.config.schema.attributes))
-        sort = "part" if args.parts else "object"
+        schema, sort = as_trained.config.schema, "part" if args.parts else "object"
+        names = (*MODELS, *(a.name for a in (schema.part_attributes if args.parts else schema.attributes)))
         print(f"{folder}, {args.images} images a variant, {sort} questions: right, %")
         print(f"{'':<26}{''.join(f'{n:>14}' for n in names)}{'doubt':>10}")
         for variant, one in shown.items():
             first = one.pixels[:ATTUNED].to(args.device)
             for told, eyes in _ways(variant, as_trained, first):
-                right = _right(eyes, one)
+                right = _right(eyes, one, args.parts)
                 with eyes.precision():
                     unsure, _ = doubt(seen(eyes.module, first))
                 figures = "".join(f"{100 * share:>14.2f}" for share in right)
@@ -108,8 +110,8 @@ def _shown(variant: str, images: int, parts: bool, device: str, workers: int) ->
     )
 
 
-def _right(eyes: Eyes, shown: Shown) -> list[float]:
-    """The share of questions that each model gets right, then of objects whose attribute is read right."""
+def _right(eyes: Eyes, shown: Shown, parts: bool) -> list[float]:
+    """The share of questions that each model gets right, then of things whose attribute is read right."""
     beliefs = eyes.see(shown.pixels)
     prepared = Lowering(eyes.config.schema).prepare(shown.programs)
     right = []
@@ -117,11 +119,14 @@ def _right(eyes: Eyes, shown: Shown) -> list[float]:
         said = answers(answering(model, eyes), prepared, beliefs, shown.rows).answers
         right.append(float(np.mean([s == t for s, t in zip(said, shown.truths, strict=True)])))
     held, truth = beliefs.numpy(), pack(shown.scenes)
-    pairs = match(held, truth).objects  # [image, believed object] the true one
+    found, sure = match(held, truth), certain(truth)
+    pairs = found.parts if parts else found.objects  # [image, believed thing] the true one
     image, seat = np.nonzero(pairs >= 0)
-    for k in range(len(eyes.config.schema.attributes)):
-        read, true = (some.attributes[k].argmax(-1) for some in (held, certain(truth)))
-        right.append(float((read[image, seat] == true[image, pairs[image, seat]]).mean()))
+    both = ((one.part_attributes if parts else one.attributes) for one in (held, sure))
+    for read, true in zip(*both, strict=True):
+        right.append(
+            float((read[image, seat].argmax(-1) == true[image, pairs[image, seat]].argmax(-1)).mean())
+        )
     return right
 
 

@@ -36,6 +36,7 @@ from shiftscope.models._scene_parser.measure import assign, compare
 from shiftscope.models._scene_parser.mirror import mirrored_names, names_on
 from shiftscope.models._scene_parser.network import Readings, Seats, nearest, once, peaks
 from shiftscope.models._scene_parser.targets import seats_of, targets_of
+from shiftscope.rng import derive
 from shiftscope.scene import OPEN, Object, Part, Scene, schema_named
 from shiftscope.schema import Attribute, Schema
 
@@ -371,16 +372,22 @@ def finds(module):
     return module
 
 
+def half_there(beliefs):
+    """The same beliefs, but that half of the things are likely not there."""
+    drawn = derive("there").random
+    return replace(beliefs, exists=drawn(beliefs.exists.shape), part_exists=drawn(beliefs.part_exists.shape))
+
+
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(monkeypatch, temperature):
-    monkeypatch.setattr(expect, "SURER", 10.0)
+    monkeypatch.setattr(expect, "MUCH_SURER", 10.0)
+    monkeypatch.setattr(expect, "LEAST", 1)
     torch.manual_seed(3)
     module, images = finds(build(tiny()).eval()), some_images(40)
     calibration = replace(uneven(temperature), exists=(1.7, -0.6), part_exists=(1.3, -0.1))
-    found = seen(module, images)
-    before, after = (
-        calibration.apply(seen(one, images)) for one in (module, expecting(module, found, calibration))
-    )
+    found = half_there(seen(module, images))
+    used = expecting(module, found, calibration)
+    before, after = (calibration.apply(half_there(seen(one, images))) for one in (module, used))
     own = [a.name for a in SUPERCLEVR.part_attributes].index
     sorts = [
         (before.exists, before.attributes, after.attributes, calibration.shares, range(4)),
@@ -389,7 +396,7 @@ def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(m
     ]  # fmt: skip
     for exists, old, new, shares, columns in sorts:
         there = exists > 0.5
-        assert there.any()
+        assert there.any() and not there.all()
         for k in columns:
             rows = old[k][there].astype(float)
             odds = odds_among(rows, exists[there].astype(float), np.array(shares[k]))
@@ -401,10 +408,13 @@ def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(m
         np.testing.assert_array_equal(one, other)  # the parser that was given stays as it is
 
 
-@pytest.mark.parametrize(("objects", "parts"), [(0.8, 1.1), (1.1, 0.8), (0.89, 0.91)])
+@pytest.mark.parametrize(
+    ("objects", "parts"), [(0.8, 1.1), (1.1, 0.8), (0.89, 0.91), (np.nan, 0.8), (0.8, np.nan)]
+)
 def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, parts):
     told = iter([objects, 1.0, parts, 1.0])  # after and before, of objects and then of parts
-    monkeypatch.setattr(expect, "doubt", lambda attributes: next(told))
+    monkeypatch.setattr(expect, "LEAST", 1)
+    monkeypatch.setattr(expect, "entropy", lambda attributes: next(told))
     module, calibration = finds(build(tiny()).eval()), uneven(1.0)
     made = expecting(module, seen(module, some_images(8)), calibration)
     moved = [
@@ -412,6 +422,16 @@ def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, par
         for one, other in ((module.object, made.object), (module.part, made.part))
     ]
     assert moved == [objects < 0.9, parts < 0.9]
+
+
+@pytest.mark.parametrize("least", [1, 10_000])
+def test_of_a_few_things_nothing_is_told(monkeypatch, least):
+    monkeypatch.setattr(expect, "MUCH_SURER", 10.0)
+    monkeypatch.setattr(expect, "LEAST", least)
+    module = finds(build(tiny()).eval())
+    made = expecting(module, seen(module, some_images(2)), uneven(1.0))
+    old, new = (one.object.attributes[0].bias for one in (module, made))
+    assert torch.equal(old, new) == (least > 1)
 
 
 def test_a_parser_that_finds_nothing_or_learned_no_shares_expects_what_it_did():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftscope.lang.shares import odds_among, weighed
+from shiftscope.lang.shares import SEEN, odds_among, weighed
 from shiftscope.rng import derive
 
 LEARNED = np.array([0.7, 0.25, 0.05])
@@ -27,6 +27,13 @@ def odds(beliefs):
 @pytest.mark.parametrize("shares", [(0.7, 0.25, 0.05), REVERSED, (0.1, 0.45, 0.45), (0.33, 0.34, 0.33)])
 def test_the_shares_things_were_drawn_by_are_found(shares):
     assert odds(believed(shares)[0]) * LEARNED == pytest.approx(shares, abs=0.05)
+
+
+def test_weighing_and_counting_once_more_changes_nothing():
+    beliefs, _ = believed(REVERSED)
+    found, before = odds(beliefs), SEEN * 3 * LEARNED
+    again = (weighed(beliefs, found).sum(0) + before) / (len(beliefs) + before.sum())
+    assert again == pytest.approx(found * LEARNED, abs=1e-5)
 
 
 def test_more_is_right_once_beliefs_are_weighed():

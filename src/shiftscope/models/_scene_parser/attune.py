@@ -16,14 +16,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ...lang.beliefs import Beliefs, joined
 from ...lang.calibration import Calibration
-from . import expect
 from .decode import parse
-from .expect import THERE, expecting
+from .expect import THERE, entropy, expecting
 from .network import SceneParser
 
 PRIOR = 16  # images that the norms as they were learned count for
 TOGETHER = 32  # images looked at together
-SURER = 0.95  # what must be left of the doubt: less of a difference is chance
+SURER = 0.95  # what may be left of the doubt: less of a difference is chance
 AS_MANY = 0.9  # what must be found again: who is surer since much is no longer seen is not attuned
 
 
@@ -75,7 +74,7 @@ def doubt(beliefs: Beliefs) -> tuple[float, int]:
     """The mean entropy of what is believed of an object's attributes, and how many objects are found."""
     there = beliefs.exists > THERE
     found = int(there.sum())
-    return expect.doubt([p[there].astype(float) for p in beliefs.attributes]) if found else math.inf, found
+    return entropy([p[there].astype(float) for p in beliefs.attributes]) if found else math.inf, found
 
 
 def _batches(images: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -21,18 +21,17 @@ from ...lang.shares import Floats, odds_among, weighed
 from .network import SceneParser
 
 THERE = 0.5  # what is likelier counts as found
-SURER = 0.9  # what must be left of the doubt
+LEAST = 100  # things: of fewer, shares and doubt are chance
+MUCH_SURER = 0.9  # what may be left of the doubt
 
-Told = tuple[
-    Any, Sequence[float], float
-]  # of an attribute: chances [scene, thing, value], shares, temperature
+Told = tuple[Any, Sequence[float], float]  # an attribute's chances [scene, thing, value], shares, temperature
 
 
 def expecting(module: SceneParser, beliefs: Beliefs, calibration: Calibration) -> SceneParser:
     """A copy that expects values as often as what it believes of images says; of objects, then of parts.
 
-    Its scores are shifted so that calibrated beliefs come out weighed. What a part has from its object goes
-    with the object's.
+    Its scores are shifted so that calibrated beliefs come out weighed. What a part has from its object is
+    read from the object's scores, and shifts with them.
     """
     made, believed = copy.deepcopy(module), calibration.apply(beliefs)
     if calibration.shares:
@@ -50,11 +49,13 @@ def expecting(module: SceneParser, beliefs: Beliefs, calibration: Calibration) -
 def _shift(heads: nn.ModuleList, exists: Any, told: Sequence[Told]) -> None:
     """Shift the scores of things of one sort, attribute by attribute, if that makes much surer of them."""
     there = exists > THERE
+    if not told or there.sum() < LEAST:
+        return
     weights = exists[there].astype(np.float64)
     before = [chances[there].astype(np.float64) for chances, _, _ in told]
     odds = [odds_among(p, weights, np.array(one[1])) for p, one in zip(before, told, strict=True)]
     after = [weighed(p, times) for p, times in zip(before, odds, strict=True)]
-    if doubt(after) >= SURER * doubt(before):
+    if not entropy(after) < MUCH_SURER * entropy(before):
         return
     with torch.no_grad():
         for head, times, (_, _, temperature) in zip(heads, odds, told, strict=True):
@@ -62,7 +63,7 @@ def _shift(heads: nn.ModuleList, exists: Any, told: Sequence[Told]) -> None:
             bias.add_(torch.as_tensor(temperature * np.log(times), dtype=bias.dtype, device=bias.device))
 
 
-def doubt(attributes: Sequence[Floats]) -> float:
-    """The entropy of beliefs [thing, value], over all attributes, a thing; 0 where there is nothing."""
+def entropy(attributes: Sequence[Floats]) -> float:
+    """Of beliefs [thing, value], over all attributes, a thing."""
     summed = sum(float(torch.special.entr(torch.from_numpy(chances)).sum()) for chances in attributes)
-    return summed / max(1, len(attributes[0]))
+    return summed / len(attributes[0])

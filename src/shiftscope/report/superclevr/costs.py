@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...run.study.board import Board
@@ -12,6 +13,7 @@ from ..number import seconds as duration
 from .figures import DIGITS, measure_name
 from .text_table import Table
 
+FOLDER = re.compile(r"(?<= )/\S*/")  # of the machine something ran on: who runs it again has another
 
 def trainings(board: Board) -> Iterator[Table]:
     """When, on what and for how long each row was trained, and what it then reached on validation data."""
@@ -46,9 +48,8 @@ def trainings(board: Board) -> Iterator[Table]:
         "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full."
     )
     yield Table("Trainings", heads, tuple(rows), note)
-    yield Table(
-        "Trainings: commands", ("", "scenes; questions"), tuple((t.label, o.command) for t, o in listed)
-    )
+    commands = tuple((trained.label, FOLDER.sub("", one.command)) for trained, one in listed)
+    yield Table("Trainings: commands", ("", "scenes; questions"), commands)
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))
     reached = [dict(one.validation) for _, one in listed]

@@ -293,11 +293,12 @@ class _Study:
         seconds = {f"scenes, {k}": v for k, v in seeing.about["seconds"].items()}
         seconds |= {f"questions, {k}": v for k, v in reading.about["seconds"].items()}
         found = {**seeing.about[SCENE]["val"], "program": reading.about[QUESTIONS]["val"]["exact"]}
+        commands = (seeing.about[SCENE].get("command"), reading.about[QUESTIONS].get("command"))
         record = Training(
             origin,
             tuple((k, float(v)) for k, v in seconds.items()),
             tuple((k, float(v)) for k, v in found.items()),
-            "; ".join(dict.fromkeys((seeing.about[SCENE]["command"], reading.about[QUESTIONS]["command"]))),
+            "; ".join(dict.fromkeys(filter(None, commands))),
         )
         self.shelf.add(record)
         yield record
