@@ -49,3 +49,7 @@ def test_what_is_refused(tmp_path):
     assert "whole numbers" in refused(study("--out", tmp_path, "--seeds", "a"))
     assert "add --tables" in refused(study("--out", tmp_path, "--page", tmp_path / "p.md"))
     assert "no factor 'colour'" in refused(study("--out", tmp_path, "--factors", "colour"))
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "is not empty and holds no study" in refused(study("--out", tmp_path))
+    assert "is a file" in refused(study("--out", tmp_path / "notes.txt"))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ pytest.importorskip("torch")
 
 from asked import dataset
 from command import refused, shiftscope
-from shiftscope.cli.train import Device, Only, command
+from shiftscope.cli.train import Device, Only, _tell, command
 from shiftscope.lang.text import parse
 from shiftscope.models._neuro_symbolic import Parsers
 from shiftscope.models._scene_parser.loss import WEIGHTS
@@ -111,6 +112,25 @@ def test_one_parser_alone_with_the_other_taken_over(folder, data, tmp_path):
     assert new.bytes(SCENE) == old.bytes(SCENE)
     assert new.about["calibration"] == old.about["calibration"]
     assert new.about["question_parser"]["blake2b"] != old.about["question_parser"]["blake2b"]
+
+
+@pytest.mark.parametrize(("part", "step"), [(SCENE, "scene --from"), ("question_parser", "questions --from")])
+def test_the_next_step_after_one_parser_is_the_other(folder, part, step, capsys):
+    whole = read_trained(folder)
+    alone = replace(whole, about={key: value for key, value in whole.about.items() if key != part})
+    _tell(alone, "nsvqa", as_json=False)
+    assert f"next: shiftscope train --model nsvqa --only {step} {folder} " in capsys.readouterr().out
+
+
+def test_a_training_that_could_not_begin_leaves_nothing_behind(data, tmp_path, refuses):
+    broken = tmp_path / "data"
+    shutil.copytree(data, broken)
+    shard = broken / "images" / "train" / "00000.parquet"
+    held = shard.read_bytes()
+    shard.write_bytes(held[:100] + bytes(byte ^ 255 for byte in held[100:-100]) + held[-100:])
+    with refuses(str(broken)):
+        train(broken, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_what_is_refused(folder, data, tmp_path, refuses):

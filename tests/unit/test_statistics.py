@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from rows import coins, row, run
 from shiftscope.metrics._statistics import (
@@ -11,6 +12,7 @@ from shiftscope.metrics._statistics import (
     design_effect,
     holm,
     mcnemar,
+    share_interval,
     slope,
     smallest_drop,
 )
@@ -44,6 +46,13 @@ def test_twins_are_compared_with_their_originals():
     made = compare_twins(records_of(rows))
     assert (made.n, made.only_first, made.only_second, made.drop) == (6, 6, 0, 1)
     assert made.p == pytest.approx(2 / 64)
+
+
+@pytest.mark.parametrize(("right", "of"), [(0, 7), (13, 17), (48_029, 48_184), (5, 5)])
+def test_the_interval_of_a_share_is_wilsons(right, of):
+    low, high = share_interval(right, of)
+    assert (low, high) == pytest.approx(proportion_confint(right, of, method="wilson"), abs=1e-9)
+    assert 0 <= low <= right / of <= high <= 1
 
 
 def test_holm_corrects_what_has_a_p_value():

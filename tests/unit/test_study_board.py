@@ -1,5 +1,7 @@
 """The board: which cells are shown together, and the figures they give, worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,19 @@ def test_rows_of_several_devices_are_told_apart():
         "cpu": ["default"],
         "H200": ["easy"],
     }
+
+
+def test_models_that_a_later_diagnosis_lacks_are_told_by_an_earlier_one():
+    def one(made, learned, *models):
+        head = diagnosis()
+        rows = tuple((model, "object", "neither", (len(made), 20)) for model in models)
+        return replace(head, oracles=rows, origin=replace(head.origin, made=made, learned=learned))
+
+    early = one("2026-01", "a", "nsvqa", "p_nsvqa_exact")
+    (both,) = board(cell(15), early, one("2026-02", "a", "nsvqa", "p_nsvqa")).diagnoses
+    assert both.models == ("nsvqa", "p_nsvqa", "p_nsvqa_exact") and both.origin.made == "2026-02"
+    (other,) = board(cell(15), early, one("2026-02", "b", "p_nsvqa")).diagnoses
+    assert other.models == ("nsvqa", "p_nsvqa")  # exact inference rests on something else by then
 
 
 def test_trainings_and_diagnoses_go_with_the_weights_shown():

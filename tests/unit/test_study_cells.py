@@ -114,11 +114,17 @@ def test_merging_only_adds(tmp_path):
     lines, folder = Shelf(tmp_path / "from.jsonl"), tmp_path / "cells"
     for record in (cell(7), cell(8), training()):
         lines.add(record)
-    assert merge([lines.path], folder) == (3, 3)
-    assert merge([lines.path], folder) == (3, 0)
+    assert merge([lines.path], folder) == (3, 3, ())
+    assert merge([lines.path], folder) == (3, 0, ())
     assert Shelf(folder).records() == lines.records()
+    with lines.path.open("a") as file:
+        file.write('{"format": 1, "ki')
+    assert merge([lines.path], folder) == (3, 0, (str(lines.path),))
     with pytest.raises(UserError, match="no such file"):
         merge([tmp_path / "none.jsonl"], folder)
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(UserError, match="no record of a study"):
+        merge([tmp_path / "empty.jsonl"], folder)
 
 
 def test_the_names_of_files_tell_what_they_hold():

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.errors import UserError
+from shiftscope.metrics._statistics import Paired
 from shiftscope.report.superclevr.costs import speed, trainings
 from shiftscope.report.superclevr.diagnosis import diagnosis as diagnosis_tables
+from shiftscope.report.superclevr.figures import gain_text
 from shiftscope.report.superclevr.markdown import results_page
 from shiftscope.report.superclevr.page import page, write_study_page
 from shiftscope.report.superclevr.tables import by_cell, every_table, in_domain, table_1, table_2
@@ -62,8 +64,15 @@ def test_models_are_compared_cell_by_cell():
     (only,) = made.rows
     assert only[:5] == ("default", "default", "50.00", "75.00", "–")
     assert only[5] == ""
-    assert only[6].startswith("+25.00 (")
+    assert only[6].startswith("+25.00 ± ") and ", p = 0." in only[6]
     assert only[7] == "–"
+
+
+@pytest.mark.parametrize(
+    ("p", "told"), [(0.0009, ""), (0.001, ", p = 0.001"), (0.3, ", p = 0.30"), (None, "")]
+)
+def test_of_a_gain_only_a_p_that_leaves_a_doubt_is_told(p, told):
+    assert gain_text(Paired(40, 5, 1, 0.02, -0.01, 0.03, p)) == f"+2.00 ± 3.00{told}"
 
 
 @pytest.mark.parametrize(("attuned", "told"), [(True, "yes"), (False, "no"), (None, "")])

@@ -118,6 +118,17 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator
     assert same(whole.module, fit(task(), accelerator, seed=3, path=path).module)  # and is not trained twice
 
 
+def test_sums_on_a_processor_are_made_the_same_way_each_time(accelerator):
+    ways = set()
+
+    def watched(module, batch):
+        ways.add(torch.are_deterministic_algorithms_enabled())
+        return loss(module, batch)
+
+    fit(replace(task(), loss=watched), accelerator)
+    assert ways == {True} and not torch.are_deterministic_algorithms_enabled()
+
+
 def test_another_seed_ends_elsewhere(accelerator):
     assert not same(fit(task(), accelerator, seed=0).module, fit(task(), accelerator, seed=1).module)
 

@@ -22,8 +22,10 @@ from shiftscope.models._weights import (
 )
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr import Order, make_shard
+from shiftscope.whole import digest_of
 
 torch = pytest.importorskip("torch")
+from safetensors.torch import save  # noqa: E402
 
 FOLDER = SHIPPED / "superclevr"
 
@@ -123,6 +125,8 @@ def about():
         (changed("spatial", "source", to="smell"), "learned from places or boxes, not from 'smell'"),
         (changed("size", to="big"), "its size is not the width and height of an image"),
         (changed("size", to=[480]), "its size is not the width and height of an image"),
+        (changed("size", to=[0, 0]), "its size is not the width and height of an image"),
+        (changed("size", to=[48000, 32000]), "its size is not the width and height of an image"),
         (changed("size"), "its size is not the width and height of an image"),
         (changed("schema", to={"x": 1}), "its schema is none"),
         (changed("schema", to=None), "its schema is none"),
@@ -139,6 +143,27 @@ def test_a_damaged_description_is_refused_in_words(change, sentence, tmp_path, r
         read_trained(tmp_path)
     with refuses(f"delete the folder {tmp_path} and run again the command that trained it"):
         read_trained(tmp_path)
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path, refuses):
+    shipped = read_trained(FOLDER)
+    files = {part: shipped.bytes(part) for part in PARSERS}
+    held = shipped.tensors(QUESTIONS)
+    next(t for t in held.values() if t.is_floating_point()).view(-1)[0] = torch.nan
+    files[QUESTIONS] = save(held)
+    damaged = about()
+    damaged[QUESTIONS]["blake2b"] = digest_of(files[QUESTIONS])
+    write_trained(tmp_path / "model", damaged, files)
+    with refuses("question_parser.safetensors holds weights that are not finite; delete the folder"):
+        load_parsers(read_trained(tmp_path / "model"), "cpu")
+
+
+def test_only_a_model_that_sees_needs_a_size(tmp_path):
+    alone = about()
+    del alone[SCENE]
+    alone["size"] = [0, 0]
+    (tmp_path / NAME).write_text(json.dumps(alone))
+    assert read_trained(tmp_path).size == (0, 0)
 
 
 def test_a_description_without_parsers_or_of_another_sort_is_refused(tmp_path, refuses):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+LINE_SECONDS = 30.0  # between lines that tell how far a work is, where nobody watches a bar
 
 
 def json_line(data: Any) -> None:
@@ -54,16 +56,31 @@ def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterato
 
 @contextmanager
 def counting_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar to tell how many are done; shows rate and time left, or nothing where nobody watches."""
+    """A bar to tell how many are done; shows rate and time left. Lines where nobody watches."""
     with shard_bar(what) as tell:
         yield lambda done: tell(done, total or 0, "")
 
 
+def _told_in_lines(what: str) -> Callable[[int, int, str], None]:
+    """For a log: a line now and then."""
+    last = time.monotonic()
+
+    def tell(done: int, total: int, words: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            of = f" of {total:,}" if total else ""
+            told = f"shiftscope: {what}: {done:,}{of}{f', {words}' if words else ''}"
+            print(told, file=sys.stderr, flush=True)
+
+    return tell
+
+
 @contextmanager
 def shard_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar to tell (done, of how many, in words what was counted)."""
+    """A bar to tell (done, of how many, in words what was counted); lines where nobody watches."""
     if not sys.stderr.isatty():
-        yield lambda done, total, words: None
+        yield _told_in_lines(what)
         return
     from rich.console import Console
     from rich.progress import (

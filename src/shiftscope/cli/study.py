@@ -97,11 +97,23 @@ def command(
             runs=runs,
             command=shlex.join(["shiftscope", *sys.argv[1:]]),
         )
+        _refuse_foreign(out)
         _study(order, as_json)
         if not _can_test():
             print("tables need scipy and statsmodels: where these are, use --tables", file=sys.stderr)
             return
     _tell(kept, page, out, as_json)
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Nothing is written into a folder of something else."""
+    from ..run.study.study import JOINED, RUNS, WEIGHTS
+
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; name a folder with --out")
+    own = (CELLS, PAGE, JOINED, RUNS, WEIGHTS)
+    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in own):
+        raise UserError(f"{out} is not empty and holds no study; name another folder with --out")
 
 
 def _can_test() -> bool:
@@ -124,11 +136,13 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _merge(files: list[Path], into: Path, as_json: bool) -> None:
     from ..run.study.shelf import merge
 
-    seen, new = merge(files, into)
+    made = merge(files, into)
     if as_json:
-        json_line({"cells": str(into), "records": seen, "new": new})
-    else:
-        print(f"{into}: {new:,} of {seen:,} records were new")
+        json_line({"cells": str(into), **made._asdict()})
+        return
+    print(f"{into}: {made.new:,} of {made.records:,} records were new")
+    for name in made.cut_short:
+        print(f"{name}: its last line is cut short and was left out")
 
 
 def _study(order: Order, as_json: bool) -> None:
@@ -142,7 +156,7 @@ def _study(order: Order, as_json: bool) -> None:
         if as_json:
             json_line(line)
         else:
-            print("  ".join(str(value) for value in line.values()), flush=True)
+            print("  ".join(f"{v:.2f}" if isinstance(v, float) else v for v in line.values()), flush=True)
 
 
 def _line(record: Record) -> dict[str, Any]:
@@ -154,7 +168,7 @@ def _line(record: Record) -> dict[str, Any]:
         made |= {"asked_about": record.tested.label, "model": record.model}
         for sort, outcome in record.outcomes:
             if outcome.asked:
-                made[sort] = f"{100 * outcome.right / outcome.asked:.2f}"
+                made[sort] = round(100 * outcome.right / outcome.asked, 2)
     return made
 
 

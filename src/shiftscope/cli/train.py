@@ -116,6 +116,11 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
         )
     told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
     print(f"{told}; on {about['device']}")
-    print(
-        f"wrote {trained.folder}; next: shiftscope run --model {model}:{trained.folder} --data DATA --out RUN"
+    folder = trained.folder
+    lacking = [word for part, word in PARSERS.items() if part not in parts]
+    step = (
+        f"shiftscope train --model {model} --only {lacking[0]} --from {folder} --data DATA --out DIR"
+        if lacking
+        else f"shiftscope run --model {model}:{folder} --data DATA --out RUN"
     )
+    print(f"wrote {folder}; next: {step}")

@@ -104,6 +104,12 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return float(test.pvalue)
 
 
+def share_interval(right: int, of: int) -> tuple[float, float]:
+    """Wilson's interval of a share, of which only the counts are kept."""
+    found = _need("scipy.stats").binomtest(right, of).proportion_ci(LEVEL, method="wilson")
+    return float(found.low), float(found.high)
+
+
 def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     """The p-values of several factors, corrected so that all hold at once; what has none keeps none."""
     names = [name for name, p in p_values.items() if p is not None]

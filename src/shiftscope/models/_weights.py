@@ -14,6 +14,7 @@ from typing import Any
 
 from ..canonical import content_id
 from ..errors import UserError
+from ..geometry.camera import check_size
 from ..lang.calibration import Calibration
 from ..lang.spatial import SpatialLikelihood
 from ..scene import schema_named
@@ -94,6 +95,8 @@ class Trained:
         """The module with its weights, in float32, to be used and not trained."""
         held = self.tensors(part)
         wide = {n: t.float() if t.is_floating_point() else t for n, t in held.items()}
+        if not all(bool(t.isfinite().all()) for t in wide.values()):
+            raise UserError(f"{self.folder / _file(part)} holds weights that are not finite; {self.remedy}")
         try:
             module.load_state_dict(wide)
         except RuntimeError as error:
@@ -170,8 +173,7 @@ def _misshapen(about: Mapping[str, Any]) -> str:
         schema = _schema(about.get("schema"))
     except WRONG:
         return "its schema is none"
-    size = about.get("size")
-    if not (isinstance(size, list) and len(size) == 2 and all(type(x) is int and x >= 0 for x in size)):
+    if not _is_size(about.get("size"), SCENE in about):
         return "its size is not the width and height of an image"
     if not any(part in about for part in PARSERS):
         return "it tells of no parser"
@@ -191,6 +193,17 @@ def _misshapen(about: Mapping[str, Any]) -> str:
         if not isinstance(about.get(name), kind):
             return f"its {name} is missing or of another kind"
     return _misfit(about, schema)
+
+
+def _is_size(size: Any, seen: bool) -> bool:
+    """Whether images can be of that size; without a scene parser it may be unknown, 0 by 0."""
+    if not (isinstance(size, list) and len(size) == 2 and all(type(side) is int for side in size)):
+        return False
+    try:
+        check_size((size[0], size[1]))
+    except UserError:
+        return not seen and size == [0, 0]
+    return True
 
 
 def _figures(entry: Mapping[str, Any]) -> bool:

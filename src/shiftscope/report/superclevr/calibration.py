@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...metrics._statistics import share_interval
 from ...run.study.board import Board
 from ...run.study.matrix import MODELS, Domain, Trained, every_grid
 from ...run.study.outcome import Reliability
@@ -39,7 +40,8 @@ def section(board: Board) -> Section | None:
     if not parts:
         return None
     lead = (
-        "On the dashed line what is believed is right as often as believed; below it, beliefs are too sure."
+        "On the dashed line what is believed is right as often as believed; below it, beliefs are too sure. "
+        "Whiskers: 95% (Wilson), long where few are believed so."
     )
     return Section("Belief and truth", text(parts), lead)
 
@@ -66,7 +68,10 @@ def _chart(title: str, found: Sequence[tuple[int, str, Reliability]]) -> Html:
 
 
 def _points(reliability: Reliability) -> list[Point | None]:
-    return [
-        Point(right / n, None, None, n) if n >= FEWEST else None
-        for right, n in zip(reliability.right, reliability.count, strict=True)
-    ]
+    pairs = zip(reliability.right, reliability.count, strict=True)
+    return [_point(right, n) if n >= FEWEST else None for right, n in pairs]
+
+
+def _point(right: int, n: int) -> Point:
+    low, high = share_interval(right, n)
+    return Point(right / n, low, high, n)

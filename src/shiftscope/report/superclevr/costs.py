@@ -15,6 +15,7 @@ from .text_table import Table
 
 FOLDER = re.compile(r"(?<= )/\S*/")  # of the machine something ran on: who runs it again has another
 
+
 def trainings(board: Board) -> Iterator[Table]:
     """When, on what and for how long each row was trained, and what it then reached on validation data."""
     listed = sorted(board.trainings.items())

@@ -19,7 +19,7 @@ from .costs import speed, trainings
 from .diagnosis import diagnosis
 from .markdown import mixtures, warning
 from .plain import plain
-from .tables import by_cell, findings_table, in_domain
+from .tables import OTHER_SPEEDS, by_cell, findings_table, in_domain
 from .text_table import Table
 from .world import differences
 
@@ -71,7 +71,7 @@ def _header(board: Board) -> Html:
 
 def _verdicts(board: Board) -> Section:
     parts = [
-        findings_table("Targets", tuple(targets(board))),
+        findings_table("Targets", tuple(targets(board)), OTHER_SPEEDS),
         findings_table("The paper's findings, as far as they speak of NSVQA", tuple(paper_findings(board))),
     ]
     return Section(

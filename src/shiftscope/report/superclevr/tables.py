@@ -18,7 +18,7 @@ from ...suites import _reported_superclevr as paper
 from ..number import NONE, percent
 from .costs import speed, trainings
 from .diagnosis import diagnosis
-from .figures import DIGITS, between, figure, paired_text
+from .figures import DIGITS, TINY, between, figure, gain_text, paired_text
 from .text_table import Table
 from .world import REPORTED, differences
 
@@ -30,7 +30,10 @@ READS = (
     "(021). It also reads the places on the ground that the parser learned to tell (015). nsvqa and p_nsvqa "
     "see boxes, each image by itself."
 )
-TINY = 0.001  # a p below it is not told cell by cell
+OTHER_SPEEDS = (
+    "Speeds that no study measures, programs run on a GPU and questions answered on a processor, are in "
+    "docs/results/speed.md."
+)
 LESS = re.compile(r"(?<!\w)-(?=\d)")  # a minus before a figure, but for that of an exponent
 NOT_BLIND = (
     "Not a blind test: in training, half of the question parser's questions get more adjectives and "
@@ -45,7 +48,7 @@ WHICH_FORM = (
 
 def every_table(board: Board) -> Iterator[Table]:
     """All that there is something to say of, in the order of the page."""
-    yield findings_table("Targets", tuple(targets(board)))
+    yield findings_table("Targets", tuple(targets(board)), OTHER_SPEEDS)
     yield findings_table("The paper's findings", tuple(paper_findings(board)))
     yield differences(board)
     yield in_domain(board)
@@ -68,9 +71,9 @@ def shown_grids(board: Board) -> list[Grid]:
     return found or every_grid()[:1]
 
 
-def findings_table(title: str, found: Sequence[Finding]) -> Table:
+def findings_table(title: str, found: Sequence[Finding], note: str = "") -> Table:
     rows = tuple((f.says, f.rule, f.verdict, LESS.sub("−", f.figures)) for f in found)
-    return Table(title, ("", "rule", "verdict", "measured"), rows)
+    return Table(title, ("", "rule", "verdict", "measured"), rows, note)
 
 
 def in_domain(board: Board) -> Table:
@@ -168,8 +171,7 @@ def by_cell(board: Board) -> Table:
         shown = (percent(s.value if s else None, DIGITS) for s in scores)
         cell = board.cells.get((EXACT, trained, tested))
         attuned = "" if cell is None or cell.attuned is None else "yes" if cell.attuned else "no"
-        gains = (paired_text(one, least=TINY) for one in (soft, ours))
-        rows.append((trained.label, tested.label, *shown, attuned, *gains))
+        rows.append((trained.label, tested.label, *shown, attuned, gain_text(soft), gain_text(ours)))
     heads = (
         "trained on",
         "asked about",
@@ -179,7 +181,7 @@ def by_cell(board: Board) -> Table:
         "p_nsvqa_exact − p_nsvqa",
     )
     note = (
-        f"Differences on the same questions, with intervals by scene; p < {TINY} where none is given, not "
-        f"corrected for many cells. {READS}"
+        "Differences on the same questions, ± the longer side of an interval by scene; p < "
+        f"{TINY} where none is given, not corrected for many cells. {READS}"
     )
     return Table("Model against model, object questions, % and points", heads, tuple(rows), note)

@@ -203,10 +203,10 @@ def board_of(records: Iterable[Record], scale: Scale) -> Board:
         if r.origin.weights == rows.get(r.trained)
     }
     diagnoses: dict[tuple[Trained, Domain], Diagnosis] = {}
-    there = (r for r in own if isinstance(r, Diagnosis))
-    for one in sorted(there, key=lambda r: (r.origin.made, len(r.models), r.name)):
+    for one in sorted((r for r in own if isinstance(r, Diagnosis)), key=lambda r: (r.origin.made, r.name)):
         if one.origin.weights == rows.get(one.trained) and one.asked.questions == forms.get(one.tested):
-            diagnoses[one.trained, one.tested] = one
+            older = diagnoses.get((one.trained, one.tested))
+            diagnoses[one.trained, one.tested] = one.beside(older) if older else one
     return Board(
         scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
     )

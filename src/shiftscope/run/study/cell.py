@@ -6,12 +6,12 @@ Each is one small JSON object, named by its content, so that studies only ever a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ...canonical import content_id
 from ...errors import unknown
-from .matrix import MODELS, Domain, Trained
+from .matrix import EXACT, MODELS, Domain, Trained
 from .outcome import Outcome, Reliability
 from .scale import Scale
 
@@ -199,6 +199,16 @@ class Diagnosis:
     @property
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(model for model, *_ in self.oracles))
+
+    def beside(self, older: Diagnosis) -> Diagnosis:
+        """This one, and of the models it lacks what an older one of the same weights tells."""
+        kept = [
+            row
+            for row in older.oracles
+            if row[0] not in self.models and (row[0] != EXACT or older.origin.learned == self.origin.learned)
+        ]
+        rows = sorted([*kept, *self.oracles], key=lambda row: MODELS.index(row[0]))
+        return replace(self, oracles=tuple(rows))
 
     @property
     def name(self) -> str:

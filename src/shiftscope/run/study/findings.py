@@ -41,7 +41,7 @@ def paper_findings(board: Board) -> Iterator[Finding]:
         "Redundancy: modular models hardly suffer from it (not a blind test, see Table 1, redundancy).",
         "Relative Degrade (tabulated) of nsvqa and of p_nsvqa below 2%",
         _verdict(small and all(v < 0.02 for v in small.values())),
-        _listed(small),
+        _listed(small) + _unsigned(board),
     )
     large = _both(board, "visual")
     yield Finding(
@@ -183,11 +183,17 @@ def pairs(board: Board) -> list[tuple[Trained, Domain]]:
     return [pair for pair in dict.fromkeys([*listed, *rest]) if pair in there]
 
 
-def _both(board: Board, factor: str) -> dict[str, float]:
-    """The tabulated figures of nsvqa and p_nsvqa; empty unless both are there."""
-    made = {m: board.degrade(m, grid(factor), "tabulated", SORT) for m in MODELS[:2]}
+def _both(board: Board, factor: str, form: str = "tabulated") -> dict[str, float]:
+    """The figures of nsvqa and p_nsvqa; empty unless both are there."""
+    made = {m: board.degrade(m, grid(factor), form, SORT) for m in MODELS[:2]}
     found = {m: one.value for m, one in made.items() if one is not None}
     return found if len(found) == 2 else {}
+
+
+def _unsigned(board: Board) -> str:
+    """The redundancy's figures without the sign, which a mean of losses and gains does not show."""
+    made = _both(board, "redundancy", "absolute")
+    return f"; absolute: {_listed(made)}" if made else ""
 
 
 def _verdict(decided: object) -> str:

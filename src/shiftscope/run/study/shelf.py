@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import UserError
 from ...whole import write_whole, writing
@@ -66,6 +67,10 @@ class Shelf:
         for number, line in enumerate(whole.splitlines(), 1):
             yield _record(line, f"{self.path}, line {number}")
 
+    def is_cut_short(self) -> bool:
+        """Whether it is a file whose last line a kill cut short."""
+        return self.is_lines and self.path.read_bytes()[-1:] not in (b"\n", b"")
+
     def _read(self, path: Path) -> Record:
         record = _record(path.read_bytes(), str(path))
         if record.name != path.name:
@@ -80,20 +85,35 @@ def _record(data: bytes, where: str) -> Record:
         raise UserError(f"{where}: not a record of a study ({error})") from None
 
 
-def merge(files: Iterable[Path], into: Path) -> tuple[int, int]:
-    """Put the records of files or folders into a folder: how many there were, how many of them were new."""
+class Merged(NamedTuple):
+    """How many records there were, how many of them were new, and files with a last line cut short."""
+
+    records: int
+    new: int
+    cut_short: tuple[str, ...]
+
+
+def merge(files: Iterable[Path], into: Path) -> Merged:
+    """Put the records of files or folders into a folder."""
     shelf = Shelf(into)
     if shelf.is_lines:
         raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
     there = {record.name for record in shelf.records()}
     seen = 0
     added: set[str] = set()
+    cut = []
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: no such file")
-        for record in Shelf(path).records():
+        one = Shelf(path)
+        found = one.records()
+        if not found:
+            raise UserError(f"{path}: no record of a study in it")
+        if one.is_cut_short():
+            cut.append(str(path))
+        for record in found:
             seen += 1
             if record.name not in there:
                 shelf.add(record)
                 added.add(record.name)
-    return seen, len(added)
+    return Merged(seen, len(added), tuple(cut))

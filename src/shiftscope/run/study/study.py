@@ -24,7 +24,7 @@ from ..train.device import accelerator_for, device_name
 from ..train.train import Bar, need_torch, no_bar
 from .ahead import Ahead, working_ahead
 from .board import Board, board_of, train_order
-from .cell import Cell, Origin, Record, Training
+from .cell import Cell, Diagnosis, Origin, Record, Training
 from .diagnose import diagnose
 from .exam import Exam, Exams
 from .matrix import EXACT, FACTORS, MODELS, Domain, Row, Trained, plan, scene_parsers
@@ -145,7 +145,7 @@ class _Study:
         """Whether all cells of these rows are there, so that nothing is to be trained or asked."""
         wanted = [(m, row.trained, at) for row in rows for m in self.order.models for at in row.tests]
         home = [row.trained for row in rows if row.trained == Trained()]
-        told = all(set(self.order.models) <= set(self._diagnosed_models(one, Domain())) for one in home)
+        told = all(self._tells_of_all(self.diagnosed.get((one, Domain()))) for one in home)
         return told and all(key in self.done for key in wanted) and not any(map(self._is_outdated, rows))
 
     def _is_outdated(self, row: Row) -> bool:
@@ -185,13 +185,12 @@ class _Study:
         there = self.diagnosed.get((origin.trained, tested))
         return (
             there is not None
-            and set(self.order.models) <= set(there.models)
+            and self._tells_of_all(there)
             and _rests_on(EXACT, there.origin) == _rests_on(EXACT, origin)
         )
 
-    def _diagnosed_models(self, trained: Trained, tested: Domain) -> tuple[str, ...]:
-        there = self.diagnosed.get((trained, tested))
-        return there.models if there else ()
+    def _tells_of_all(self, diagnosis: Diagnosis | None) -> bool:
+        return diagnosis is not None and set(self.order.models) <= set(diagnosis.models)
 
     # --- training: the scene parser that some rows share, and their question parsers -------------------
 
@@ -330,12 +329,9 @@ class _Study:
             yield cell
 
     def _diagnosis(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
-        tested = exam.asked.tested
-        if self._is_diagnosed(origin, tested):
+        if self._is_diagnosed(origin, exam.asked.tested):
             return
-        before = self._diagnosed_models(origin.trained, tested)  # the page shows the latest: leave none out
-        models = [model for model in MODELS if model in self.order.models or model in before]
-        seen = look(models, exam.pixels, eyes, Clock())
+        seen = look(self.order.models, exam.pixels, eyes, Clock())
         record = diagnose(exam, seen, reader, eyes, origin)
         self.shelf.add(record)
         yield record

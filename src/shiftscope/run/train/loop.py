@@ -62,7 +62,7 @@ def fit(
     training = _Training(task, accelerator, seed, path)
     state = training.state
     if not state.done:
-        with _stoppable(accelerator.num_processes == 1) as stopped:
+        with _stoppable(accelerator.num_processes == 1) as stopped, _repeatable(accelerator.device):
             training.run(stopped, tell, log)
     else:
         log(state.rows)
@@ -280,6 +280,26 @@ def _with_loss(
             return loss(self.module, batch)
 
     return WithLoss()
+
+
+@contextmanager
+def _repeatable(device: torch.device) -> Iterator[None]:
+    """Within, a processor gives the same weights each time, though threads share the sums; it costs nothing.
+
+    A GPU goes on as it does: there some sums have no such way, and others are much slower.
+    """
+    import torch
+
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    if device.type == "cpu":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 @contextmanager

@@ -173,8 +173,17 @@ class _Training:
     def __enter__(self) -> _Training:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self.accelerator.free_memory()
+        if kind is not None and issubclass(kind, UserError) and self.accelerator.is_main_process:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Leave no folder behind where nothing was trained yet."""
+        if [path.name for path in self.held.iterdir()] == [SPEC]:
+            shutil.rmtree(self.held)
+            if not any(self.out.iterdir()):
+                self.out.rmdir()
 
     def run(self) -> Trained:
         start = time.monotonic()
