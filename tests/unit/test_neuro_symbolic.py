@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from shiftscope.lang.beliefs import certain
+from shiftscope.lang.calibration import Calibration
 from shiftscope.lang.text import parse
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models._model import Prompt, Setting
@@ -50,7 +51,8 @@ def png(shade, size=SIZE):
     return held.getvalue()
 
 
-TRAINED = Trained(Path("there"), {"schema": "clevr", "size": SIZE})
+PLAIN = Calibration.none(SCHEMA).to_json()
+TRAINED = Trained(Path("there"), {"schema": "clevr", "size": SIZE, "calibration": PLAIN})
 
 
 @dataclass

@@ -110,6 +110,7 @@ def about():
         (changed(SCENE, "val", to={"color": "high"}), "the figures of its scene_parser are not whole"),
         (changed(SCENE, "val_counts", to={}), "the figures of its scene_parser are not whole"),
         (changed(SCENE, "recipe", to={}), "the figures of its scene_parser are not whole"),
+        (changed("calibration"), "its calibration is missing"),
         (changed("calibration", "exists"), "its calibration or spatial likelihood is not whole (KeyError: 'exists')"),
         (changed("calibration", to=[1, 2]), "its calibration or spatial likelihood is not whole"),
         (changed("calibration", "exists", to=[1.0]), "its calibration or spatial likelihood is not whole"),

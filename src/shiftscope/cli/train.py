@@ -111,8 +111,8 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
         table(
             ["", "right %", "of"],
             rows,
-            f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples, "
-            f"epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
+            f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples an "
+            f"epoch, epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
         )
     told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
     print(f"{told}; on {about['device']}")

@@ -72,8 +72,7 @@ class Trained:
 
     @property
     def calibration(self) -> Calibration:
-        kept = self.about.get("calibration")
-        return Calibration.from_json(kept) if kept else Calibration.none(self.schema)
+        return Calibration.from_json(self.about["calibration"])
 
     @property
     def spatial(self) -> SpatialLikelihood | None:
@@ -220,6 +219,8 @@ def _misfit(about: Mapping[str, Any], schema: Schema) -> str:
     """What is wrong with the calibration and the likelihood of relations."""
     try:
         kept, learned = about.get("calibration"), about.get("spatial")
+        if kept is None and SCENE in about:
+            return "its calibration is missing"
         if kept is not None and not Calibration.from_json(kept).fits(schema):
             return (
                 f"its calibration has not one temperature for each attribute of {schema.name}, or not one "

@@ -107,16 +107,13 @@ class Eyes:
     def __init__(self, trained: Trained, device: str) -> None:
         import torch
 
-        from ...lang.calibration import Calibration
         from ...models._scene_parser import Config, build
 
         self.trained, self.device = trained, device
         self.config = Config.from_json(trained.config(SCENE))
         module = trained.load(SCENE, build(self.config)).to(device)
         self.module = module.to(memory_format=torch.channels_last)  # as it was trained
-        kept = trained.about.get("calibration")
-        schema = self.config.schema
-        self.calibration = Calibration.from_json(kept) if kept else Calibration.none(schema)
+        self.calibration = trained.calibration
 
     def see(self, pixels: torch.Tensor) -> Beliefs:
         """What is believed of images, as tensors on the device."""
