@@ -284,9 +284,9 @@ def _with_loss(
 
 @contextmanager
 def _repeatable(device: torch.device) -> Iterator[None]:
-    """Within, a processor gives the same weights each time, though threads share the sums; it costs nothing.
+    """Within, a processor gives the same weights each time, though threads share the sums.
 
-    A GPU goes on as it does: there some sums have no such way, and others are much slower.
+    A GPU goes on as it does: not all of its sums can be made so.
     """
     import torch
 
