@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from shiftscope.report.superclevr.markdown import results_page
-from shiftscope.run.study.cell import KINDS
+from shiftscope.run.study.cell import KINDS, Training
 from shiftscope.run.study.shelf import Shelf
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -16,6 +16,11 @@ def test_every_stored_record_is_read():
     for record in shelf.records():  # refuses what does not fit the schema, or was changed by hand
         assert record.KIND in KINDS
         assert record.origin.scale.name == "paper", "cells of trials are not kept here"
+
+
+def test_stored_commands_name_no_folder_of_a_machine():
+    commands = [r.command for r in Shelf(RESULTS / "cells").records() if isinstance(r, Training)]
+    assert commands and not [one for one in commands if " /" in one]
 
 
 def test_the_results_page_is_fresh():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ...run.study.board import Board
@@ -12,8 +11,6 @@ from ..number import NONE, percent
 from ..number import seconds as duration
 from .figures import DIGITS, measure_name
 from .text_table import Table
-
-FOLDER = re.compile(r"(?<= )/\S*/")  # of the machine something ran on: who runs it again has another
 
 
 def trainings(board: Board) -> Iterator[Table]:
@@ -49,7 +46,7 @@ def trainings(board: Board) -> Iterator[Table]:
         "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full."
     )
     yield Table("Trainings", heads, tuple(rows), note)
-    commands = tuple((trained.label, FOLDER.sub("", one.command)) for trained, one in listed)
+    commands = tuple((trained.label, one.command) for trained, one in listed)
     yield Table("Trainings: commands", ("", "scenes; questions"), commands)
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))

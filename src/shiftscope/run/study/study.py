@@ -6,6 +6,7 @@ while a row is trained or asked.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from .scale import SCALES, Scale
 from .shelf import Shelf
 from .weights import Parser, finished, prepare, recipe_id, shipped, train_parser
 
+FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: who runs a command again has another
 WEIGHTS, JOINED, RUNS = "weights", "models", "runs"  # folders of a study: parsers, models of two, answers
 SPARE = 1.1  # a training is begun if there is time for one that takes so much longer than the longest
 
@@ -297,7 +299,7 @@ class _Study:
             origin,
             tuple((k, float(v)) for k, v in seconds.items()),
             tuple((k, float(v)) for k, v in found.items()),
-            "; ".join(dict.fromkeys(filter(None, commands))),
+            FOLDER.sub("", "; ".join(dict.fromkeys(filter(None, commands)))),
         )
         self.shelf.add(record)
         yield record
