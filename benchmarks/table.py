@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def best(work: Callable[[], object], runs: int = 3) -> float:
@@ -18,3 +18,10 @@ def best(work: Callable[[], object], runs: int = 3) -> float:
 
 def row(what: str, measured: str, budget: str) -> None:
     print(f"{what:<58} {measured:>18}   budget {budget}", flush=True)
+
+
+def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table in Markdown."""
+    print(f"\n{title}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for cells in rows:
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)

@@ -12,6 +12,10 @@ from pathlib import Path
 
 VARIANTS = ("default", "hard")
 BLIND = ("majority", "question_only")  # they learn from the questions of the default's train split
+NOTE = """
+Half of these questions are about whole vehicles and half about their parts, over {images} test images,
+so that the figures are lower than the 92.3, 95.5 and 98.8% of the README, which are of 50,000 questions
+about whole vehicles alone; parts are harder. The report has both apart, each with its interval."""
 MODELS = (*BLIND, "nsvqa", "p_nsvqa", "p_nsvqa_exact", "oracle")
 
 
@@ -35,6 +39,7 @@ def main() -> None:
             named = ("--variant", variant, "--trained-on", "default")
             shiftscope("run", "--model", model, "--data", folder, *learned, *named, "--out", runs[-1])
     shiftscope("report", *runs, "--out", report)
+    print(NOTE.format(images=given.images // 6))
     print(f"\nthe report: {report.resolve()}")
 
 

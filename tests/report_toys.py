@@ -8,7 +8,17 @@ import store_toys
 from shiftscope.report.markup import Html
 from shiftscope.report.section import SECTIONS
 from shiftscope.report.study import Study, study_of
-from shiftscope.result import AS_IS, CONDITIONS, Asked, Prediction, RunLog, asked_of, records_of
+from shiftscope.result import (
+    AS_IS,
+    CONDITIONS,
+    Asked,
+    Lineage,
+    Prediction,
+    RunLog,
+    asked_of,
+    records_of,
+    with_lacking,
+)
 from shiftscope.run.source import data_id
 from shiftscope.store.build import build
 from shiftscope.store.runlog import RunWriter
@@ -18,10 +28,17 @@ def asked(name, truth="yes", scene="", twin="", **facts):
     return Asked(name, (scene or f"scene of {name}",), truth, facts=tuple(facts.items()), twin=twin)
 
 
-def log(rows, questions=None, **spec):
-    """A log of (question, answer) pairs; a status in brackets, such as "[unreadable]", stands for no answer."""
-    made = [(q, _said(q, answer)) for q, answer in rows]
-    return RunLog(tuple(({"model": "toy", "data": "toys"} | spec).items()), records_of(made), questions)
+def log(rows, questions=None, lineage=None, population=None, **spec):
+    """A log of (question, answer) pairs; a status in brackets, such as "[unreadable]", stands for no answer.
+
+    `lineage` is what the data are called, and their base.
+    """
+    records = records_of([(q, _said(q, answer)) for q, answer in rows])
+    if questions is not None:
+        records = with_lacking(records, {AS_IS: questions - len(records)})
+    made = Lineage(*lineage, "root") if lineage else None
+    named = tuple(({"model": "toy", "data": "toys"} | spec).items())
+    return RunLog(named, records, questions, population=population, lineage=made)
 
 
 def _said(question, answer, condition=AS_IS):

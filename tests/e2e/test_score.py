@@ -27,7 +27,8 @@ def figures(result):
 
 def refused(result):
     assert result.returncode == 2, (result.stdout, result.stderr)
-    (line,) = result.stderr.strip().splitlines()
+    *told, line = result.stderr.strip().splitlines()
+    assert all("is not finished" in one for one in told)
     return line
 
 
@@ -56,10 +57,10 @@ def vqa(tmp_path):
 @pytest.mark.parametrize(
     ("options", "value"),
     [
-        ((), 45),
-        (("--normalise", "always"), 95),
-        (("--form", "thirds"), 50),
-        (("--form", "thirds", "--normalise", "always"), 100),
+        ((), 90),
+        (("--normalise", "always"), 190),
+        (("--form", "thirds"), 100),
+        (("--form", "thirds", "--normalise", "always"), 200),
     ],
 )
 def test_vqa_results_are_scored_directly(vqa, options, value):
@@ -67,18 +68,43 @@ def test_vqa_results_are_scored_directly(vqa, options, value):
     (made,) = figures(score(*words))
     assert made.pop("low") is not None
     assert made.pop("high") is not None
-    assert made == {"metric": "vqa_accuracy", "value": value, "n": 2, "missing": 1} | BARE
+    form = made.pop("form")
+    assert form.startswith("thirds" if "thirds" in options else "official")
+    assert ("always" in form) == ("always" in options)
+    told = {"value": pytest.approx(value / 3), "n": 3, "missing": 1, "answered": pytest.approx(200 / 3)}
+    assert made == {"metric": "vqa_accuracy", "scenes": 2, "too_few_scenes": True} | BARE | told
+
+
+def test_a_file_of_only_the_right_answers_is_not_first(vqa):
+    (vqa / "few.json").write_text(json.dumps([{"question_id": 3, "answer": "yes"}]))
+    words = (vqa / "few.json", "--annotations", vqa / "a.json")
+    (made,) = figures(score(*words, "--json"))
+    assert (made["metric"], made["value"], made["n"]) == ("vqa_accuracy", pytest.approx(100 / 3), 3)
+    assert "what is missing or failed counts as wrong" in score(*words).stdout
+
+
+def test_a_sample_that_was_declared_is_named_and_nothing_else_counts(vqa):
+    (vqa / "sheet.json").write_text("[2, 3]")
+    (vqa / "few.json").write_text(json.dumps([{"question_id": 3, "answer": "yes"}]))
+    words = (vqa / "few.json", "--annotations", vqa / "a.json", "--sample", vqa / "sheet.json")
+    (made,) = figures(score(*words, "--json"))
+    assert (made["value"], made["n"], made["missing"]) == (50, 2, 1)
+    assert made["sample"].endswith("sheet.json (2 of 3 questions)")
+    assert "a sample: " in score(*words).stdout
+    (vqa / "sheet.json").write_text("[2, 9]")
+    assert "1 ids of the sample are of no question of" in refused(score(*words))
 
 
 def test_slices_and_a_table(vqa):
     words = (vqa / "r.json", "--annotations", vqa / "a.json", "--by", "kind")
     made = figures(score(*words, "--json"))
     assert [(m.get("slice"), m["value"], m["missing"]) for m in made] == [
-        (None, 45, 1), ({"kind": "how many"}, 0, 0), ({"kind": "is"}, None, 1), ({"kind": "what"}, 90, 0),
+        (None, 30, 1), ({"kind": "how many"}, 0, 0), ({"kind": "is"}, 0, 1), ({"kind": "what"}, 90, 0),
     ]  # fmt: skip
     shown = score(*words).stdout
     assert "kind how many" in shown
-    assert "nothing to score" in shown
+    assert "vqa_accuracy (official)" in shown
+    assert "too few scenes" in shown
 
 
 def test_answers_written_by_answer_are_scored(tmp_path):
@@ -123,7 +149,8 @@ def run(tmp_path):
 
 def test_a_run_is_scored_again_without_its_model(run):
     total, exist, query = figures(score(run, "--by", "kind", "--json"))
-    assert (total["value"], total["n"], total["missing"], total["unreadable"]) == (50, 4, 1, 1)
+    assert (total["value"], total["n"], total["missing"], total["unreadable"]) == (40, 5, 1, 1)
+    assert (total["answered"], total["scenes"]) == (80, 5)
     assert (exist["value"], query["value"]) == (50, 100)
     made = figures(score(run, "--metric", "accuracy", "--metric", "calibration", "--json"))
     assert [m["metric"] for m in made] == ["accuracy", "calibration"]

@@ -221,20 +221,22 @@ def rows(right, wrong, prefix="q"):
 
 
 def test_a_side_that_is_unanimous_is_not_taken_for_certain():
-    """All 20 wrong still allow for 16.8% right, the exact bound."""
+    """All 20 wrong still allow for 14.6% right."""
     made = gap("gap", rows(290, 710, "r"), rows(0, 20))
     assert made.value == pytest.approx(0.29)
-    assert made.low == pytest.approx(0.29 - np.hypot(0.168, 0.028), abs=0.003)
+    assert made.low == pytest.approx(0.29 - np.hypot(0.146, 0.028), abs=0.003)
     assert made.high == pytest.approx(0.29 + 0.028, abs=0.003)
     turned = gap("gap", rows(0, 20), rows(290, 710, "r"))
     assert (turned.low, turned.high) == pytest.approx((-made.high, -made.low), abs=1e-3)
     both = gap("gap", rows(20, 0), rows(20, 0, "r"))
     assert (both.value, both.low, both.high) == (
         0,
-        pytest.approx(-0.168, abs=0.001),
-        pytest.approx(0.168, abs=0.001),
+        pytest.approx(-0.144, abs=0.001),
+        pytest.approx(0.144, abs=0.001),
     )
-    assert gap("gap", rows(1, 0), rows(3, 7, "r")).low is None  # one image tells nothing
+    one = gap("gap", rows(1, 0), rows(3, 7, "r"))  # one image tells nothing
+    assert one.low < -0.2
+    assert one.high > 0.85
 
 
 def test_a_score_has_an_interval_only_where_there_surely_is_a_gap_to_close():

@@ -195,7 +195,7 @@ def test_the_questions_can_be_asked_elsewhere_and_come_back_as_a_file(toys, tmp_
     shutil.rmtree(tmp_path / "first")
 
 
-def test_replies_that_failed_are_not_counted_as_wrong(toys, tmp_path, monkeypatch):
+def test_replies_that_failed_count_as_wrong_and_are_told(toys, tmp_path, monkeypatch):
     real = evaluating.replies
 
     def failing(model, prompts, name):
@@ -207,5 +207,19 @@ def test_replies_that_failed_are_not_counted_as_wrong(toys, tmp_path, monkeypatc
     made = take_test("contrast", Order("oracle", toys), tmp_path / "out")
     by = {dict(line.of)["change"]: {s.metric: s for s in line.scores} for line in made.lines}
     score = by["at least → less than"]["accuracy"]
-    assert (score.value, score.n) == (None, 0)
-    assert score.failed > 0
+    assert score.value == 0
+    assert score.n == score.failed > 0
+
+
+def test_questions_that_were_damaged_are_written_again(toys, tmp_path):
+    """`shiftscope test` has no --repair: the same command does it."""
+    take_test("contrast", Order("oracle", toys), tmp_path / "out")
+    result = (tmp_path / "out" / "result.json").read_bytes()
+    path = min((tmp_path / "out" / "data" / "contrast" / "questions" / "test").glob("*.parquet"))
+    whole = path.read_bytes()
+    for damage in (b"", whole[:-1] + b"x"):
+        path.write_bytes(damage)
+        shutil.rmtree(tmp_path / "out" / "runs")
+        take_test("contrast", Order("oracle", toys), tmp_path / "out")
+        assert path.read_bytes() == whole
+        assert (tmp_path / "out" / "result.json").read_bytes() == result

@@ -138,7 +138,7 @@ def test_a_segment_without_a_readable_reply_leaves_the_whole_without_one(tmp_pat
     assert (scores["original"].value, scores["combined"].value, scores["combined"].unreadable) == (1, 0, 1)
 
 
-def test_a_segment_without_a_reply_is_missing_and_not_wrong(tmp_path):
+def test_a_segment_without_a_reply_counts_as_wrong_and_is_told(tmp_path):
     scenes = {
         s.id: s for s in (graph("a", "dog, dog"), graph("b", "dog"), graph("c", "cat"), graph("d", "hat"))
     }
@@ -151,11 +151,11 @@ def test_a_segment_without_a_reply_is_missing_and_not_wrong(tmp_path):
     said.write_text(json.dumps({"p": 2, "p+image1": 1, "p+image2": 1, "q": 2, "q+image2": 1}))
     made = take_test("segment_combine", Order(f"predictions:{said}", data), tmp_path / "out")
     scores = {s.metric: s for s in made.lines[0].scores}
-    assert (scores["combined"].value, scores["combined"].n) == (1, 1)
+    assert (scores["combined"].value, scores["combined"].n, scores["combined"].missing) == (0.5, 2, 1)
     said.write_text(json.dumps({"p": 2, "p+image1": 1, "p+image2": 1, "q": 2, "q+image1": 0, "q+image2": 1}))
-    made = take_test("segment_combine", Order(f"predictions:{said}", data), tmp_path / "out")
+    made = take_test("segment_combine", Order(f"predictions:{said}", data), tmp_path / "all of them")
     scores = {s.metric: s for s in made.lines[0].scores}
-    assert (scores["combined"].value, scores["combined"].n) == (0.5, 2)
+    assert (scores["combined"].value, scores["combined"].n, scores["combined"].missing) == (0.5, 2, 0)
 
 
 def test_a_split_with_too_few_irrelevant_images_is_refused_with_the_reason(tmp_path, refuses):

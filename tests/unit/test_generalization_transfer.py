@@ -302,12 +302,13 @@ def test_over_the_same_questions_it_is_paired():
     assert alike.high - alike.low < (apart.high - apart.low) / 3
 
 
-def test_what_has_no_reply_is_counted_and_not_compared():
+def test_what_has_no_reply_counts_as_wrong():
     made = gap("x", rows(["yes", None]), rows(["no", "no"]))
-    assert (made.value, made.missing, made.low) == (1, 1, None)
-    assert gap("x", rows(["yes"]), rows([None])).value is None
+    assert (made.value, made.n) == (0.5, 2)
+    lost = gap("x", rows(["yes"]), rows([None]))
+    assert (lost.value, lost.missing) == (1, 1)
     left, right = common(rows(["yes", None, "no"]), rows(["no", "no", "no"]))
-    assert left.question.listed() == right.question.listed() == ["q0", "q2"]
+    assert left.question.listed() == right.question.listed() == ["q0", "q1", "q2"]
 
 
 def test_the_command_prints_a_line_for_each_direction_and_kind(birds, tmp_path):

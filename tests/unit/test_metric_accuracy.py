@@ -4,7 +4,7 @@ import pytest
 
 from rows import row, run
 from shiftscope.metrics.accuracy import measure
-from shiftscope.result import Asked, Prediction, Score, records_of
+from shiftscope.result import Asked, Prediction, Score, records_of, with_lacking
 
 
 def test_all_rows_and_the_slices_of_a_column():
@@ -33,8 +33,33 @@ def test_what_is_not_an_answer_is_counted_apart():
         "1 yes yes", "2 yes undefined", "3 yes unreadable", "4 yes failed", "5 yes missing", "6 yes no"
     )
     (score,) = measure(records)
-    assert (score.value, score.n) == (0.25, 4)
+    assert (score.value, score.n) == (pytest.approx(1 / 6), 6)
     assert (score.undefined, score.unreadable, score.failed, score.missing) == (1, 1, 1, 1)
+    assert score.answered == pytest.approx(4 / 6)
+    assert not score.complete
+
+
+def test_a_file_of_only_the_right_answers_is_not_all_right():
+    records = run("1 yes yes", *(f"{k} yes missing" for k in range(2, 11)))
+    (score,) = measure(records)
+    assert (score.value, score.n, score.missing, score.answered) == (0.1, 10, 9, pytest.approx(0.1))
+
+
+def test_a_question_that_is_not_there_counts_as_missing_and_is_in_no_slice():
+    records = with_lacking(run("1 yes yes", "2 yes no", kind="exist"), {"as_is": 2})
+    assert len(records) == 4
+    total, exist = measure(records, ["kind"])
+    assert (total.value, total.n, total.missing, total.scenes) == (0.25, 4, 2, 4)
+    assert (exist.value, exist.n, exist.missing) == (0.5, 2, 0)
+    assert measure(with_lacking(records_of([(Asked("1"), Prediction("1", "x"))]), {"as_is": 1}))[0].n == 0
+
+
+def test_where_several_people_answered_it_is_vqa_accuracy():
+    said = [(Asked("1", ("s",), "red", ("red",) * 9 + ("blue",)), Prediction("1", "red"))]
+    said += [(Asked("2", ("t",), "red", ("red",) * 8 + ("blue",) * 2), Prediction("2", "blue"))]
+    (score,) = measure(records_of(said))
+    assert (score.metric, score.form, score.n) == ("vqa_accuracy", "official", 2)
+    assert score.value == pytest.approx((1 + 0.6) / 2)
 
 
 def test_answers_are_the_same_however_they_are_typed():
@@ -51,7 +76,9 @@ def test_a_question_without_a_known_answer_is_left_out():
 
 
 def test_nothing_to_score_is_no_figure():
-    assert measure(run("1 yes failed"))[0] == Score("accuracy", None, 0, failed=1)
+    score = measure(records_of([(Asked("1"), Prediction("1", "yes"))]))[0]
+    assert score == Score("accuracy", None, 0, scenes=0)
+    assert score.answered is None
 
 
 def test_other_conditions_count_only_when_asked_for():

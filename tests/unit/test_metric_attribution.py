@@ -28,6 +28,7 @@ def shares(*questions):
 @pytest.mark.parametrize(
     ("said", "stage"),
     [
+        ("failed n n y y", "no_reply"),
         ("unreadable n n y y", "format"),
         ("n n n y y", "language_prior"),
         ("n n m y n", "perception"),  # another image changes its mind
@@ -64,7 +65,8 @@ def test_the_drop_is_split_over_the_stages():
         "total": 0.5,
     }
     assert made["total"].low <= 0.5 <= made["total"].high
-    assert made["reasoning"].low == made["reasoning"].high == 0
+    assert made["reasoning"].value == 0
+    assert made["reasoning"].low < 0 < made["reasoning"].high  # of four scenes nothing is sure
 
 
 words = st.sampled_from(["y", "n", "m", "unreadable", "undefined", "failed", "-"])
@@ -73,8 +75,7 @@ replies = st.tuples(*[words] * 5).map(" ".join)
 
 @given(st.lists(replies, min_size=1, max_size=12))
 def test_the_stages_add_up_to_the_error(questions):
-    normal = [q.split()[0] for q in questions]
-    counted = [s for s in normal if s not in ("-", "failed")]
+    counted = [s for q in questions if (s := q.split()[0]) != "-"]
     if not counted:
         return
     made = shares(*questions)

@@ -69,9 +69,9 @@ def test_official_normalises_only_where_annotators_differ():
     assert row_agreement(agreed, "official", "always").tolist() == [1, 1, 1]
 
 
-def test_missing_answers_are_counted_and_not_zeros():
+def test_missing_answers_are_counted_and_earn_nothing():
     (score,) = measure(records(("red", ["red"] * 10), (None, ["red"] * 10)))
-    assert (score.value, score.n, score.missing) == (1, 1, 1)
+    assert (score.value, score.n, score.missing, score.form) == (0.5, 2, 1, "official")
 
 
 def test_a_run_without_annotators_is_refused(refuses):

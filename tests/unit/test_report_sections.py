@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import store_toys
@@ -133,7 +134,8 @@ def test_a_drop_between_twins_is_shown_with_its_mark():
     hard = [asked(f"h{k}", "yes", q.scenes[0], q.question) for k, q in enumerate(MANY)]
     made = study(log(right(190, MANY), variant="easy"), log(right(100, hard), variant="hard"))
     shown = cells(body("shifts", made))
-    assert shown[0].startswith("−45.0 ▼")
+    assert shown[:2] == ["easy → hard", "paired"]
+    assert shown[2].startswith("−45.0 ▼")
     assert body("shifts", study(log(right(5)))) is None
 
 
@@ -235,20 +237,20 @@ def test_the_command_of_a_dataset_of_graphs_names_files_that_can_be_typed(tmp_pa
     )
     assert remark == (
         "by name and content: my graphs.json 0123456789abcdef, more.csv.gz fedcba9876543210, "
-        "pictures 00112233445566aa"
+        "pictures 00112233445566aa, table t.csv 0011223344556677, wordnet 8899aabbccddeeff"
     )
 
 
 def test_the_headline_counts_what_an_unfinished_run_has_not_asked():
     shown = body("headline", study(log(right(5), questions=60)))
-    assert cells(shown)[4:6] == ["10", "50"]
-    assert "toy on toys is unfinished: 50 of 60 questions are missing" in shown
+    assert cells(shown)[1:6] == ["8.3 3.0–17.8 17% answered", "not ranked", "–", "60", "16.7"]
+    assert "toy on toys is not ranked: of 60 questions 50 are missing and 0 failed" in shown
 
 
 def test_the_trend_over_a_factors_levels_is_that_of_the_statistics():
     rows = [asked(f"q{k}", "yes", f"s{k // 4}", factor="noise", level=k % 5) for k in range(200)]
     one = log([(q, "yes" if k % 5 < 2 or k % 3 else "no") for k, q in enumerate(rows)])
-    made = slope(one.records, "level", range(5))
+    made = slope(one.records, np.arange(200) % 5)
     assert cells(body("slopes", study(one)))[0].startswith(points(made.per_level))
     assert body("slopes", study(log(right(150, MANY)))) is None
 

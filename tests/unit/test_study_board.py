@@ -34,7 +34,7 @@ def test_questions_about_one_scene_are_drawn_together():
     by_scene = board(cell(np.repeat(np.arange(10) < 5, 2))).score(*home(), "object")
     by_question = board(cell(np.tile([True, False], 10))).score(*home(), "object")
     assert by_scene.value == by_question.value == 0.5
-    assert by_question.low == by_question.high == 0.5
+    assert by_question.high - by_question.low < 0.15
     assert by_scene.high - by_scene.low > 0.3
 
 
@@ -74,7 +74,8 @@ def test_two_models_on_the_same_questions():
     made = board(cell(15), cell(first(10), model="nsvqa"))
     found = made.compare("p_nsvqa", "nsvqa", Trained(), Domain(), "object")
     assert (found.only_first, found.only_second, found.drop) == (5, 0, 0.25)
-    assert found.p == pytest.approx(2 * 0.5**5)
+    # Question 10 to 14 are of scenes 5, 6 and 7, the last of which has one: sums 2, 2 and 1, all of one sign.
+    assert found.p == pytest.approx(1 / 8)
 
 
 def test_cells_of_data_that_would_be_made_otherwise_are_left_out():

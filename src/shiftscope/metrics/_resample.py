@@ -1,7 +1,8 @@
-"""Intervals by drawing clusters with replacement: questions about one scene rise and fall together.
+"""Intervals by drawing scenes with replacement, for figures that are no sum of shares.
 
-The draws are a function of the number of clusters alone, so two columns over the same clusters are resampled
-together and a difference between them is a paired one.
+The draws are a function of the number of scenes alone, so two columns over the same scenes are resampled
+together and a difference between them is a paired one. Few scenes spread less than they should: an interval
+is made longer by what Student's t takes. A question over several images is drawn with its first.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import numpy.typing as npt
 
 from ..result import Bools, Column, Floats
 from ..rng import derive
+from ._interval import LEVEL, widening
 
 REPLICATES = 1000
 MOST_GROUPS = 10_000  # more clusters are dealt into so many groups; widths are then off by about 1%
-LEVEL = 0.95
 _AT_ONCE = 100  # replicates weighed together
 _WIDE = 256  # slices weighed together
 
@@ -84,71 +85,36 @@ def _draws(groups: int, replicates: int) -> npt.NDArray[np.uint16]:
     return made
 
 
-def totals(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
-    """The sum of the values of each slice."""
-    if at is None:
-        return np.array([np.asarray(values, np.float64).sum()])
-    inside = at >= 0
-    return _count(at[inside], np.asarray(values, np.float64)[inside], size)
-
-
 def _count(at: npt.NDArray[Any], weights: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(at, weights=weights, minlength=size), np.float64)
 
 
-def interval(replicates: Floats) -> tuple[Floats, Floats]:
-    """Low and high of each slice; not a number where there is nothing to tell it from."""
+def interval(replicates: Floats, value: npt.ArrayLike, scenes: float) -> tuple[Floats, Floats]:
+    """Low and high of each column; not a number where there is nothing to tell it from."""
     tail = (1 - LEVEL) / 2
     known = ~np.isnan(replicates).all(axis=0)
     low, high = np.full((2, replicates.shape[1]), np.nan)
-    if known.any():
-        low[known], high[known] = np.nanquantile(replicates[:, known], [tail, 1 - tail], axis=0)
-    return low, high
+    if scenes < 2 or not known.any():
+        return low, high
+    low[known], high[known] = np.nanquantile(replicates[:, known], [tail, 1 - tail], axis=0)
+    middle, longer = np.asarray(value, np.float64), widening(scenes)
+    return middle + (low - middle) * longer, middle + (high - middle) * longer
 
 
-def unanimous(right: float, clusters: int) -> tuple[float, float]:
-    """The exact binomial interval where all clusters agree, of which resampling would make a point."""
-    bound = float(((1 - LEVEL) / 2) ** (1 / clusters))
-    return (bound, 1.0) if right else (0.0, 1 - bound)
-
-
-def shares(resampling: Resampling, right: Bools, at: npt.NDArray[Any], size: int) -> Floats:
+def shares(resampling: Resampling, right: Floats, at: npt.NDArray[Any], size: int) -> Floats:
     """The share of each slice in each replicate: [replicate, slice], to compare slices by.
 
     Where all rows of a slice agree, its share is drawn from what the exact binomial interval allows.
     """
     everyone = np.ones(len(right))
     with np.errstate(invalid="ignore", divide="ignore"):
-        made = resampling.sums(right.astype(np.float64), at, size) / resampling.sums(everyone, at, size)
-    value = totals(right, at, size) / totals(everyone, at, size)
+        made = resampling.sums(right, at, size) / resampling.sums(everyone, at, size)
+    value = _count(at, right, size) / _count(at, everyone, size)
     clusters = resampling.spread(everyone.astype(bool), at, size)
     for k in np.flatnonzero((value == 0) | (value == 1)).tolist():
         drawn = derive("bootstrap", "unanimous", k).random(resampling.replicates) ** (1 / int(clusters[k]))
         made[:, k] = drawn if value[k] else 1 - drawn
     return made
-
-
-def share(
-    resampling: Resampling,
-    hits: npt.NDArray[Any],
-    among: npt.NDArray[Any],
-    at: npt.NDArray[Any] | None = None,
-    size: int = 1,
-) -> tuple[Floats, Floats, Floats]:
-    """Hits among those that count, with its interval, of each slice: value, low, high."""
-    hits = np.where(among, hits, 0.0)
-    counted = totals(among, at, size)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = totals(hits, at, size) / counted
-        low, high = interval(resampling.sums(hits, at, size) / resampling.sums(among, at, size))
-    agreed = np.flatnonzero((value == 0) | (value == 1))
-    if len(agreed):
-        clusters = resampling.spread(among.astype(bool), at, size)
-        for k in agreed:
-            low[k], high[k] = unanimous(value[k], int(clusters[k]))
-    if resampling.clusters < 2:
-        low[:] = high[:] = np.nan
-    return value, low, high
 
 
 def shared_clusters(columns: Sequence[Column]) -> list[Ints]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..result import AS_IS, MISSING, Bools, Codes, Facts, Records, Score
-from ._resample import Ints, Resampling, share, totals
+from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, Floats, Records, Score
+from ._interval import Scenes, Shares
 
-APART = ("undefined", "unreadable", "failed")
+APART = ("missing", "undefined", "unreadable", "failed")  # in n, and not right
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +64,14 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 
 def base_rows(records: Records, by: str = "") -> Records:
-    """The rows as the model is normally asked; all of them where slices go by condition."""
+    """The rows as the model is normally asked; all of them where slices go by condition.
+
+    Rows of another condition stand for them where there is no other, but for want of pictures none do.
+    """
     if "condition" in by.split(","):
         return records
     conditions = {v for v in np.unique(records.condition.codes).tolist() if v >= 0}
-    if len(conditions) < 2:
+    if len(conditions) < 2 and not records.condition.equals(MISSING_IMAGE).any():
         return records
     return records.under(AS_IS)
 
@@ -78,49 +82,59 @@ def replied(records: Records) -> Bools:
 
 
 def share_scores(
-    metric: str, records: Records, of: Callable[[Records], Shared], by: Sequence[str] = ()
+    metric: str,
+    records: Records,
+    of: Callable[[Records], Shared],
+    by: Sequence[str] = (),
+    form: str = "",
 ) -> tuple[Score, ...]:
-    """The mean of a value over the scorable rows with a reply: of all, then of the slices of each name.
+    """The mean of a value over all scorable rows, then over those of the slices of each name.
 
-    `of` gives the value of each row and which rows can be scored at all.
+    `of` gives the value of each row and which rows can be scored at all. A row without a reply counts, with
+    the value it is given.
     """
     made: list[Score] = []
-    rows, sampled = records, None
+    rows, scenes = records, None
     for name in ("", *by):
         again = base_rows(records, name)
-        if sampled is None or len(again) != len(rows):
-            rows, sampled = again, Resampling(again.cluster.codes)
+        if scenes is None or len(again) != len(rows):
+            rows, scenes = again, Scenes.of(again)
             hits, scorable = of(rows)
-        made += _scores(metric, rows, hits, scorable, slices(rows, name) if name else ALL, sampled)
+        cut = slices(rows, name) if name else ALL
+        shares = scenes.shares(hits, scorable, cut.codes, len(cut.labels))
+        made += scores_of(metric, shares, rows, scorable, cut, form)
     return tuple(made)
 
 
-def _scores(
-    metric: str,
-    records: Records,
-    hits: npt.NDArray[Any],
-    scorable: Bools,
-    cut: Slices,
-    sampled: Resampling,
+def scores_of(
+    metric: str, shares: Shares, records: Records, scorable: Bools, cut: Slices = ALL, form: str = ""
 ) -> list[Score]:
-    labels, at = cut.labels, cut.codes
-    counted = scorable & replied(records)
-    size = len(labels)
-    value, low, high = share(sampled, hits, counted, at, size)
-    n = totals(counted, at, size)
-    apart = {s: totals(records.status.equals(s) & scorable, at, size) for s in (*APART, MISSING)}
+    """Shares as scores, each with how many rows of its slice count and how many have no answer."""
+    size = len(cut.labels)
+    n = totals(scorable, cut.codes, size)
+    apart = {s: totals(records.status.equals(s) & scorable, cut.codes, size) for s in APART}
     return [
         Score(
             metric,
-            known(value[k]),
+            known(shares.value[k]),
             int(n[k]),
-            known(low[k]),
-            known(high[k]),
-            slice=labels[k],
+            known(shares.low[k]),
+            known(shares.high[k]),
+            slice=cut.labels[k],
+            form=form,
+            scenes=int(shares.scenes[k]),
             **{name: int(count[k]) for name, count in apart.items()},
         )
         for k in range(size)
     ]
+
+
+def totals(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    """The sum of the values of each slice."""
+    if at is None:
+        return np.array([np.asarray(values, np.float64).sum()])
+    inside = at >= 0
+    return np.bincount(at[inside], np.asarray(values, np.float64)[inside], size).astype(np.float64)
 
 
 def known(number: float) -> float | None:

@@ -1,11 +1,12 @@
 """Tests and trends: paired tests, correction for several of them, what a set can detect, slopes, seeds.
 
-SciPy and statsmodels do the statistics (`pip install shiftscope[stats]`); intervals of single figures need
-neither and stand in `_resample`.
+All rest on scenes: questions about one scene are not independent. Holm's correction and the smallest drop
+take SciPy and statsmodels (`pip install shiftscope[stats]`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -15,12 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
-from ..result import Bools, Records, Score
-from ._resample import LEVEL, Resampling, interval
-from ._shares import base_rows, known, replied
+from ..result import Floats, Records, Score
+from ._interval import LEVEL, Scenes, student, student_tail
+from ._pairing import align
+from ._shares import base_rows, known
+from .accuracy import row_scores
 from .contrast import pairs
 
 POWER = 0.8
+MANY = 1000  # scenes that differ, from which on their sum is as good as normal
+FEW = 14  # whose signs are all tried where they are of no whole numbers
+SCALES = (1, 3, 10, 30, 90)
+MOST_STEPS = 200_000
+TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +36,13 @@ class Paired:
     """Two sets of answers to the same questions: how often only one is right, the drop, how sure it is."""
 
     n: int
-    only_first: int
+    only_first: int  # questions on which the first scores higher
     only_second: int
     drop: float | None  # accuracy of the first less that of the second
     low: float | None
     high: float | None
-    p: float | None  # exact McNemar, two-sided; takes the questions to be independent
+    p: float | None  # two-sided, by exchanging the two answers scene by scene
+    scenes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,63 +54,78 @@ class Slope:
     high: float
     p: float
     n: int
+    scenes: int
 
 
 def compare_models(first: Records, second: Records) -> Paired:
-    """Two models on the same questions; those that either did not reply to are left out."""
+    """Two models on the questions that both were asked; one without a reply is not right."""
     a, b = base_rows(first), base_rows(second)
-    place = _places(a)
-    rows, beside = [], []
-    for row in np.flatnonzero(_counted(b)).tolist():
-        other = place.get(b.question[row])
-        if other is not None:
-            rows.append(other)
-            beside.append(row)
-    left, right = np.array(rows, np.int64), np.array(beside, np.int64)
-    return paired(a.right[left], b.right[right], a.cluster.codes[left])
+    left, right = align(a, b)
+    return paired(row_scores(a).values[left], row_scores(b).values[right], Scenes.of(a.take(left)))
 
 
 def compare_twins(records: Records) -> Paired:
     """A model on originals (first) and their variants (second)."""
     rows = base_rows(records)
     found = pairs(rows)
-    return paired(rows.right[found.original], rows.right[found.variant], rows.cluster.codes[found.original])
+    values = row_scores(rows).values
+    return paired(values[found.original], values[found.variant], Scenes.of(rows.take(found.original)))
 
 
-def _counted(records: Records) -> Bools:
-    return replied(records) & (records.truth.codes >= 0)
-
-
-def _places(records: Records) -> dict[str, int]:
-    return {records.question[row]: row for row in np.flatnonzero(_counted(records)).tolist()}
-
-
-def paired(first: Bools, second: Bools, cluster: npt.NDArray[Any]) -> Paired:
-    """Which answers of two models to the same questions are right, row by row; `cluster` numbers scenes."""
-    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+def paired(first: npt.NDArray[Any], second: npt.NDArray[Any], scenes: Scenes) -> Paired:
+    """What two models score on the same questions, row by row."""
     if not len(first):
         return Paired(0, 0, 0, None, None, None, None)
-    change = first.astype(float) - second.astype(float)
-    sampled = Resampling(cluster)
-    low, high = interval(sampled.sums(change) / sampled.sums(np.ones(len(change))))
-    few = sampled.clusters < 2
+    change = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    made = scenes.difference(first, second)
     return Paired(
         len(first),
-        only_first,
-        only_second,
-        float(change.mean()),
-        None if few else known(low[0]),
-        None if few else known(high[0]),
-        mcnemar(only_first, only_second),
+        int((change > 0).sum()),
+        int((change < 0).sum()),
+        made.value,
+        made.low,
+        made.high,
+        flip_test(scenes.sums(change)),
+        made.scenes,
     )
 
 
-def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided p-value of as uneven a split of the questions that only one is right on."""
-    if only_first + only_second == 0:
+def flip_test(sums: Floats) -> float:
+    """The chance of so large a sum if each scene's difference had either sign: two-sided, mid-p.
+
+    A permutation test: were the two models alike, exchanging their answers to a scene would change nothing.
+    """
+    there = np.abs(sums[np.abs(sums) > TINY])
+    if not len(there):
         return 1.0
-    test = _need("scipy.stats").binomtest(only_first, only_first + only_second)
-    return float(test.pvalue)
+    total = abs(float(sums.sum()))
+    whole = _in_whole_numbers(there)
+    if whole is None and len(there) <= FEW:
+        signs = 1.0 - 2.0 * ((np.arange(1 << len(there))[:, None] >> np.arange(len(there))) & 1)
+        drawn = np.abs(signs @ there)
+        near = np.abs(drawn - total) <= TINY * (1 + total)
+        return float((drawn > total)[~near].sum() + 0.5 * near.sum()) / len(drawn)
+    if len(there) > MANY or whole is None:
+        return math.erfc(total / math.sqrt(2 * float((there**2).sum())))
+    steps, scale = whole
+    # The sum with signs is twice that of the scenes with a plus, less that of all.
+    chances = np.zeros(int(steps.sum()) + 1)
+    chances[0] = 1.0
+    for step in steps.tolist():
+        chances[step:] = 0.5 * chances[step:] + 0.5 * chances[: len(chances) - step]
+        chances[:step] *= 0.5
+    drawn = np.abs(2 * np.arange(len(chances)) - int(steps.sum()))
+    at = round(total * scale)
+    return min(1.0, float(chances[drawn > at].sum() + 0.5 * chances[drawn == at].sum()))
+
+
+def _in_whole_numbers(sums: Floats) -> tuple[npt.NDArray[np.int64], int] | None:
+    """The sums as multiples of a part of 1, and that part: answers score 0 or 1, thirds, or thirtieths."""
+    for scale in SCALES:
+        steps = np.round(sums * scale)
+        if np.allclose(steps, sums * scale, atol=1e-6) and steps.sum() <= MOST_STEPS:
+            return steps.astype(np.int64), scale
+    return None
 
 
 def share_interval(right: int, of: int) -> tuple[float, float]:
@@ -120,44 +144,36 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     return {**p_values, **{n: float(p) for n, p in zip(names, corrected, strict=True)}}
 
 
-def design_effect(records: Records) -> float:
-    """How many times the variance of an accuracy is larger because questions share scenes; at least 1."""
+def effective_number(records: Records) -> float:
+    """How many independent questions would tell the accuracy as precisely; 0 where there are none."""
     rows = base_rows(records)
-    counted = np.flatnonzero(_counted(rows))
-    right = rows.right[counted].astype(float)
-    n = len(right)
-    if n < 2 or not 0 < right.mean() < 1:
-        return 1.0
-    off = np.bincount(rows.cluster.codes[counted], weights=right - right.mean())
-    return max(1.0, float((off**2).sum() / ((right - right.mean()) ** 2).sum()))
+    scored = row_scores(rows)
+    return Scenes.of(rows).effective(scored.values, scored.scorable) if scored.scorable.any() else 0.0
 
 
 def smallest_drop(
-    n: int, accuracy: float, *, discordant: float | None = None, design: float = 1.0, power: float = POWER
+    n: float, accuracy: float, *, discordant: float | None = None, power: float = POWER
 ) -> float:
-    """The smallest drop from `accuracy` that n questions a side detect, at 5% two-sided.
+    """The smallest drop from `accuracy` that n independent questions a side detect, at 5% two-sided.
 
     Between two separate sets; with `discordant`, the share of questions that only one side is right on,
-    between two sides of the same questions. `design` is the design effect. 1 where none is detectable.
-    By the normal approximation: the exact test that a report makes has slightly less power than this says.
+    between two sides of the same questions. 1 where none is detectable. Questions that share scenes are worth
+    fewer: give their `effective_number`.
     """
     stats = _need("scipy.stats")
     z_test, z_power = stats.norm.ppf(0.5 + LEVEL / 2), stats.norm.ppf(power)
-    size = n / design
-    if size <= 0:
+    if n <= 0:
         return 1.0
 
     def short(drop: float) -> float:
         """Below 0 while the drop is too small to be detected."""
         if discordant is not None:
             spread = max(discordant, drop)
-            return float(
-                drop * size**0.5 - z_test * spread**0.5 - z_power * max(0.0, spread - drop**2) ** 0.5
-            )
+            return float(drop * n**0.5 - z_test * spread**0.5 - z_power * max(0.0, spread - drop**2) ** 0.5)
         after = accuracy - drop
         pooled = (accuracy + after) / 2
         apart = (accuracy * (1 - accuracy) + after * (1 - after)) ** 0.5
-        return float(drop * size**0.5 - z_test * (2 * pooled * (1 - pooled)) ** 0.5 - z_power * apart)
+        return float(drop * n**0.5 - z_test * (2 * pooled * (1 - pooled)) ** 0.5 - z_power * apart)
 
     most = accuracy
     if most <= 0 or short(most) < 0:
@@ -165,35 +181,34 @@ def smallest_drop(
     return float(_need("scipy.optimize").brentq(short, 0.0, most)) if short(0.0) < 0 else 0.0
 
 
-def slope(records: Records, factor: str, levels: Sequence[Any] = ()) -> Slope:
-    """The trend of accuracy over the levels of a fact: in the order given, else by value if numbers.
+def slope(records: Records, level: Floats, weights: Floats | None = None) -> Slope:
+    """The trend of accuracy over the level of each row, a straight line; a row without one is left out.
 
-    A linear probability model; its errors are robust to scenes as clusters.
+    `weights` make the mixture of questions the same at all levels. The error is robust to scenes as clusters.
     """
-    rows = base_rows(records)
-    column = rows.column(factor)
-    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in column.values)
-    if not levels and not numeric:
-        listed = ", ".join(map(str, column.values[:5]))
-        raise UserError(f"a slope over {factor} needs the order of its levels ({listed}, …)")
-    size = {v: float(k) for k, v in enumerate(levels)} if levels else {v: float(v) for v in column.values}
-    scale = np.array([*(size.get(v, np.nan) for v in column.values), np.nan])
-    level = scale[column.codes]
-    kept = _counted(rows) & ~np.isnan(level)
-    if len(np.unique(level[kept])) < 2:
-        raise UserError(f"a slope over {factor} needs answered questions at two levels or more")
-    api = _need("statsmodels.api")
-    design = np.column_stack([np.ones(kept.sum()), level[kept]])
-    model = api.OLS(rows.right[kept].astype(float), design)
-    fitted = model.fit(cov_type="cluster", cov_kwds={"groups": rows.cluster.codes[kept]})
-    low, high = fitted.conf_int(alpha=1 - LEVEL)[1]
-    return Slope(float(fitted.params[1]), float(low), float(high), float(fitted.pvalues[1]), int(kept.sum()))
+    scored = row_scores(records)
+    kept = np.flatnonzero(scored.scorable & np.isfinite(level))
+    x, y = level[kept], scored.values[kept]
+    w = np.ones(len(kept)) if weights is None else weights[kept]
+    if len(np.unique(x[w > 0])) < 2:
+        raise UserError("a slope needs questions at two levels or more")
+    off = x - (w @ x) / w.sum()
+    size = float(w @ off**2)
+    per_level = float(w @ (off * y)) / size
+    rest = y - (w @ y) / w.sum() - per_level * off
+    scenes = Scenes.of(records.take(kept))
+    moved = scenes.sums(w * off * rest) / size
+    freedom = max(scenes.count - 1, 0.5)
+    error = math.sqrt(float((moved**2).sum()) * scenes.count / freedom)
+    half = student(freedom) * error
+    p = student_tail(per_level / error, freedom) if error > 0 else float(per_level == 0)
+    return Slope(per_level, per_level - half, per_level + half, p, len(kept), scenes.count)
 
 
 def across_seeds(scores: Sequence[Score]) -> Score:
-    """One figure of several seeds: the mean, with Student's interval over seeds; n and missing are summed."""
+    """One figure of several seeds: the mean, with Student's interval over seeds; counts are summed."""
     values = np.array([s.value for s in scores if s.value is not None], np.float64)
-    if not len(scores) or len({(s.metric, s.slice) for s in scores}) != 1:
+    if not len(scores) or len({(s.metric, s.form, s.slice) for s in scores}) != 1:
         raise ValueError("seeds aggregate over scores of one metric and slice")
     summed = {
         name: sum(getattr(s, name) for s in scores)
@@ -201,10 +216,9 @@ def across_seeds(scores: Sequence[Score]) -> Score:
     }
     if len(values) < 2:
         return replace(scores[0], **summed) if len(scores) > 1 else scores[0]
-    spread = float(values.std(ddof=1) / len(values) ** 0.5)
-    half = float(_need("scipy.stats").t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * spread
+    half = student(len(values) - 1) * float(values.std(ddof=1) / len(values) ** 0.5)
     mean = float(values.mean())
-    return replace(scores[0], value=mean, low=mean - half, high=mean + half, **summed)
+    return replace(scores[0], value=known(mean), low=mean - half, high=mean + half, scenes=None, **summed)
 
 
 def _need(module: str) -> Any:

@@ -1,17 +1,50 @@
-"""How often the answer is the true one, however either is spelled.
+"""How often the answer is the true one, however it is spelled; VQA accuracy where many people answered.
 
-A row counts once the model replied: an undefined or unreadable reply is not right, and is also counted apart;
-a missing or failed one is not in `n`. Rows without a known answer are left out.
+Every question counts that the model was to be asked: one without a reply, or with a reply in which no answer
+can be read, is not right, and is also counted apart. Rows without a known answer are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from ..result import Records, Score
+import numpy as np
+
+from ..result import Bools, Floats, Records, Score
 from ._shares import share_scores
+from .vqa_accuracy import row_agreement
+
+ENOUGH = 4  # annotators: of fewer, no answer has three others who gave it too
+FORM = "official"
+MIXED = "official; equality where fewer than four people answered"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScores:
+    """What each row scores, 0 to 1, by which metric; and which rows can be scored."""
+
+    metric: str
+    form: str
+    values: Floats
+    scorable: Bools
+
+
+@lru_cache(maxsize=32)
+def row_scores(records: Records) -> RowScores:
+    """The accuracy of each row: agreement with the annotators where there are enough, else equality."""
+    enough = records.answers.lengths >= ENOUGH
+    right, scorable = records.right.astype(np.float64), records.scorable
+    if not enough.any():
+        return RowScores("accuracy", "", right, scorable)
+    form = FORM if enough[scorable & (records.question.codes >= 0)].all() else MIXED
+    return RowScores("vqa_accuracy", form, np.where(enough, row_agreement(records), right), scorable)
 
 
 def measure(records: Records, by: Sequence[str] = ()) -> tuple[Score, ...]:
     """Accuracy of all rows, then of the slices of each column in `by` ("kind", or crossed "kind,length")."""
-    return share_scores("accuracy", records, lambda rows: (rows.right, rows.truth.codes >= 0), by)
+    scored = row_scores(records)
+    return share_scores(
+        scored.metric, records, lambda rows: (row_scores(rows).values, rows.scorable), by, scored.form
+    )

@@ -3,6 +3,7 @@
 The same question is asked again under other conditions, and what mends a wrong answer names the stage. Every
 question that is not right as it is normally asked falls, in this order, under
 
+*no_reply*        nothing came back, or the call failed;
 *format*          no answer could be read out of the reply;
 *language_prior*  it gives the same answer without the image, and with another scene's image: of `blind` and
                   `other_image`, all that were asked agree. Chance agreement is in it, which is much of it for
@@ -25,10 +26,11 @@ import numpy.typing as npt
 
 from ..errors import UserError
 from ..result import AS_IS, Bools, Floats, Records, Score
-from ._resample import Resampling, interval, share, shared_clusters
+from ._interval import Part, Scenes, of_runs
 from ._shares import known, replied
+from .accuracy import row_scores
 
-STAGES = ("format", "language_prior", "perception", "parsing", "reasoning", "unexplained")
+STAGES = ("no_reply", "format", "language_prior", "perception", "parsing", "reasoning", "unexplained")
 TOTAL = "total"
 
 
@@ -38,24 +40,24 @@ class Staged:
 
     shares: Floats
     rows: npt.NDArray[np.int64]  # of the run, as normally asked
-    missing: int  # questions without a reply as normally asked, or without a known answer
 
 
 def stages(records: Records) -> Staged:
-    """The stages of every question that was replied to as it is normally asked."""
-    counted = replied(records) & (records.truth.codes >= 0)
-    normal = records.condition.equals(AS_IS)
-    rows = np.flatnonzero(normal & counted)
+    """The stages of every question with a known answer, as it is normally asked."""
+    scored = row_scores(records)
+    there = replied(records)
+    rows = np.flatnonzero(records.condition.equals(AS_IS) & scored.scorable)
     if not len(rows):
         raise UserError("attribution needs questions asked as they are (condition as_is); this run has none")
-    right, answer = records.right, records.answer.codes
-    wrong = ~right[rows]
+    right, answer = scored.values >= 1, records.answer.codes
+    none = ~there[rows]
+    wrong = ~right[rows] & ~none
     unread = wrong & records.status.equals("unreadable")[rows]
     asked: dict[str, Bools] = {}
     same: dict[str, Bools] = {}
     mended: dict[str, Bools] = {}
     for condition in ("blind", "other_image", "scene_text", "program_text"):
-        beside = _beside(records, condition, counted, rows)
+        beside = _beside(records, condition, there & scored.scorable, rows)
         asked[condition] = beside >= 0
         same[condition] = asked[condition] & (answer[beside] == answer[rows]) & (answer[rows] >= 0)
         mended[condition] = asked[condition] & right[beside]
@@ -68,16 +70,16 @@ def stages(records: Records) -> Staged:
     neither = left & ~scene & ~program
     complete = asked["scene_text"] & asked["program_text"]
     both = 0.5 * (scene & program)
-    columns = (unread, prior, scene - both, program - both, neither & complete, neither & ~complete)
-    return Staged(np.stack(columns, axis=1).astype(np.float64), rows, int(normal.sum()) - len(rows))
+    columns = (none, unread, prior, scene - both, program - both, neither & complete, neither & ~complete)
+    return Staged(np.stack(columns, axis=1).astype(np.float64), rows)
 
 
 def _beside(
     records: Records, condition: str, counted: Bools, rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """The row of the same question under another condition, or -1."""
-    there = np.flatnonzero(records.condition.equals(condition) & counted)
-    row = np.full(len(records.question.values), -1, np.int64)
+    there = np.flatnonzero(records.condition.equals(condition) & counted & (records.question.codes >= 0))
+    row = np.full(len(records.question.values) + 1, -1, np.int64)
     row[records.question.codes[there]] = there
     return row[records.question.codes[rows]]
 
@@ -85,12 +87,12 @@ def _beside(
 def measure(records: Records) -> tuple[Score, ...]:
     """The share of all questions that go wrong in each stage, and their total, the error."""
     staged = stages(records)
-    sampled = Resampling(records.cluster.codes[staged.rows])
+    scenes = Scenes.of(records.take(staged.rows))
     every = np.ones(len(staged.rows))
     made = []
     for name, hits in _columns(staged):
-        value, low, high = share(sampled, hits, every)
-        made.append(_score("attribution", name, value[0], low[0], high[0], len(every), staged.missing))
+        (value,), (low,), (high,), (count,) = scenes.shares(hits, every)
+        made.append(_score("attribution", name, value, low, high, len(every), int(count)))
     return tuple(made)
 
 
@@ -98,22 +100,14 @@ def measure_drop(shifted: Records, base: Records) -> tuple[Score, ...]:
     """How much of the drop from base to shifted falls under each stage; scenes they share are paired."""
     runs = (shifted, base)
     staged = [stages(r) for r in runs]
-    clusters = shared_clusters([r.cluster.take(s.rows) for r, s in zip(runs, staged, strict=True)])
-    sampled = Resampling(np.concatenate(clusters))
-    split = len(clusters[0])
-    size = split + len(clusters[1])
-    here = np.arange(size) < split
-    counts = [sampled.sums(here)[:, 0], sampled.sums(~here)[:, 0]]
+    scenes = of_runs([r.take(s.rows) for r, s in zip(runs, staged, strict=True)])
+    here = np.repeat([True, False], [len(s.rows) for s in staged])
     made = []
     for (name, one), (_, other) in zip(_columns(staged[0]), _columns(staged[1]), strict=True):
-        many = [np.zeros(size), np.zeros(size)]
-        many[0][:split], many[1][split:] = one, other
-        with np.errstate(invalid="ignore", divide="ignore"):
-            change = sampled.sums(many[0])[:, 0] / counts[0] - sampled.sums(many[1])[:, 0] / counts[1]
-        low, high = interval(change[:, None])
-        missing = staged[0].missing + staged[1].missing
+        hits = np.concatenate([one, other])
+        change = scenes.combine((Part(hits, here), Part(hits, ~here)), (1, -1))
         made.append(
-            _score("attribution_drop", name, one.mean() - other.mean(), low[0], high[0], split, missing)
+            _score("attribution_drop", name, change.value, change.low, change.high, len(one), change.scenes)
         )
     return tuple(made)
 
@@ -123,5 +117,6 @@ def _columns(staged: Staged) -> list[tuple[str, Floats]]:
     return [*found, (TOTAL, staged.shares.sum(axis=1))]
 
 
-def _score(metric: str, stage: str, value: float, low: float, high: float, n: int, missing: int) -> Score:
-    return Score(metric, known(value), n, known(low), known(high), missing, (("stage", stage),))
+def _score(metric: str, stage: str, value: float, low: float, high: float, n: int, scenes: int) -> Score:
+    ends = known(low), known(high)
+    return Score(metric, known(value), n, *ends, slice=(("stage", stage),), scenes=scenes)

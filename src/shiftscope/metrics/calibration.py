@@ -13,14 +13,18 @@ import numpy as np
 
 from ..errors import UserError
 from ..result import Facts, Floats, Records, Score
-from ._resample import Resampling, interval, totals
-from ._shares import base_rows, known, slices
+from ._resample import Resampling, interval
+from ._shares import base_rows, known, slices, totals
+from .accuracy import row_scores
 
 BINS = 15
 
 
 def measure(records: Records, by: Sequence[str] = (), bins: int = BINS) -> tuple[Score, ...]:
-    """The error over all answers that came with a belief, then over the slices of each column in `by`."""
+    """The error over all answers that came with a belief, then over the slices of each column in `by`.
+
+    `n` counts these answers: a reply without one has no belief to be judged.
+    """
     made = [_score(base_rows(records), bins, ())]
     for name in by:
         rows = base_rows(records, name)
@@ -30,28 +34,22 @@ def measure(records: Records, by: Sequence[str] = (), bins: int = BINS) -> tuple
 
 
 def _score(rows: Records, bins: int, label: Facts) -> Score:
-    believed = ~np.isnan(rows.belief) & (rows.truth.codes >= 0) & (rows.answer.codes >= 0)
+    scored = row_scores(rows)
+    believed = ~np.isnan(rows.belief) & scored.scorable & (rows.answer.codes >= 0)
     if not believed.any():
         if label:
-            return Score("calibration", None, 0, missing=len(rows), slice=label)
+            return Score("calibration", None, 0, slice=label)
         raise UserError("calibration needs the model's belief in its answers; this run has none")
     belief = rows.belief[believed]
     at = np.minimum((belief * bins).astype(np.int64), bins - 1)
-    gap = belief - rows.right[believed]
+    gap = belief - scored.values[believed]
     sampled = Resampling(rows.cluster.codes[believed])
     # The sum over bins of |sum of gaps| / n is the weighed mean of |mean gap|.
     value = _error(totals(gap, at, bins)[None], float(len(gap)))[0]
-    low, high = interval(_error(sampled.sums(gap, at, bins), sampled.sums(np.ones(len(gap))))[:, None])
-    few = sampled.clusters < 2
-    return Score(
-        "calibration",
-        float(value),
-        len(gap),
-        None if few else known(low[0]),
-        None if few else known(high[0]),
-        missing=len(rows) - len(gap),
-        slice=label,
-    )
+    drawn = _error(sampled.sums(gap, at, bins), sampled.sums(np.ones(len(gap))))[:, None]
+    low, high = interval(drawn, value, sampled.clusters)
+    ends = known(max(0.0, low[0])), known(high[0])
+    return Score("calibration", float(value), len(gap), *ends, slice=label, scenes=sampled.clusters)
 
 
 def _error(gaps: Floats, n: Floats | float) -> Floats:

@@ -1,94 +1,103 @@
-"""How a model does on small variants of an example: contrast accuracy, local coherency, consistency.
+"""How a model does on small variants of an example: contrast accuracy, consistency, local coherency.
 
-After Gardner et al. (2020) and Zhu et al. (2022), section 4. A variant names the example it was made from
-(`twin`). Of the pairs whose two sides were both replied to:
+A contrast set is an example and the variants that were made from it, which name it (`twin`). As defined by
+Gardner et al. (2020):
 
-*contrast_accuracy*   how often the variant is right;
-*original_accuracy*   how often its original is;
-*contrast_drop*       the second less the first;
-*local_coherency*     how often the two answers are the same; where a variant changes the true answer, a high
-                      figure means that the model ignores what was changed;
-*consistency*         how often an original and all of its variants are right; of the variants that are in the
-                      rows given, so that of one kind of change alone it is how often both sides are right.
+*contrast_accuracy*   how often a variant is right;
+*original_accuracy*   how often an original is, each counted once however many variants it has;
+*consistency*         how often a whole set is right, the original and all of its variants; a set without
+                      variants is its original alone;
+
+and beside them
+
+*contrast_drop*       original_accuracy less contrast_accuracy;
+*local_coherency*     how often a variant and its original get the same answer (Zhu et al., 2022, section 4);
+                      where a variant changes the true answer, a high figure means that the model ignores what
+                      was changed.
+
+A side without a reply is not right, and has no answer to be the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
-from ..result import Records, Score
-from ._resample import Resampling, interval, share
-from ._shares import base_rows, known, replied
+from ..result import Bools, Records, Score
+from ._interval import Part, Scenes
+from ._shares import base_rows, known, scores_of
+from .accuracy import row_scores
+
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Variants beside their originals, as rows of one run; and how many variants have no such original."""
+    """Variants beside their originals, as rows of one run."""
 
-    variant: npt.NDArray[np.int64]
-    original: npt.NDArray[np.int64]
-    missing: int
+    variant: Rows
+    original: Rows
 
 
 def pairs(records: Records) -> Pairs:
-    """Every variant with its original, where both were replied to and have a known answer."""
-    counted = replied(records) & (records.truth.codes >= 0)
+    """Every variant with its original, where both are in the run and have a known answer."""
+    scorable = records.scorable & (records.question.codes >= 0)
     number = {name: k for k, name in enumerate(records.question.values)}
     row = np.full(len(records.question.values) + 1, -1, np.int64)
-    row[records.question.codes[counted]] = np.flatnonzero(counted)
+    row[records.question.codes[scorable]] = np.flatnonzero(scorable)
     named = np.array([*(number.get(name, -1) for name in records.twin.values), -1], np.int64)
     variants = np.flatnonzero(records.twin.codes >= 0)
     if not len(variants):
         raise UserError("contrast needs examples that name their original (twin); this run has none")
     originals = row[named[records.twin.codes[variants]]]
-    good = counted[variants] & (originals >= 0)
-    return Pairs(variants[good], originals[good], int((~good).sum()))
+    good = scorable[variants] & (originals >= 0)
+    return Pairs(variants[good], originals[good])
 
 
 def measure(records: Records) -> tuple[Score, ...]:
-    """The five figures, with intervals that resample the originals' scenes."""
+    """The five figures, with intervals over scenes."""
     rows = base_rows(records)
     found = pairs(rows)
-    right = rows.right
-    variant, original = right[found.variant].astype(float), right[found.original].astype(float)
-    answer = rows.answer.codes
-    same = (answer[found.variant] == answer[found.original]) & (answer[found.variant] >= 0)
-    sampled = Resampling(rows.cluster.codes[found.original])
-    every = np.ones(len(variant))
-    made = [
-        _share(name, sampled, hits, found.missing)
-        for name, hits in (
-            ("contrast_accuracy", variant),
-            ("original_accuracy", original),
-            ("local_coherency", same.astype(float)),
+    if not len(found.variant):
+        raise UserError(
+            "contrast needs variants beside their originals in one run; the originals that the variants of "
+            "this run name are not in it"
         )
-    ]
-    with np.errstate(invalid="ignore"):  # of no pairs
-        low, high = interval(sampled.sums(original - variant) / sampled.sums(every))
-    drop = Score(
-        "contrast_drop",
-        known(np.mean(original - variant)) if len(every) else None,
-        len(every),
-        known(low[0]),
-        known(high[0]),
-        found.missing,
+    scored = row_scores(rows)
+    variant = scored.scorable & (rows.twin.codes >= 0)
+    original = scored.scorable & (rows.twin.codes < 0)
+    scenes = Scenes.of(rows)
+    share = {
+        name: _score(name, scenes, scored.values, among, rows)
+        for name, among in (("contrast_accuracy", variant), ("original_accuracy", original))
+    }
+    apart = scenes.combine((Part(scored.values, original), Part(scored.values, variant)), (1, -1))
+    drop = replace(
+        share["contrast_accuracy"],
+        metric="contrast_drop",
+        value=known(apart.value),
+        low=known(apart.low),
+        high=known(apart.high),
     )
-    return (*made[:2], drop, made[2], _consistency(rows, found))
+    answer = rows.answer.codes
+    same = np.zeros(len(rows))
+    same[found.variant] = (answer[found.variant] == answer[found.original]) & (answer[found.variant] >= 0)
+    coherency = _score("local_coherency", scenes, same, _mask(rows, found.variant), rows)
+    whole = scored.values.copy()
+    np.minimum.at(whole, found.original, scored.values[found.variant])
+    consistency = _score("consistency", scenes, whole >= 1, original, rows)
+    return share["contrast_accuracy"], share["original_accuracy"], drop, coherency, consistency
 
 
-def _share(name: str, sampled: Resampling, hits: npt.NDArray[np.float64], missing: int) -> Score:
-    value, low, high = share(sampled, hits, np.ones(len(hits)))
-    return Score(name, known(value[0]), len(hits), known(low[0]), known(high[0]), missing)
+def _mask(rows: Records, numbers: Rows) -> Bools:
+    made = np.zeros(len(rows), bool)
+    made[numbers] = True
+    return made
 
 
-def _consistency(rows: Records, found: Pairs) -> Score:
-    """A set counts once: an original and all of its variants."""
-    right = rows.right
-    sets, at = np.unique(found.original, return_inverse=True)
-    wrong = np.bincount(at, weights=~right[found.variant], minlength=len(sets))
-    hits = (right[sets] & (wrong == 0)).astype(float)
-    return _share("consistency", Resampling(rows.cluster.codes[sets]), hits, found.missing)
+def _score(name: str, scenes: Scenes, values: npt.NDArray[np.generic], among: Bools, rows: Records) -> Score:
+    (score,) = scores_of(name, scenes.shares(values, among), rows, among)
+    return score

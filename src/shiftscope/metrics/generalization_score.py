@@ -9,11 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import UserError
-from ..result import AS_IS, BLIND, Bools, Records, Score
-from ._resample import LEVEL, Ints, Resampling, shared_clusters, shares
-from ._shares import base_rows, replied
+from ..result import AS_IS, BLIND, MISSING, Floats, Records, Score
+from ._interval import LEVEL, widening
+from ._pairing import common_rows
+from ._resample import Ints, Resampling, shares
+from ._shares import base_rows
+from .accuracy import row_scores
 
 TAIL = (1 - LEVEL) / 2
+BEYOND = 1e6  # a replicate without a gap to close
 
 
 def generalization_score(model: float, text_only: float, upper: float) -> float | None:
@@ -28,30 +32,28 @@ def text_rows(records: Records) -> Records:
 
 
 def measure_runs(model: Records, text_only: Records, upper: Records) -> Score:
-    """The score of three runs over the same questions; only those that all three replied to count."""
+    """The score of three runs over the same questions; one without a reply is not right."""
     runs = [base_rows(r) for r in (model, text_rows(text_only), upper)]
-    numbers: dict[str, int] = {}
-    ids = [np.array([numbers.setdefault(v, len(numbers)) for v in r.question.values]) for r in runs]
-    place = np.full((3, len(numbers)), -1)
-    asked = np.zeros(len(numbers), bool)
-    for k, r in enumerate(runs):
-        asked[ids[k][r.question.codes]] = True
-        counted = replied(r) & (r.truth.codes >= 0)
-        place[k, ids[k][r.question.codes[counted]]] = np.flatnonzero(counted)
-    common = (place >= 0).all(axis=0)
-    if not common.any():
-        raise UserError("generalization_score: the three runs have no question in common that all replied to")
-    right = [r.right[place[k, common]] for k, r in enumerate(runs)]
-    value = generalization_score(*(float(x.mean()) for x in right))
+    common = common_rows(runs)
+    if not len(common[0]):
+        raise UserError("generalization_score: the three runs have no question in common")
+    scores = [row_scores(r).values[rows] for r, rows in zip(runs, common, strict=True)]
+    missing, failed = (
+        max(int(r.status.equals(s)[rows].sum()) for r, rows in zip(runs, common, strict=True))
+        for s in (MISSING, "failed")
+    )
+    value = generalization_score(*(float(x.mean()) for x in scores))
     low = high = None
+    cluster = runs[0].cluster.codes[common[0]]
     if value is not None:
-        low, high = _interval(value, right, shared_clusters([runs[0].cluster])[0][place[0, common]])
+        low, high = _interval(value, scores, cluster.astype(np.int64))
+    scenes = len(np.unique(cluster))
     return Score(
-        "generalization_score", value, int(common.sum()), low, high, missing=int(asked.sum() - common.sum())
+        "generalization_score", value, len(common[0]), low, high, missing, failed=failed, scenes=scenes
     )
 
 
-def _interval(value: float, right: list[Bools], cluster: Ints) -> tuple[float | None, float | None]:
+def _interval(value: float, right: list[Floats], cluster: Ints) -> tuple[float | None, float | None]:
     """Low and high; nothing where the questions are too few to tell.
 
     A replicate in which there is no gap to close may have any score: it counts as beyond either end.
@@ -64,6 +66,8 @@ def _interval(value: float, right: list[Bools], cluster: Ints) -> tuple[float | 
     for beyond, share in ((-np.inf, TAIL), (np.inf, 1 - TAIL)):
         scores = np.where(gap > 0, (model - text) / np.where(gap > 0, gap, 1), beyond)
         ends.append(float(np.quantile(scores, share, method="nearest")))
-    low, high = min(ends[0], value), max(ends[1], value)
+    longer = widening(sampled.clusters)
+    low, high = (value + longer * (min(max(e, -BEYOND), BEYOND) - value) for e in ends)
+    low, high = min(low, value), max(high, value)
     told = sampled.clusters > 1 and np.isfinite(ends).all() and low < high
     return (low, high) if told else (None, None)

@@ -31,18 +31,18 @@ def measure(records: Records, by: Sequence[str] = (), group: str = "kind") -> tu
 
     def of(rows: Records, part: int) -> Shared:
         inside = parts(rows, group)[part]
-        annotated = np.diff(rows.answers_at) > 0
-        if annotated.any():
-            return row_agreement(rows, "thirds"), annotated & inside
+        if rows.annotated.any():
+            return row_agreement(rows, "thirds"), rows.annotated & inside
         return rows.right, (rows.truth.codes >= 0) & inside
 
     def neither(rows: Records) -> Shared:
         head, tail = parts(rows, group)
-        return ~(head | tail), (rows.truth.codes >= 0) | (np.diff(rows.answers_at) > 0)
+        return ~(head | tail), rows.scorable
 
+    form = "VQA accuracy, thirds" if records.annotated.any() else ""
     return (
-        *share_scores("acc_head", records, lambda rows: of(rows, 0), by),
-        *share_scores("acc_tail", records, lambda rows: of(rows, 1), by),
+        *share_scores("acc_head", records, lambda rows: of(rows, 0), by, form),
+        *share_scores("acc_tail", records, lambda rows: of(rows, 1), by, form),
         *share_scores("in_neither", records, neither, by),
     )
 

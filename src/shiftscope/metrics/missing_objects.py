@@ -13,20 +13,20 @@ import numpy as np
 
 from ..errors import UserError
 from ..result import Bools, Records, Score
-from ._shares import Shared, share_scores
+from ._shares import Shared, replied, share_scores
 
 REASON = "none found"
 OF_PROGRAMS = (REASON, "several found", "missing attribute", "unknown relation")  # why executions stop
 
 
 def measure(records: Records, by: Sequence[str] = ()) -> tuple[Score, ...]:
-    """The ratio over all replies, then over the slices of each column in `by`."""
+    """The ratio over all replies there are, then over the slices of each column in `by`."""
 
     if not (_reasons(records, OF_PROGRAMS) | (records.program_right >= 0)).any():
         raise UserError("missing_objects needs a model that runs programs; no reply of this run tells of one")
 
     def of(rows: Records) -> Shared:
-        return _reasons(rows, (REASON,)), np.ones(len(rows), bool)
+        return _reasons(rows, (REASON,)), replied(rows)
 
     return share_scores("missing_objects", records, of, by)
 

@@ -15,14 +15,15 @@ docs/decisions/008-relative-degrade.md. With A(i, j) the accuracy of the model t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import UserError, unknown
 from ..result import Floats, Records, Score
 from ._resample import Resampling, interval, shared_clusters
-from ._shares import base_rows, known, replied
+from ._shares import APART, base_rows, known
+from .accuracy import row_scores
 
 FORMS = ("printed", "footnote", "tabulated", "absolute")
 SUMMED = ("tabulated", "absolute")
@@ -32,8 +33,15 @@ VARIANTS = {
     "distribution": ("bal", "slt", "long"),
     "compositionality": ("co-0", "co-1", "co-2"),
 }
+DEFAULT = "default"  # Super-CLEVR's default data are mid, rd, bal and co-0 at once
+BASES = {"visual": "mid", "redundancy": "rd", "distribution": "bal", "compositionality": "co-0"}
 Cell = tuple[str, str]  # trained on, tested on
 _Number = TypeVar("_Number", float, Floats)
+
+
+def level_of(name: str, factor: str) -> str:
+    """What a variant is called within a factor: the default data are the factor's base there."""
+    return BASES[factor] if name == DEFAULT else name
 
 
 def relative_degrade(accuracy: Mapping[Cell, _Number], factor: str, form: str = "tabulated") -> _Number:
@@ -94,26 +102,30 @@ def measure_runs(runs: Mapping[Cell, Records], factor: str, form: str = "tabulat
     edges = np.cumsum([0, *map(len, rows)])
     values: dict[Cell, float] = {}
     replicates: dict[Cell, Floats] = {}
+    scored = [row_scores(r) for r in rows]
     for k, cell in enumerate(cells):
-        counted = replied(rows[k]) & (rows[k].truth.codes >= 0)
         hits, among = np.zeros((2, edges[-1]))
-        hits[edges[k] : edges[k + 1]] = rows[k].right & counted
-        among[edges[k] : edges[k + 1]] = counted
-        if not counted.any():
+        among[edges[k] : edges[k + 1]] = scored[k].scorable
+        hits[edges[k] : edges[k + 1]] = scored[k].values * scored[k].scorable
+        if not among.any():
             raise UserError(f"the run trained on {cell[0]!r} and tested on {cell[1]!r} has nothing to score")
         values[cell] = float(hits.sum() / among.sum())
         with np.errstate(invalid="ignore", divide="ignore"):
             replicates[cell] = everything.sums(hits)[:, 0] / everything.sums(among)[:, 0]
+    value = relative_degrade(values, factor, form)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = interval(relative_degrade(replicates, factor, form)[:, None])
-    asked = sum(map(len, rows))
-    scored = sum(int((replied(r) & (r.truth.codes >= 0)).sum()) for r in rows)
+        low, high = interval(relative_degrade(replicates, factor, form)[:, None], value, everything.clusters)
+    counts: dict[str, Any] = {
+        name: sum(int((r.status.equals(name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
+        for name in APART
+    }
     return Score(
         f"relative_degrade.{form}",
-        relative_degrade(values, factor, form),
-        scored,
+        value,
+        sum(int(s.scorable.sum()) for s in scored),
         known(low[0]),
         known(high[0]),
-        missing=asked - scored,
         slice=(("factor", factor),),
+        scenes=everything.clusters,
+        **counts,
     )

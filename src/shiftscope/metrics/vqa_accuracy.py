@@ -29,12 +29,13 @@ def measure(
     """VQA accuracy of all rows that annotators answered, then of the slices of each column in `by`."""
 
     def of(rows: Records) -> Shared:
-        annotated = np.diff(rows.answers_at) > 0
+        annotated = rows.annotated
         if not annotated.any():
             raise UserError("vqa_accuracy needs several annotators' answers to each question; use accuracy")
-        return row_agreement(rows, form, normalise), annotated
+        return row_agreement(rows, form, normalise), annotated | (rows.question.codes < 0)
 
-    return share_scores("vqa_accuracy", records, of, by)
+    spelled = form if normalise == "official" else f"{form}, {normalise} normalised"
+    return share_scores("vqa_accuracy", records, of, by, spelled)
 
 
 def row_agreement(records: Records, form: str = "official", normalise: str = "official") -> Floats:
@@ -43,12 +44,11 @@ def row_agreement(records: Records, form: str = "official", normalise: str = "of
         raise unknown("form of VQA accuracy", form, FORMS)
     if normalise not in NORMALISATIONS:
         raise unknown("normalisation", normalise, NORMALISATIONS)
-    lengths = np.diff(records.answers_at)
-    owner = np.repeat(np.arange(len(records)), lengths)
+    lengths, owner = records.answers.lengths, records.answers.rows
     plain, normal = _codes(records, stripped), _codes(records, normalised)
     matches = np.bincount(owner[_same(records, normal, owner)], minlength=len(records))
     if normalise == "official":
-        unanimous = _unanimous(plain[records.answers.codes], records.answers_at, owner)
+        unanimous = _unanimous(plain[records.answers.codes], records.answers.at, owner)
         literal = np.bincount(owner[_same(records, plain, owner)], minlength=len(records))
         matches = np.where(unanimous, literal, matches)
     return _agreement(matches, lengths, form)

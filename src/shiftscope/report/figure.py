@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..metrics._interval import FEW_SCENES
 from ..result import Score
 from .markup import NOTHING, Html, tag, text
 from .measure import LEVEL
@@ -18,8 +19,9 @@ def figure(
     said = f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)}), n = {count(score.n)}"
     if not score.n:  # as reported elsewhere
         said = percent(score.value)
+    shown = [percent(score.value), mark(p, behind), _interval(score.value, score.low, score.high)]
     return Cell(
-        text([percent(score.value), mark(p, behind), _interval(score.value, score.low, score.high)]),
+        text([*shown, *caveats(score)]),
         score.value,
         class_="best" if best else "",
         title=said + (f", {chance(p)} against the best" if p is not None else ""),
@@ -33,7 +35,7 @@ def change(
     if value is None:
         return Cell(NONE, 0.0)
     return Cell(
-        text([points(value), mark(p, value if p is not None else None), _interval(value, low, high)]),
+        text([points(value), mark(p, value if p is not None else None), _ends(value, low, high)]),
         value,
         title="; ".join(filter(None, (said, chance(p) if p is not None else ""))),
     )
@@ -49,6 +51,33 @@ def mark(p: float | None, behind: float | None) -> Html:
     return tag(
         "span", sign, class_=f"mark-{look}", title=f"significantly {said}", aria_label=f"significantly {said}"
     )
+
+
+def caveats(score: Score) -> list[Html]:
+    """What a reader must know of a figure: that replies are missing, or that it rests on few scenes."""
+    made = []
+    if not score.complete:
+        made.append(f"{percent(score.answered, 0)}% answered")
+    if few_scenes(score):
+        made.append(f"too few scenes ({score.scenes})")
+    return [tag("small", said, class_="caveat") for said in made]
+
+
+def few_scenes(score: Score) -> bool:
+    """Whether an interval rests on so few scenes that it says little."""
+    return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
+
+
+def _ends(value: float, low: float | None, high: float | None) -> Html:
+    """Both ends of a difference where ± the longer side would hide on which side of 0 it lies."""
+    if (
+        low is not None
+        and high is not None
+        and low * high > 0
+        and max(value - low, high - value) > abs(value)
+    ):
+        return tag("small", f"{points(low)} to {points(high)}")
+    return _interval(value, low, high)
 
 
 def _interval(value: float, low: float | None, high: float | None) -> Html:

@@ -23,14 +23,24 @@ Key = tuple[str, str]  # contender, and test, kind or template
 
 
 def best(study: Study, scores: Mapping[str, Score]) -> str | None:
-    """The contender to beat among those that are ranked; of equals, the first."""
+    """The contender to beat among those that are ranked, which lack no reply; of equals, the first."""
     pool = dict.fromkeys(r.contender for r in judged(study.runs))
-    known = [(v, -study.series(c), c) for c in pool if c in scores and (v := scores[c].value) is not None]
+    known = [
+        (v, -study.series(c), c)
+        for c in pool
+        if c in scores and (v := scores[c].value) is not None and scores[c].complete
+    ]
     return max(known)[2] if known else None
 
 
-def by_fact(study: Study, fact: str, caption: str, noun: str, counted: bool = False) -> Html | None:
-    """All tests together, cut by a fact; None where the runs do not all tell it, or it says nothing."""
+def by_fact(whole: Study, fact: str, caption: str, noun: str, counted: bool = False) -> Html | None:
+    """All tests together that all were asked, cut by a fact; None where it is not told, or says nothing.
+
+    Over tests that only some were asked, contenders would be compared on different questions.
+    """
+    study = common_tests(whole)
+    if study is None:
+        return None
     scores: dict[Key, Score] = {}
     parts: dict[Key, Run] = {}
     for contender in study.contenders:
@@ -47,6 +57,13 @@ def by_fact(study: Study, fact: str, caption: str, noun: str, counted: bool = Fa
     if not 2 <= len(names) <= MOST_PARTS:
         return None
     return grid(study, caption, noun, names, scores, parts, counted)
+
+
+def common_tests(study: Study) -> Study | None:
+    """The runs about tests that all contenders were asked; None where there are none."""
+    asked = [{r.test for r in study.of(c)} for c in study.contenders]
+    shared = set.intersection(*asked) if asked else set()
+    return Study(tuple(r for r in study.runs if r.test in shared)) if shared else None
 
 
 def grid(
@@ -68,7 +85,7 @@ def grid(
         {
             (c, s): difference(run, runs[top, s])
             for (c, s), run in runs.items()
-            if (top := tops[s]) is not None and c != top and c in ranked
+            if (top := tops[s]) is not None and c != top and c in ranked and scores[c, s].complete
         }
     )
 

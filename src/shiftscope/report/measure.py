@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
 from ..errors import UserError
 from ..metrics import accuracy as accuracy_metric
-from ..metrics._statistics import Paired, across_seeds, compare_models, design_effect, holm, smallest_drop
-from ..result import Column, Records, Score
+from ..metrics._interval import Scenes
+from ..metrics._shares import scores_of
+from ..metrics._statistics import (
+    Paired,
+    across_seeds,
+    compare_models,
+    effective_number,
+    holm,
+    smallest_drop,
+)
+from ..metrics.accuracy import row_scores
+from ..result import Column, Floats, Records, Score
 from .level import Levels
-from .study import Run
+from .study import Run, Study
 
 LEVEL = 0.05  # a chance below this, after correction, is marked as significant
 K = TypeVar("K", bound=Hashable)
@@ -20,25 +30,35 @@ K = TypeVar("K", bound=Hashable)
 
 @lru_cache(maxsize=2048)
 def accuracy(run: Run) -> Score:
-    """The share of right answers in a run, over seeds where there are several; what it lacks is missing."""
+    """The accuracy of a run, over seeds where there are several."""
     if run.seeds:
-        return _over_seeds([accuracy(one) for one in run.seeds])
-    score = accuracy_metric.measure(run.records)[0]
-    return replace(score, missing=score.missing + run.lacking)
+        return across_seeds([accuracy(one) for one in run.seeds])
+    return accuracy_metric.measure(run.records)[0]
 
 
-def _over_seeds(scores: Sequence[Score]) -> Score:
-    try:
-        return across_seeds(scores)
-    except UserError:  # without the libraries for an interval over seeds
-        values = [s.value for s in scores if s.value is not None]
-        mean = sum(values) / len(values) if values else None
-        summed = {name: sum(getattr(s, name) for s in scores) for name in ("n", "missing", "failed")}
-        return replace(scores[0], value=mean, low=None, high=None, **summed)
+def metric_name(study: Study) -> str:
+    """What `accuracy` is in these runs, in words."""
+    named = dict.fromkeys(_named(accuracy(run)) for run in study.runs)
+    return " or ".join(named) or "Accuracy"
+
+
+def _named(score: Score) -> str:
+    return f"VQA accuracy ({score.form} form)" if score.metric == "vqa_accuracy" else "Accuracy"
+
+
+def weighted_accuracy(run: Run, mixture: Mapping[int, Floats]) -> Score:
+    """The accuracy of a run whose rows weigh differently: the weights of each of its seeds, by id."""
+    if run.seeds:
+        return across_seeds([weighted_accuracy(one, mixture) for one in run.seeds])
+    weights = mixture[id(run)]
+    scored = row_scores(run.records)
+    made = Scenes.of(run.records).shares(scored.values * weights, weights)
+    (score,) = scores_of("accuracy", made, run.records, weights > 0, form=scored.form)
+    return score
 
 
 def accuracy_by(run: Run, name: str, cut: Levels) -> tuple[Score | None, ...]:
-    """The share of right answers in each level, in the order of the levels; None where there is no row."""
+    """The accuracy in each level, in the order of the levels; None where there is no row."""
     column = Column(tuple(range(len(cut.names))), cut.codes)
     records = replace(run.records, facts=((name, column),))
     scores = {dict(s.slice)[name]: s for s in accuracy_metric.measure(records, (name,))[1:]}
@@ -46,18 +66,18 @@ def accuracy_by(run: Run, name: str, cut: Levels) -> tuple[Score | None, ...]:
 
 
 def paired(first: Records, second: Records) -> Paired | None:
-    """Both on the questions that both replied to; None without a common one, or without the statistics."""
-    try:
-        made = compare_models(first, second)
-    except UserError:  # the libraries for tests are an extra: no mark rather than no page
-        return None
+    """Both on the questions that both were asked; None without a common one."""
+    made = compare_models(first, second)
     return made if made.n else None
 
 
 def corrected(chances: Mapping[K, float | None]) -> dict[K, float]:
     """Holm's correction over all of them; what has no chance is left out."""
     keys = [key for key, p in chances.items() if p is not None]
-    made = holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
+    try:
+        made = holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
+    except UserError:  # the libraries for it are an extra: no mark rather than no page
+        return {}
     return {key: p for k, key in enumerate(keys) if (p := made[str(k)]) is not None}
 
 
@@ -68,7 +88,7 @@ def detectable(run: Run) -> float | None:
     if score.value is None or run.seeds:
         return None
     try:
-        least = smallest_drop(score.n, score.value, design=design_effect(run.records))
+        least = smallest_drop(effective_number(run.records), score.value)
     except UserError:
         return None
     return least if 0 < least < 1 else None

@@ -32,7 +32,7 @@ def _without(run: Run) -> Run:
     asked = frozenset(questions)
     pairs = zip(run.records.twin.listed(), questions, strict=True)
     # A twin in a dataset of its own may have the name of its original, which then is not in this run.
-    beside = np.array([twin in asked and twin != question for twin, question in pairs], np.bool_)
+    beside = np.array([twin is not None and twin in asked and twin != q for twin, q in pairs], np.bool_)
     if not beside.any():
         return run
     whole = run.log.questions

@@ -10,7 +10,8 @@ from pathlib import Path
 from .. import __version__
 from ..errors import UserError
 from ..store.dataset import Dataset
-from ..whole import write_whole
+from ..store.lock import locked_name
+from ..whole import utf8, write_whole
 from .markup import Html, tag
 from .number import several
 from .section import Section, sections
@@ -36,10 +37,11 @@ def report(runs: Iterable[Path], out: Path, data: Path | None = None) -> Written
         raise UserError(f"{out} is a folder; name the page, as in --out {out / 'report.html'}")
     if data is not None:
         Dataset.open(data)
-    study = read_study(runs, data)
-    made = list(sections(study))
-    text = page(study, made).encode()
-    write_whole(out, text)
+    with locked_name(out):
+        study = read_study(runs, data)
+        made = list(sections(study))
+        text = utf8(page(study, made))
+        write_whole(out, text)
     return Written(out, len(text), tuple((name, section.title) for name, section in made))
 
 

@@ -1,20 +1,21 @@
 """Pool: the rows of several runs of one contender as one, with the test they come from as a fact.
 
-Questions and scenes go by names that tell what data they are of, so that only the same are taken as the same.
+Questions go by names that tell what data they are of, as scenes do: only the same are taken as the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ..result import Column, Records
+from ..result import Column, Lists, Records
 from .level import joined
 from .study import Run
 
-PLAIN = ("question", "condition", "cluster", "status", "reason", "twin")
+PLAIN = ("question", "content", "condition", "status", "reason", "twin")
 
 
 def pooled(runs: Sequence[Run]) -> Run:
@@ -27,15 +28,15 @@ def pooled(runs: Sequence[Run]) -> Run:
     facts = [(name, joined([dict(r.facts).get(name) or _nothing(len(r)) for r in parts])) for name in names]
     tests = joined([Column((run.test,), np.zeros(len(run.records), np.int32)) for run, _ in whole])
     truth, answer = _together([r.truth for r in parts], [r.answer for r in parts])
-    said, answers = _together([r.said for r in parts], [r.answers for r in parts])
-    sizes = np.concatenate([np.diff(r.answers_at) for r in parts])
+    said, answers = _together([r.said for r in parts], [_flat(r.answers) for r in parts])
+    plain: dict[str, Any] = {name: joined([getattr(r, name) for r in parts]) for name in PLAIN}
     records = Records(
-        **{name: joined([getattr(r, name) for r in parts]) for name in PLAIN},
+        **plain,
+        images=_lists(joined([_flat(r.images) for r in parts]), [r.images for r in parts]),
         truth=truth,
         answer=answer,
         said=said,
-        answers=answers,
-        answers_at=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        answers=_lists(answers, [r.answers for r in parts]),
         program_right=np.concatenate([r.program_right for r in parts]),
         seconds=np.concatenate([r.seconds for r in parts]),
         cost=np.concatenate([r.cost for r in parts]),
@@ -52,6 +53,16 @@ def _together(left: Sequence[Column], right: Sequence[Column]) -> tuple[Column, 
     return Column(both.values, both.codes[:size]), Column(both.values, both.codes[size:])
 
 
+def _flat(lists: Lists) -> Column:
+    return Column(lists.values, lists.codes)
+
+
+def _lists(flat: Column, parts: Sequence[Lists]) -> Lists:
+    """One below the other, from all their entries."""
+    sizes = np.concatenate([part.lengths for part in parts])
+    return Lists(flat.values, flat.codes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
 def _nothing(rows: int) -> Column:
     return Column((), np.full(rows, -1, np.int32))
 
@@ -64,7 +75,7 @@ def _apart(run: Run, of_seeds: bool) -> Records:
         records,
         question=_renamed(records.question, asked),
         twin=_renamed(records.twin, asked),
-        cluster=_renamed(records.cluster, run.source),
+        data="",  # the names tell
     )
 
 

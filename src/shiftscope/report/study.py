@@ -20,11 +20,13 @@ from ..canonical import canonical_json
 from ..errors import UserError
 from ..formats import _json
 from ..metrics.generalization_score import text_rows
-from ..result import AS_IS, Records, RunLog
+from ..result import AS_IS, Lineage, Lists, Records, RunLog
+from ..run.sample import sample_of
 from ..run.select import NAME as SELECTION
-from ..run.source import data_id
+from ..run.source import data_id, lineage_of
 from ..store.dataset import Dataset
-from ..store.runlog import read_run
+from ..store.runlog import PLACES, read_run
+from ..whole import real
 from .roles import TEXT, asked_part, learned_part, role_of
 
 # Models that mark the floor and the ceiling of a test: they are shown apart and are never "the best".
@@ -46,6 +48,7 @@ class Run:
     folder: Path | None = None
     data: Path | None = None  # the dataset; None where what is there now is not what was asked about
     seeds: tuple[Run, ...] = ()  # all runs of several seeds; what is shown one by one is of the first
+    lineage: Lineage | None = None  # what its data are a variant of, where that is known
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -55,7 +58,10 @@ class Run:
     def selection(self) -> dict[str, Any]:
         """What it was chosen on, where `shiftscope select` chose it; else nothing."""
         path = self.folder / SELECTION if self.folder else None
-        return dict(_json.load(path)) if path and path.is_file() else {}
+        found = _json.load(path) if path and path.is_file() else {}
+        if not isinstance(found, dict) or not isinstance(found.get("chosen_from", []), list):
+            raise UserError(f"{path}: not what shiftscope select writes; select again, or delete it")
+        return found
 
     @property
     def reference(self) -> bool:
@@ -65,7 +71,23 @@ class Run:
     @property
     def lacking(self) -> int:
         """Questions that were to be asked and have no row yet, as `shiftscope score` counts them."""
-        return max(0, (self.log.questions or 0) - len(self.records))
+        return int((self.records.question.codes < 0).sum())
+
+    @property
+    def sample(self) -> str:
+        """Which questions of the split it was to be asked, where not all; in words."""
+        return sample_of(self.log)
+
+    @property
+    def factor(self) -> str:
+        """What its data differ in from their base, as all of its questions say; else nothing."""
+        return only(self.log.records, "factor")
+
+    def is_base_of(self, other: Run) -> bool:
+        """Whether the other's data differ from this one's in one factor, and share all else."""
+        if self.lineage is None or other.lineage is None:
+            return self.source == other.source
+        return self.lineage.own == other.lineage.base
 
     @property
     def each(self) -> tuple[Run, ...]:
@@ -79,8 +101,17 @@ class Run:
 
     @property
     def asked(self) -> str:
-        """The same for runs in which equal names are the same question."""
-        return canonical_json([_identity(self), self.spec.get("split") or "", _variant(self)])
+        """The same for runs in which equal names are the same question, and the same questions are asked."""
+        limit = self.spec.get("limit")
+        sample = [limit] if limit and self.sample else []
+        return canonical_json([_identity(self), self.spec.get("split") or "", self.variant, *sample])
+
+    @property
+    def variant(self) -> str:
+        """The variant of the data, as the run's spec or all of its questions say."""
+        if self.spec.get("variant"):
+            return str(self.spec["variant"])
+        return asked_part(self.spec) or only(self.log.records, "variant")
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -141,7 +172,7 @@ def read_study(folders: Iterable[Path], data: Path | None = None) -> Study:
     listed = list(folders)
     if not listed:
         raise UserError("give the folder of at least one run: shiftscope report RUN --out report.html")
-    twice = [str(f) for f, n in Counter(f.resolve() for f in listed).items() if n > 1]
+    twice = [str(f) for f, n in Counter(real(f) for f in listed).items() if n > 1]
     if twice:
         raise UserError(f"{twice[0]} is given twice")
     return study_of([(read_run(folder), folder) for folder in listed], data)
@@ -150,21 +181,43 @@ def read_study(folders: Iterable[Path], data: Path | None = None) -> Study:
 def study_of(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None = None) -> Study:
     """The study that these logs make up."""
     moved = _content(data) if data else None
-    runs = [
-        Run(
-            log=log,
-            records=_as_is(log, folder),
-            model=_model(dict(log.spec)),
-            trained=str(dict(log.spec).get("trained_on") or learned_part(dict(log.spec))),
-            test="",
-            folder=folder,
-            data=_dataset(dict(log.spec), data, moved),
-        )
-        for log, folder in logs
-    ]
+    runs = [_run(log, folder, data, moved) for log, folder in logs]
     if data is not None and not any(run.data == data for run in runs):
         raise UserError(f"{data}: another dataset than the one that the runs were asked about")
     return Study(tuple(_named_contenders(_seeds_together(_named_tests(runs)))))
+
+
+def _run(log: RunLog, folder: Path | None, data: Path | None, moved: str | None) -> Run:
+    spec = dict(log.spec)
+    place = _dataset(spec, data, moved)
+    lineage = log.lineage or _lineage(place)
+    scope = lineage.root if lineage else str(spec.get("data_id") or spec.get("data") or "")
+    log = replace(log, records=_scoped(log.records, scope))
+    return Run(
+        log=log,
+        records=_as_is(log, folder),
+        model=_model(spec),
+        trained=str(spec.get("trained_on") or learned_part(spec)),
+        test="",
+        folder=folder,
+        data=place,
+        lineage=lineage,
+    )
+
+
+def _scoped(records: Records, scope: str) -> Records:
+    """With names of images that are the same only where they show the same place."""
+    images = records.images
+    named = Lists(tuple(f"{scope} {name}" for name in images.values), images.codes, images.at)
+    return replace(records, images=named)
+
+
+def _lineage(folder: Path | None) -> Lineage | None:
+    """That of the dataset in a folder, for a run that does not tell."""
+    try:
+        return lineage_of(Dataset.open(folder)) if folder else None
+    except UserError:
+        return None
 
 
 def _as_is(log: RunLog, folder: Path | None) -> Records:
@@ -175,7 +228,7 @@ def _as_is(log: RunLog, folder: Path | None) -> Records:
         under = ", ".join(sorted({str(c) for c in log.records.condition.listed()}))
         raise UserError(
             f"{folder or 'a run'} was asked only under {under}; a report compares questions asked as they "
-            f"are: make a run with --condition {AS_IS} besides, and give that"
+            f"are: make a run with --condition {AS_IS}, and its pictures, besides, and give that"
         )
     return found
 
@@ -221,10 +274,10 @@ def _named_tests(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         firsts.setdefault(run.asked, run)
     names = {
-        key: [_variant(run) or PurePath(str(run.spec.get("data") or "data")).name or "data"]
+        key: [run.variant or PurePath(str(run.spec.get("data") or "data")).name or "data"]
         for key, run in firsts.items()
     }
-    for more in (_split_name, _parent_name, _identity_name):
+    for more in (_split_name, _sample_name, _parent_name, _identity_name):
         taken = Counter(" ".join(name) for name in names.values())
         for key, run in firsts.items():
             if taken[" ".join(names[key])] > 1 and more(run):
@@ -232,21 +285,22 @@ def _named_tests(runs: Sequence[Run]) -> list[Run]:
     return [replace(run, test=" ".join(names[run.asked])) for run in runs]
 
 
-def _variant(run: Run) -> str:
-    """The variant of the data, as the run's spec or all of its questions say."""
-    if run.spec.get("variant"):
-        return str(run.spec["variant"])
-    if part := asked_part(run.spec):
-        return part
-    column = dict(run.log.records.facts).get("variant")
+def only(records: Records, fact: str) -> str:
+    """The value of a fact that all rows share; those that are not there do not count."""
+    column = dict(records.facts).get(fact)
     if column is None:
         return ""
-    used = np.unique(column.codes)
+    used = np.unique(column.codes[records.question.codes >= 0])
     return str(column.values[int(used[0])]) if len(used) == 1 and used[0] >= 0 else ""
 
 
 def _split_name(run: Run) -> str:
     return str(run.spec.get("split") or "")
+
+
+def _sample_name(run: Run) -> str:
+    limit = run.spec.get("limit")
+    return f"(first {limit:,})" if limit and run.sample else ""
 
 
 def _parent_name(run: Run) -> str:
@@ -262,7 +316,7 @@ def _seeds_together(runs: Sequence[Run]) -> list[Run]:
     """Runs that differ in the seed alone as one, in the place of the first."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        rest = {k: v for k, v in run.spec.items() if k != "seed"}
+        rest = {k: v for k, v in run.spec.items() if k not in ("seed", PLACES)}
         groups.setdefault(canonical_json([run.test, rest]), []).append(run)
     made = []
     for group in groups.values():

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics._statistics import Paired
+from ..metrics._interval import Scenes
+from ..metrics._statistics import Paired, paired
+from ..metrics.accuracy import row_scores
 from ..result import Records
-from .measure import paired
 from .study import Run, Study
 
 
@@ -24,29 +25,32 @@ class TwinRuns:
     shifted_rows: npt.NDArray[np.int64]
 
     def drop(self) -> Paired | None:
-        """The paired difference, base less shifted."""
-        base = self.base.records.take(self.base_rows)
-        return paired(base, as_base(self.shifted.records.take(self.shifted_rows)))
+        """The paired difference, base less shifted; a side without a reply is not right."""
+        base, shifted = row_scores(self.base.records), row_scores(self.shifted.records)
+        good = base.scorable[self.base_rows] & shifted.scorable[self.shifted_rows]
+        one, two = self.base_rows[good], self.shifted_rows[good]
+        made = paired(base.values[one], shifted.values[two], Scenes.of(self.base.records.take(one)))
+        return made if made.n else None
 
     def failing(self) -> npt.NDArray[np.int64]:
         """Which pairs are right in the base and not in the variant."""
-        base, shifted = self.base.records, self.shifted.records
-        known = shifted.truth.codes >= 0
-        bad = base.right[self.base_rows] & (known & ~shifted.right)[self.shifted_rows]
-        return np.flatnonzero(bad)
+        base, shifted = row_scores(self.base.records), row_scores(self.shifted.records)
+        wrong = shifted.scorable & (shifted.values < 1)
+        return np.flatnonzero((base.values[self.base_rows] >= 1) & wrong[self.shifted_rows])
 
 
 @lru_cache(maxsize=4)
 def twin_runs(study: Study) -> tuple[TwinRuns, ...]:
     """Every two runs of one trained model that hold twins of each other, those within one run included.
 
-    Names repeat from one dataset to another: where a dataset holds the originals, no other's are taken.
+    Names repeat from one dataset to another: only that of which it is a variant has its originals.
     """
     found = []
     for training in dict.fromkeys(r.training for r in study.runs):
         runs = [r for r in study.runs if r.training == training]
         for shifted in runs:
-            made = [one for base in runs if (one := matched(base, shifted)) is not None]
+            bases = [run for run in runs if run.source == shifted.source or run.is_base_of(shifted)]
+            made = [one for base in bases if (one := matched(base, shifted)) is not None]
             within = [one for one in made if one.base.source == shifted.source]
             found += within or made
     return tuple(found)
@@ -59,7 +63,7 @@ def matched(base: Run, shifted: Run) -> TwinRuns | None:
     names itself as what it is a variant of is no base.
     """
     twins = shifted.records.twin
-    originals = np.flatnonzero(~_named_as_original(base.records))
+    originals = np.flatnonzero(~_named_as_original(base.records) & (base.records.question.codes >= 0))
     if not len(originals) or not (twins.codes >= 0).any():
         return None
     row_of = np.full(len(base.records.question.values), -1, np.int64)
@@ -76,8 +80,3 @@ def _named_as_original(records: Records) -> npt.NDArray[np.bool_]:
     number = {name: k for k, name in enumerate(records.question.values)}
     own = np.array([*(number.get(name, -2) for name in records.twin.values), -2], np.int64)
     return np.equal(own[records.twin.codes], records.question.codes)
-
-
-def as_base(records: Records) -> Records:
-    """The records under their originals' names, so that they pair with these."""
-    return replace(records, question=records.twin)

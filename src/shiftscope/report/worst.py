@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..metrics._interval import student_tail
 from ..result import Bools, Codes, Floats
 from .level import Levels
 
@@ -55,6 +56,7 @@ class _Family:
     inside: Floats
     outside: Floats
     z: Floats
+    scenes: npt.NDArray[np.int64]
 
 
 def worst(
@@ -70,12 +72,15 @@ def worst(
     families = list(_families(y, scene, known, fewest))
     searched = sum(len(f.cells) for f in families)
     found = sorted(
-        (z, f_at, k) for f_at, f in enumerate(families) for k, z in enumerate(f.z.tolist()) if z < 0
+        (student_tail(z, float(f.scenes[k] - 1)), z, f_at, k)
+        for f_at, f in enumerate(families)
+        for k, z in enumerate(f.z.tolist())
+        if z < 0
     )
     chosen: list[tuple[Slice, Bools]] = []
     largest = 0.0  # Holm: a corrected chance is never smaller than that of a stronger finding
-    for place, (z, f_at, k) in enumerate(found):
-        largest = max(largest, min(1.0, (searched - place) * _two_sided(z)))
+    for place, (luck, _, f_at, k) in enumerate(found):
+        largest = max(largest, min(1.0, (searched - place) * luck))
         if largest > LEVEL or len(chosen) == most:
             break
         one = _slice(families[f_at], k, largest)
@@ -117,7 +122,10 @@ def _families(
             a = 1 / n + b
             z = (inside - outside) / np.sqrt(a * a * squares - 2 * a * b * cross + b * b * every)
         picked = np.flatnonzero(ok & np.isfinite(z)).astype(np.int32)
-        yield _Family(names, used, picked, n[picked], inside[picked], outside[picked], z[picked])
+        # Few scenes spread less than they should, and Student's t has longer tails than the normal.
+        z = z * np.sqrt(np.maximum(spread - 1, 0) / np.maximum(spread, 1))
+        figures: list[Any] = [column[picked] for column in (n, inside, outside, z, spread)]
+        yield _Family(names, used, picked, *figures)
 
 
 def _crossed(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]:
@@ -161,8 +169,3 @@ def _says_something_new(one: Slice, rows: Bools, chosen: Iterable[tuple[Slice, B
         if common > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA:
             return False
     return True
-
-
-def _two_sided(z: float) -> float:
-    """The chance of a standard normal value at least this far from 0."""
-    return erfc(abs(z) / sqrt(2))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..answer import read_answer
 from ..audit.folder import check_audit, is_audit
 from ..audit.layout import ANSWERS, TEST, file_of
@@ -21,8 +23,23 @@ from ..formats import _json, vqa
 from ..formats._any import read_questions
 from ..metrics._shares import base_rows
 from ..metrics._statistics import across_seeds
-from ..result import AS_IS, Asked, Prediction, Records, RunLog, Score, asked_of, records_of
-from ..store.runlog import read_run
+from ..models._server import differ
+from ..result import (
+    AS_IS,
+    MISSING_IMAGE,
+    Asked,
+    Column,
+    Prediction,
+    Records,
+    RunLog,
+    Score,
+    asked_of,
+    column_of,
+    records_of,
+)
+from ..store.runlog import SERVER, differing, read_run
+from ..whole import real
+from .vqa_files import VqaFiles
 
 IDS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
 SAID = ("answer", "prediction")
@@ -35,6 +52,8 @@ class Results:
     """A results file beside its annotations."""
 
     records: Records
+    asked: int  # questions that were to be answered
+    population: int  # that the annotations have
     extra: int  # predictions for questions that the annotations do not have
     elsewhere: tuple[tuple[str, int], ...] = ()  # how many of them are for other splits of the audit
 
@@ -47,23 +66,49 @@ def score_run(
     audit: Path | None = None,
     warn: Warn = lambda sentence: None,
 ) -> tuple[Score, ...]:
-    """The figures of a run as it stands; questions not asked yet are missing.
+    """The figures of a run as it stands; a question that was to be asked and has no reply is not right.
 
     `audit` is the folder of an audit, whose shortcuts the rows are then marked with; a run on an audit's
     own files knows its folder. Rows that the audit does not have are left out, which `warn` is told.
     """
     log = read_run(folder)
-    lacking = _lacking(log)
-    audit = audit or _own_audit(log)
-    records = _audited(log.records, audit, folder, warn) if audit else log.records
-    scores = score_records(records, metrics or ([SHORTCUTS] if audit else []), by, options)
-    whole = ((), *((("split", name),) for name in NAMES))
-    return tuple(replace(s, missing=s.missing + lacking) if s.slice in whole else s for s in scores)
+    if log.missing_images:
+        warn(
+            f"{log.missing_images:,} questions of {folder} had no picture and were asked without one, as the "
+            "condition missing_image: they are in no figure but their own"
+        )
+    lacking = int((log.records.question.codes < 0).sum())
+    if lacking and by:
+        warn(f"{folder} is not finished: {lacking:,} questions were not asked yet, and are in no slice")
+    own = None if audit else _own_audit(log, warn)
+    records, names = log.records, list(metrics)
+    if marks := audit or own:
+        records = _audited(records, marks, folder, str(dict(log.spec).get("split") or ""), warn)
+    unseen = _without_pictures(records, by)
+    if unseen and not len(base_rows(records)):
+        return unseen
+    if not names and audit:
+        names = [SHORTCUTS]
+    elif not names and own:
+        names = ["accuracy"] if by else ["accuracy", SHORTCUTS]
+    return (*score_records(records, names, by, options), *unseen)
 
 
-def _audited(records: Records, audit: Path, run: Path, warn: Warn) -> Records:
-    """The rows that an audit has, marked with their shortcuts; says what the others are."""
-    rows = marked(records, audit)
+def _without_pictures(records: Records, by: Sequence[str]) -> tuple[Score, ...]:
+    """How right the rows are that were asked without a picture because there is none; apart from all else."""
+    rows = records.under(MISSING_IMAGE)
+    if not len(rows) or any("condition" in one.split(",") for one in by):
+        return ()
+    alone = replace(rows, condition=column_of([AS_IS] * len(rows)))  # or metrics would leave them out
+    return tuple(replace(s, slice=(("condition", MISSING_IMAGE),)) for s in score_records(alone))
+
+
+def _audited(records: Records, audit: Path, run: Path, split: str, warn: Warn) -> Records:
+    """The rows that an audit has, marked with their shortcuts; says what the others are.
+
+    Questions that were not asked yet are of the run's own split; in which OOD sets is not known.
+    """
+    rows = _placed(marked(records, audit), split)
     column = rows.column(AUDIT_SPLIT)
     base = base_rows(rows).column(AUDIT_SPLIT)
     unknown = int((base.codes < 0).sum())
@@ -76,6 +121,16 @@ def _audited(records: Records, audit: Path, run: Path, warn: Warn) -> Records:
     return rows.take(column.codes >= 0) if (column.codes < 0).any() else rows
 
 
+def _placed(rows: Records, split: str) -> Records:
+    lacking = rows.question.codes < 0
+    column = rows.column(AUDIT_SPLIT)
+    if split not in column.values or not lacking.any():
+        return rows
+    codes = np.where(lacking, column.values.index(split), column.codes).astype(np.int32)
+    facts = [(name, Column(c.values, codes) if name == AUDIT_SPLIT else c) for name, c in rows.facts]
+    return replace(rows, facts=tuple(facts))
+
+
 def score_seeds(
     folders: Sequence[Path],
     metrics: Sequence[str] = (),
@@ -86,9 +141,10 @@ def score_seeds(
 ) -> tuple[Score, ...]:
     """The figures of several seeds of one model: means, with intervals over seeds."""
     refuse_twice(folders)
-    specs = [_without_spelling(dict(read_run(folder).spec)) for folder in folders]
+    specs = [dict(read_run(folder).spec) for folder in folders]
     for folder, spec in zip(folders, specs, strict=True):
-        other = sorted(k for k in {*spec, *specs[0]} if k != "seed" and spec.get(k) != specs[0].get(k))
+        other = sorted(k for k in differing(spec, specs[0]) if k != "seed")
+        other += [SERVER] * differ(spec.get(SERVER) or {}, specs[0].get(SERVER) or {})
         if other:
             raise UserError(
                 f"{folder} and {folders[0]} are no two seeds of one run: they differ in {', '.join(other)}; "
@@ -105,14 +161,9 @@ def refuse_twice(folders: Sequence[Path]) -> None:
     """No run may stand beside itself, however its folder is spelled."""
     seen: dict[Path, Path] = {}
     for folder in folders:
-        if folder.resolve() in seen:
+        if real(folder) in seen:
             raise UserError(f"{folder} is given twice; name each run once")
-        seen[folder.resolve()] = folder
-
-
-def _without_spelling(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same data may lie under another path: its id tells, where there is one."""
-    return {k: v for k, v in spec.items() if k != "data" or not spec.get("data_id")}
+        seen[real(folder)] = folder
 
 
 def score_records(
@@ -122,8 +173,8 @@ def score_records(
     options: Mapping[str, str] | None = None,
 ) -> tuple[Score, ...]:
     """The figures of the metrics named; VQA accuracy where there are several annotators, else accuracy."""
-    names = list(metrics) or ["vqa_accuracy" if len(records.answers) else "accuracy"]
     given = dict(options or {})
+    names = list(metrics) or ["vqa_accuracy" if given and records.annotated.any() else "accuracy"]
     if not all(name.strip() for one in by for name in one.split(",")):
         raise UserError("--by needs the name of a column, as in --by kind or --by kind,length")
     measures = [(name, _measure(name)) for name in names]
@@ -149,29 +200,36 @@ def _measure(name: str) -> Any:
     return module.measure
 
 
-def _own_audit(log: RunLog) -> Path | None:
-    folder = Path(str(dict(log.spec).get("data", "")))
-    return folder if is_audit(folder) else None
+def _own_audit(log: RunLog, warn: Warn) -> Path | None:
+    """The audit whose files a run was asked about, if it is still there as it was."""
+    spec = dict(log.spec)
+    folder = Path(str(spec.get("data", "")))
+    if not is_audit(folder):
+        return None
+    if VqaFiles(folder).data_id() != spec.get("data_id"):
+        warn(f"the audit in {folder} is no longer the one that this run was asked about; no shortcuts scored")
+        return None
+    return folder
 
 
-def _lacking(log: RunLog) -> int:
-    """Questions that were to be asked and are not there yet."""
-    if log.questions is None:
-        return 0
-    rows = log.records.condition.equals(AS_IS)
-    return max(0, log.questions - int(rows.sum())) if rows.any() else 0
-
-
-def read_results(results: Path, annotations: Path) -> Results:
+def read_results(results: Path, annotations: Path, sample: frozenset[str] | None = None) -> Results:
     """Predictions in an official format beside what they should be: VQA, GQA or CLEVR.
 
-    Annotations may also be the folder of an audit: those of its IID test, marked with their shortcuts.
+    Annotations may also be the folder of an audit: those of its IID test, marked with their shortcuts. Every
+    question counts, answered or not; of a sample that was declared beforehand, every one of its ids.
     """
     audit = annotations if annotations.is_dir() else None
     if audit is not None:
         check_audit(audit)
         annotations = file_of(audit, TEST, ANSWERS)
-    asked = list(_asked(annotations))
+    every = list(_asked(annotations))
+    asked = every if sample is None else [a for a in every if a.question in sample]
+    if sample is not None and len(asked) < len(sample):
+        lost = min(sample - {a.question for a in asked})
+        raise UserError(
+            f"{len(sample) - len(asked):,} ids of the sample are of no question of {annotations}, {lost!r} "
+            "for one"
+        )
     said = {p.question: p for p in _predictions(results)}
     rows = [(a, said.get(a.question)) for a in asked]
     found = sum(p is not None for _, p in rows)
@@ -186,7 +244,9 @@ def read_results(results: Path, annotations: Path) -> Results:
             f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}"
         )
     records = records_of(rows)
-    return Results(marked(records, audit) if audit else records, len(said) - found, elsewhere)
+    if audit:
+        records = marked(records, audit)
+    return Results(records, len(asked), len(every), len(said) - found, elsewhere)
 
 
 def _elsewhere(said: Iterable[str], asked: Iterable[Asked], audit: Path) -> tuple[tuple[str, int], ...]:

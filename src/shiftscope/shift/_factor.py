@@ -17,9 +17,11 @@ class Factor:
     """The variants of one factor, in the order of its levels; all but the base are twins of the base."""
 
     name: str
+    title: str
     variants: tuple[str, ...]
     base: str
     test_only: tuple[str, ...] = ()
+    ordered: bool = False  # from less to more, one step each: only then has accuracy a trend over them
 
 
 def unlike(a: Any, b: Any, but: Collection[str] = ()) -> list[str]:

@@ -16,7 +16,7 @@ from ..world.concepts import BALANCED, COLORS, SHAPES, Concepts, category_of
 from ..world.distribution import powers
 from ._factor import Factor, unlike, unlike_scenes, without
 
-FACTOR = Factor("compositionality", ("co-0", "co-1", "co-2"), "co-0")
+FACTOR = Factor("compositionality", "Concept compositionality", ("co-0", "co-1", "co-2"), "co-0")
 CATEGORIES = ("aeroplane", "car", "bus", "motorbike", "bicycle")  # in the order of the official matrices
 BASE = 2.0
 

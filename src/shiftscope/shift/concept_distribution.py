@@ -14,7 +14,7 @@ from ..world.arrange import standing
 from ..world.distribution import NAMES, distribution
 from ._factor import Factor, unlike_scenes
 
-FACTOR = Factor("distribution", NAMES, "bal", test_only=("head", "tail", "oppo"))
+FACTOR = Factor("distribution", "Concept distribution", NAMES, "bal", test_only=("head", "tail", "oppo"))
 MOVED = "moved"  # the note that names vehicles which would be hidden where their base stands
 concepts = distribution
 

@@ -13,7 +13,7 @@ from ..question import Question
 from ..scene import Scene
 from ._factor import Factor, question_unlike, unlike
 
-FACTOR = Factor("redundancy", LEVELS, "rd")
+FACTOR = Factor("redundancy", "Question redundancy", LEVELS, "rd", ordered=True)
 
 
 def breaches(base: Scene, twin: Scene) -> list[str]:

@@ -13,7 +13,7 @@ from ..scene import Object, Scene
 from ..world.superclevr import VISUAL
 from ._factor import Factor, question_unlike, unlike, unlike_scenes
 
-FACTOR = Factor("visual", VISUAL, "mid")
+FACTOR = Factor("visual", "Visual complexity", VISUAL, "mid", ordered=True)
 
 
 def breaches(base: Scene, twin: Scene) -> list[str]:

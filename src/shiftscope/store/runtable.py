@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..answer import Answer, spell
-from ..result import Asked, Column, Facts, Prediction, Records, answer_text
+from ..result import Asked, Column, Facts, Lists, Prediction, Records, answer_text
 from .columns import Columns, arrow_type
 
 ROW: Columns = (
@@ -32,6 +32,9 @@ ROW: Columns = (
     ("belief", "float64"),
     ("program_said", "string"),
     ("trace", "string"),
+    ("content", "string"),  # what was asked about which images; runs of before tell nothing of it
+    ("stored", "float64"),
+    ("fingerprint", "string"),
 )
 FACT = "fact."  # begins the names of the columns that hold facts
 MIXED = {b"shiftscope": b"json"}  # marks a column of facts that differ in type, written as JSON
@@ -56,8 +59,20 @@ def row_table(rows: Sequence[tuple[Asked, Prediction]]) -> Any:
         "answer": [None if p.answer is None else answer_text(p.answer) for p in said],
         "answer_type": [_type_of(p.answer) for p in said],
         "program_said": [p.program for p in said],
+        "content": [a.content for a in asked],
     }
-    for name in ("status", "reason", "raw", "seconds", "cost", "tokens", "belief", "trace"):
+    for name in (
+        "status",
+        "reason",
+        "raw",
+        "seconds",
+        "cost",
+        "tokens",
+        "belief",
+        "trace",
+        "stored",
+        "fingerprint",
+    ):
         columns[name] = [getattr(p, name) for p in said]
     arrays = [pa.array(columns[name], arrow_type(kind)) for name, kind in ROW]
     fields = [pa.field(name, arrow_type(kind)) for name, kind in ROW]
@@ -90,7 +105,8 @@ def joined(tables: Sequence[Any]) -> Any:
 
     facts = sorted({n for t in tables for n in t.column_names if n.startswith(FACT)})
     fields = {name: _shared_field(name, tables) for name in facts}
-    plain = [pa.field(name, arrow_type(kind)) for name, kind in ROW if name in tables[0].column_names]
+    there = {name for table in tables for name in table.column_names}
+    plain = [pa.field(name, arrow_type(kind)) for name, kind in ROW if name in there]
     schema = pa.schema([*plain, *fields.values()])
     return pa.concat_tables([_as(table, schema) for table in tables]).combine_chunks()
 
@@ -137,6 +153,7 @@ def rows_of(table: Any) -> Iterator[tuple[Asked, Prediction]]:
             facts=facts,
             twin=row["twin"],
             program=row["program"],
+            content=row.get("content") or "",
         )
         kept = ("raw", "status", "reason", "seconds", "cost", "tokens", "belief", "condition", "trace")
         yield (
@@ -146,18 +163,24 @@ def rows_of(table: Any) -> Iterator[tuple[Asked, Prediction]]:
                 _answer_of(row["answer"], row["answer_type"]),
                 **{name: row[name] for name in kept},
                 program=row["program_said"],
+                stored=row.get("stored"),
+                fingerprint=row.get("fingerprint") or "",
             ),
         )
 
 
 READ_BY_RECORDS = (
     *("question_id", "condition", "image_ids", "truth", "answers", "twin", "program", "answer"),
-    *("status", "reason", "seconds", "cost", "belief", "program_said"),
+    *("status", "reason", "seconds", "cost", "belief", "program_said", "content", "stored"),
 )
 
 
-def records_from(table: Any) -> Records:
-    """The columns that metrics read, without making an object of each row."""
+def records_from(table: Any, data: str = "", places: str = "") -> Records:
+    """The columns that metrics read, without making an object of each row.
+
+    `data` is the content of the dataset. `places` stands before the names of images: two that are the same
+    there show the same place, in whichever variant of the data.
+    """
     plain = {n: _coded(table, n) for n in ("question_id", "condition", "truth", "answer", "status")}
     truth, answer = _merged([plain["truth"], plain["answer"]], spell)
     listed = table.column("answers").combine_chunks()
@@ -165,21 +188,22 @@ def records_from(table: Any) -> Records:
     floats = {n: table.column(n).to_numpy() for n in ("seconds", "cost", "belief")}
     return Records(
         question=plain["question_id"],
+        content=_without_blank(_coded(table, "content")) if "content" in table.column_names else _none(table),
         condition=plain["condition"],
-        cluster=_first_scene(table, plain["question_id"]),
+        images=_images(table, plain["question_id"], places),
         truth=truth,
         answer=answer,
         said=said,
         status=plain["status"],
         reason=_without_blank(_coded(table, "reason")),
         twin=_without_blank(_coded(table, "twin")),
-        answers=answers,
-        answers_at=_offsets(listed),
+        answers=Lists(answers.values, answers.codes, _offsets(listed)),
         program_right=_program_right(table),
         **{n: np.asarray(v, np.float64) for n, v in floats.items()},
         facts=tuple(
             (n.removeprefix(FACT), _fact(table, n)) for n in table.column_names if n.startswith(FACT)
         ),
+        data=data,
     )
 
 
@@ -227,20 +251,27 @@ def _offsets(listed: Any) -> Any:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _first_scene(table: Any, question: Column) -> Column:
-    """The first scene of each row; a question without one is its own cluster."""
-    import pyarrow.compute as pc
-
+def _images(table: Any, question: Column, places: str) -> Lists:
+    """The images of each row; a question without one stands for one itself."""
     listed = table.column("image_ids").combine_chunks()
-    padded = pc.list_slice(listed, 0, 1, return_fixed_size_list=True)
-    scene = _code(padded.flatten() if padded.null_count == 0 else pc.list_element(padded, 0))
-    if (scene.codes >= 0).all():
-        return scene
-    alone = scene.codes < 0
-    numbers, at = np.unique(question.codes[alone], return_inverse=True)
-    codes = scene.codes.copy()
-    codes[alone] = len(scene.values) + at
-    return Column((*scene.values, *(f"question {question.values[k]}" for k in numbers)), codes)
+    at = _offsets(listed)
+    image = _code(listed.flatten())
+    values = tuple(f"{places} {name}" for name in image.values) if places else image.values
+    alone = np.flatnonzero(np.diff(at) == 0)
+    if not len(alone):
+        return Lists(values, image.codes, at)
+    numbers, own = np.unique(question.codes[alone], return_inverse=True)
+    codes = np.insert(image.codes, at[alone], len(values) + own)
+    lengths = np.maximum(np.diff(at), 1)
+    return Lists(
+        (*values, *(f"question {question.values[k]}" for k in numbers)),
+        codes.astype(np.int32),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+    )
+
+
+def _none(table: Any) -> Column:
+    return Column((), np.full(table.num_rows, -1, np.int32))
 
 
 def _program_right(table: Any) -> Any:

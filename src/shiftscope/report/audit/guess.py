@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...audit.audit import Audit
 from ...audit.groups import TAIL, Groups
-from ...metrics._resample import Resampling, share
+from ...metrics._interval import Scenes
 from ...metrics._shares import known
 from ...result import Score
 
@@ -36,15 +36,16 @@ def guesses(audit: Audit) -> Mapping[str, Guess]:
     hits = [commonest(audit.train[name], answers)[codes[k]] for k, (name, _) in enumerate(tests)]
     right = np.array([h == answers[rows] for h in hits])
     tail = np.array([groups.part == TAIL for _, groups in tests])
-    # One table of (shortcut, set) × row, so that all are resampled at once.
+    # One table of (shortcut, set) × row, so that all are measured at once.
     among = np.concatenate([codes >= 0, tail]).ravel()
     at = np.repeat(np.arange(2 * len(tests)), len(rows))
-    sampled = Resampling(np.tile(_clusters(audit)[rows], 2 * len(tests)))
-    value, low, high = share(sampled, np.concatenate([right, right]).ravel(), among, at, 2 * len(tests))
+    scenes = Scenes(np.tile(_clusters(audit)[rows], 2 * len(tests)))
+    made = scenes.shares(np.concatenate([right, right]).ravel(), among, at, 2 * len(tests))
 
     def score(metric: str, place: int) -> Score:
         n = int(among[place * len(rows) : (place + 1) * len(rows)].sum())
-        return Score(metric, known(value[place]), n, known(low[place]), known(high[place]))
+        value, low, high = (known(column[place]) for column in made[:3])
+        return Score(metric, value, n, low, high, scenes=int(made.scenes[place]))
 
     return {
         name: Guess(score("guess_iid", k), score("guess_ood", len(tests) + k))

@@ -9,7 +9,7 @@ from ...audit.audit import Audit
 from ...errors import UserError
 from ...result import Score
 from ...run.proportion import BlendScore
-from ...whole import write_whole
+from ...whole import utf8, write_whole
 from ..page import document
 from ..section import Section
 from . import blind as blind_section
@@ -39,7 +39,7 @@ def write_audit_page(
     """Write the page whole; one that is there is replaced. `source` is what the dataset is called."""
     if out.is_dir():
         raise UserError(f"{out} is a folder; name the page, as in {out / 'report.html'}")
-    write_whole(out, page(evidence(found, blind, blends, source)).encode())
+    write_whole(out, utf8(page(evidence(found, blind, blends, source))))
 
 
 def page(shown: Evidence) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import UserError
 from ...metrics import accuracy as accuracy_metric
 from ...metrics.attribution import STAGES, TOTAL, measure, measure_drop
-from ...result import CONDITIONS, Score
+from ...result import CONDITIONS, MISSING_IMAGE, Score
 from ..chart.stack import Share, stack
 from ..figure import change, figure
 from ..legend import signed, swatches
@@ -18,6 +18,7 @@ from ..twins import twin_runs
 
 PLACE = 40
 LOOKS = {
+    "no_reply": "part-5",
     "format": "part-2",
     "language_prior": "part-1",
     "perception": "wrong",
@@ -26,6 +27,7 @@ LOOKS = {
     "unexplained": "part-5",
 }
 SAID = {
+    "no_reply": "nothing came back",
     "format": "no answer could be read",
     "language_prior": "the same answer comes without the right image",
     "perception": "right once the scene is given in words",
@@ -37,7 +39,7 @@ SAID = {
 
 def section(study: Study) -> Section | None:
     runs = sorted(
-        (r for r in study.runs if len(r.conditions) > 1),
+        (r for r in study.runs if len(set(r.conditions) - {MISSING_IMAGE}) > 1),
         key=lambda r: (study.contenders.index(r.contender), study.tests.index(r.test)),
     )
     staged = {run: scores for run in runs if (scores := _stages(run))}
@@ -105,7 +107,7 @@ def _drops(study: Study) -> Html | None:
     found = []
     for twins in twin_runs(study):
         base, shifted = twins.base, twins.shifted
-        if base is not shifted and min(len(base.conditions), len(shifted.conditions)) > 1:
+        if base is not shifted and min(len({*r.conditions} - {MISSING_IMAGE}) for r in (base, shifted)) > 1:
             scores = measure_drop(shifted.log.records, base.log.records)
             found.append((base, shifted, {str(dict(s.slice)["stage"]): s for s in scores}))
     if not found:
@@ -129,7 +131,7 @@ def _more(score: Score) -> Cell:
 
 def _conditions(study: Study, runs: list[Run]) -> Html:
     """Accuracy under each condition."""
-    asked = [c for c in CONDITIONS if any(c in r.conditions for r in runs)]
+    asked = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
     several = len(study.tests) > 1
     rows = []
     for run in runs:

@@ -12,6 +12,7 @@ from ..figure import figure
 from ..level import Levels
 from ..markup import tag, text
 from ..measure import accuracy_by
+from ..originals import originals, told
 from ..section import Section
 from ..study import Run, Study
 from ..table import Cell, Head, table
@@ -22,7 +23,7 @@ NAMES = tuple(f"{100 * k // BINS}–{100 * (k + 1) // BINS}" for k in range(BINS
 
 
 def section(study: Study) -> Section | None:
-    study = study.home()
+    besides, study = told(study.home()), originals(study.home())
     runs = [r for r in study.runs if not r.reference and np.isfinite(r.records.belief).any()]
     if not runs:
         return None
@@ -68,7 +69,10 @@ def section(study: Study) -> Section | None:
             table(heads, [rows], caption="Expected calibration error, points"),
         ]
     )
-    lead = "On the dashed line a model is right as often as it believes; below it, it is too sure of itself."
+    lead = (
+        "On the dashed line a model is right as often as it believes; below it, it is too sure of itself."
+        f"{besides}"
+    )
     return Section("Belief and truth", body, lead)
 
 

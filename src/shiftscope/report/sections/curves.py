@@ -10,9 +10,11 @@ import numpy as np
 from ...result import Column, Records
 from .. import legend
 from ..chart.lines import Line, Point, lines
+from ..grid import common_tests
 from ..level import MOST, Levels, joined, levels
 from ..markup import Html, tag, text
 from ..measure import accuracy_by
+from ..originals import originals, told
 from ..pool import pooled
 from ..section import Section
 from ..study import Run, Study
@@ -43,14 +45,20 @@ CURVES = (
 
 
 def section(study: Study) -> Section | None:
-    study = study.home()
+    home = common_tests(originals(study.home()))
+    if home is None:
+        return None
+    besides, study = told(study.home()), home
     runs = [pooled(study.of(contender)) for contender in study.contenders]
     charts = list(_charts(study, runs))
     if not charts:
         return None
     shown = legend.contenders(study, study.contenders)
     together = " All tests together." if len(study.tests) > 1 else ""
-    lead = f"Points with 95% intervals; the pale bars behind show how the questions are spread.{together}"
+    lead = (
+        "Points with 95% intervals; the pale bars behind show how the questions are spread."
+        f"{together}{besides}"
+    )
     body = text([shown, tag("div", charts, class_="charts")])
     return Section("Accuracy against what was asked", body, lead)
 

@@ -6,14 +6,17 @@ import re
 from collections.abc import Mapping
 
 from ...errors import UserError
-from ...metrics.relative_degrade import FORMS, VARIANTS, measure_runs
-from ...result import Score
+from ...metrics.relative_degrade import FORMS, VARIANTS, level_of, measure_runs
+from ...metrics.relative_degrade import Cell as Trained
+from ...result import Records, Score
 from ...suites import _reported_superclevr as paper
 from ..chart.bars import Bar, Group, bars
 from ..chart.mark import SHAPES
 from ..figure import figure
 from ..markup import Html, tag, text
+from ..mixture import mix
 from ..number import percent, spread
+from ..originals import originals
 from ..section import Section
 from ..study import Study
 from ..table import Cell, Head, table
@@ -44,24 +47,34 @@ def section(study: Study) -> Section | None:
     return Section(
         "Relative Degrade",
         body,
-        "How much of its accuracy a model loses when asked about another variant than it was trained on.",
+        "How much of its accuracy a model loses when asked about another variant than it was trained on, "
+        "over the kinds of question that all variants of a factor have. The default data are mid, rd, bal "
+        "and co-0.",
     )
 
 
 def scores(study: Study, form: str) -> dict[tuple[str, str], Score]:
     """Model and factor to figure, for those whose runs fill all the cells the form needs."""
+    study = originals(study)
     found = {}
     for model in dict.fromkeys(r.model for r in study.runs if r.trained):
-        cells = {(r.trained, r.test): r.records for r in study.runs if r.model == model and r.trained}
+        runs = [r for r in study.runs if r.model == model and r.trained]
         for factor, variants in VARIANTS.items():
+            cells = {(level_of(r.trained, factor), level_of(r.test, factor)): r.records for r in runs}
             used = {c: records for c, records in cells.items() if c[0] in variants}
             if not used:
                 continue
             try:
-                found[model, factor] = measure_runs(used, factor, form)
+                found[model, factor] = measure_runs(_alike(used), factor, form)
             except UserError:  # a cell is missing: no figure rather than half of one
                 continue
     return found
+
+
+def _alike(cells: Mapping[Trained, Records]) -> dict[Trained, Records]:
+    """With only the kinds of question that all of them have: easy scenes have no parts to ask about."""
+    weights = mix(list(cells.values())).weights
+    return {cell: r.take(w > 0) for (cell, r), w in zip(cells.items(), weights, strict=True)}
 
 
 def reported(model: str) -> str | None:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...metrics._interval import FEW_SCENES
 from ...metrics._resample import REPLICATES
 from ...metrics.calibration import BINS
 from ...run.checked import told_of
 from ..library import has_data
 from ..markup import tag
-from ..measure import tests_available
+from ..measure import metric_name, tests_available
 from ..section import Section
 from ..study import Study
 from ..worst import FEWEST, SCENES
@@ -26,17 +27,21 @@ def section(study: Study) -> Section | None:
 
 def _notes(study: Study) -> Iterator[tuple[str, str]]:
     yield (
-        "Accuracy",
-        "The share of right answers among the questions that were replied to and whose answer is known. "
-        "Answers are compared as they are spelled: yes and true, 3 and the number 3 are the same. An "
-        "unreadable or undefined reply counts as not right and is also counted apart; a failed or missing "
-        "one is not in the share.",
+        metric_name(study),
+        "Over all questions that were to be asked and whose answer is known. Where ten people answered, it "
+        "is VQA accuracy, agreement with them; else the share of answers that are the true one, however "
+        "spelled: yes and true, 3 and the number 3 are the same. A reply that is missing, failed, unreadable "
+        "or undefined is not right, and is also counted apart. A run with missing or failed replies is not "
+        "ranked.",
     )
     yield (
         "Intervals",
-        f"95%, from {REPLICATES:,} draws of whole scenes with replacement, because questions about one scene "
-        "rise and fall together. Where all agree, the exact binomial interval over scenes stands in. A "
-        "figure is written with ± the longer side, or with both ends where they differ much.",
+        "95%, over scenes, because questions about one scene rise and fall together: a beta interval at the "
+        "effective number of answers, with room for half a scene that went the other way, so that few "
+        f"scenes give a wide interval; below {FEW_SCENES} it says too few scenes. Differences combine such "
+        f"intervals. Relative Degrade and calibration errors are resampled, {REPLICATES:,} draws of whole "
+        "scenes, and widened by Student's t. A figure is written with ± the longer side, or with both ends "
+        "where they differ much.",
     )
     yield from _selection(study)
     if not tests_available():
@@ -48,9 +53,9 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
     elif len(study.contenders) > 1 or len(study.tests) > 1:
         yield (
             "Significance",
-            "Exact McNemar tests on the same questions, or on twins, two-sided, corrected by Holm's method "
-            "over all comparisons of a table. The test takes questions to be independent; the intervals do "
-            "not.",
+            "On the same questions, or on twins: how often so large a difference comes about if the two "
+            "answers to each scene are exchanged at random (a permutation test by scene, two-sided, mid-p), "
+            "corrected by Holm's method over all comparisons of a table.",
         )
         yield (
             "Detectable drop",
@@ -84,7 +89,10 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
     unfinished = [r for r in study.each if not r.log.finished]
     if unfinished:
         listed = ", ".join(f"{r.contender} on {r.test}" for r in unfinished)
-        yield "Unfinished runs", f"{listed}: what is there so far is shown, the rest is counted as missing."
+        yield (
+            "Unfinished runs",
+            f"{listed}: what is not there yet counts as missing, and so as wrong; it is in no slice.",
+        )
     if any(np.isfinite(r.records.belief).any() for r in study.runs):
         yield (
             "Calibration error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ...metrics.accuracy import row_scores
 from ...result import MISSING
 from ..chart.stack import Share, stack
 from ..legend import signed, swatches
@@ -19,17 +20,21 @@ PLACE = 20
 
 LOOKS = (
     ("right", "right"),
+    ("partly", "part-3"),
     ("wrong", "wrong"),
     ("undefined", "part-1"),
     ("unreadable", "part-2"),
     ("failed", "part-4"),
     ("missing", "part-5"),
+    ("no picture", "part-3"),
 )
 SAID = {
+    "partly": "some of the annotators gave this answer, which earns a part",
     "undefined": "the program has no answer on the scene",
     "unreadable": "a reply came, but no answer could be read in it",
     "failed": "no reply came",
     "missing": "never asked, or not in the file of predictions",
+    "no picture": "asked without its picture, which is missing; in no accuracy",
 }
 
 
@@ -52,7 +57,7 @@ def section(study: Study) -> Section | None:
             tag("details", tag("summary", f"Each of {several(len(each), 'run')}"), _table(home, each, seen))
         )
     notes = [f"{name.capitalize()}: {SAID[name]}." for name in seen if name in SAID]
-    lead = "A question that got no answer is counted apart and never passed over in silence. "
+    lead = "A question that got no answer is not right, and is counted apart. "
     if told(study):
         notes.append("Variants of questions are counted as questions.")
     return Section("What became of each question", text(parts), lead + " ".join(notes))
@@ -61,11 +66,15 @@ def section(study: Study) -> Section | None:
 def outcomes(run: Run) -> Counter[str]:
     """How many questions ended in each way; those to be asked but without a row are missing."""
     records = run.records
-    right, answered = records.right, records.status.equals("answered")
-    found = Counter(right=int((answered & right).sum()), wrong=int((answered & ~right).sum()))
+    values, answered = row_scores(records).values, records.status.equals("answered")
+    found = Counter(
+        right=int((answered & (values >= 1)).sum()),
+        partly=int((answered & (values > 0) & (values < 1)).sum()),
+        wrong=int((answered & (values <= 0)).sum()),
+    )
     for status in ("undefined", "unreadable", "failed", MISSING):
         found[status] = int(records.status.equals(status).sum())
-    found[MISSING] += run.lacking
+    found["no picture"] = run.log.missing_images
     return found
 
 

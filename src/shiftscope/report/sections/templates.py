@@ -8,7 +8,7 @@ from ...result import Score
 from ...suites import _reported_covr as paper
 from .. import legend
 from ..figure import figure
-from ..grid import MOST_PARTS, by_fact
+from ..grid import MOST_PARTS, by_fact, common_tests
 from ..markup import Html, tag, text
 from ..originals import originals, told
 from ..pool import pooled
@@ -25,7 +25,10 @@ MODELS = ("VB text", "VB iid")
 def section(study: Study) -> Section | None:
     study = study.home()
     besides = told(study)
-    study = originals(study)
+    shared = common_tests(originals(study))
+    if shared is None:
+        return None
+    study = shared
     runs = [pooled(study.of(contender)) for contender in study.contenders]
     cut = cuts(runs, FACT)
     if cut is None or not 2 <= len(cut[0].names) <= MOST_PARTS:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...metrics.accuracy import row_scores
 from ..legend import signed
 from ..level import Levels, levels
 from ..markup import Child, Html, tag, text
 from ..number import chance, count, percent, points, several
+from ..originals import originals, told
 from ..pool import pooled
 from ..section import Section
 from ..study import Run, Study, judged
@@ -28,7 +30,7 @@ MOST_KINDS = 40  # a fact of more values than this names examples, not parts of 
 
 
 def section(study: Study) -> Section | None:
-    study = study.home()
+    besides, study = told(study.home()), originals(study.home())
     asked = dict.fromkeys(r.contender for r in judged(study.runs))
     found = {contender: search(pooled(study.of(contender))) for contender in asked}
     if not any(one.searched for one in found.values()):
@@ -48,16 +50,16 @@ def section(study: Study) -> Section | None:
     lead = (
         f"All slices by one fact or two that hold at least {FEWEST} examples were compared with the rest; "
         "the chances are corrected for the number of slices searched, and a slice that is mostly another "
-        "one is left out."
+        f"one is left out.{besides}"
     )
     return Section("Where it breaks most", text(parts), lead)
 
 
 def search(run: Run) -> Found:
     """The worst slices of a run by its facts; questions without a known answer are left out."""
-    records = run.records
-    values = np.where(records.truth.codes >= 0, records.right.astype(float), np.nan)
-    return worst(values, records.cluster.codes, facts_of(run))
+    scored = row_scores(run.records)
+    values = np.where(scored.scorable, scored.values, np.nan)
+    return worst(values, run.records.cluster.codes, facts_of(run))
 
 
 def facts_of(run: Run) -> dict[str, Levels]:

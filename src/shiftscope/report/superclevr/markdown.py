@@ -48,9 +48,10 @@ def _opening(board: Board) -> str:
         "matrix are finished "
         f"({several(len(begun), 'pair')} of training and test); a dash is a cell that is not.",
         "Figures are *measured* on the test split unless they say *reported* (the paper's Tables 1 and 2, "
-        "which are of its validation split, its images and its parsers). Intervals are 95%, from "
+        "which are of its validation split, its images and its parsers). Intervals are 95%, over scenes "
+        "(docs/decisions/022); those of Relative Degrade are from "
         f"{REPLICATES:,} draws of whole scenes, the same draws in every cell, so that differences and ratios "
-        "are paired; p is of an exact McNemar test on the same questions, which takes them as independent. "
+        "are paired; p is of a permutation test that exchanges two models' answers scene by scene. "
         f"{READS}",
         *(f"**{told}**" for told in mixtures(board)),
     ]

@@ -9,7 +9,8 @@ from ...errors import UserError
 from ...run.study.board import Board, board_of, scales_of
 from ...run.study.cell import Record
 from ...run.study.findings import paper_findings, targets
-from ...whole import write_whole
+from ...store.lock import locked_name
+from ...whole import utf8, write_whole
 from ..markup import Html, tag, text
 from ..number import several
 from ..page import document
@@ -30,7 +31,8 @@ def write_study_page(out: Path, records: Iterable[Record]) -> Path:
     scales = scales_of(listed)
     if not scales:
         raise UserError("there are no cells to make a page of; run shiftscope study superclevr first")
-    write_whole(out, page(board_of(listed, scales[0])).encode())
+    with locked_name(out):
+        write_whole(out, utf8(page(board_of(listed, scales[0]))))
     return out
 
 
