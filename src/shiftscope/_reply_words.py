@@ -134,8 +134,12 @@ def _numbers(tokens: list[str]) -> Iterator[Found]:
 
 def _named(tokens: list[str], expected: Expected) -> Iterator[Found]:
     forms, longest = lookup(expected)
+    openings = _openings(expected)
     k = 0
     while k < len(tokens):
+        if tokens[k] not in openings:
+            k += 1
+            continue
         for size in range(min(longest, len(tokens) - k), 0, -1):
             answer = forms.get(" ".join(tokens[k : k + size]))
             if answer is not None:
@@ -143,6 +147,12 @@ def _named(tokens: list[str], expected: Expected) -> Iterator[Found]:
                 k += size - 1
                 break
         k += 1
+
+
+@lru_cache(maxsize=256)
+def _openings(expected: Expected) -> frozenset[str]:
+    """The words that a form begins with."""
+    return frozenset(form.split()[0] for form, _ in expected.forms if form)
 
 
 @lru_cache(maxsize=256)

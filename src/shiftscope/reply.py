@@ -3,7 +3,9 @@
 A reply is read in order of how plainly it answers: an explicit mark ("Answer: red", \\boxed{3}), a reply
 that is nothing but the answer, one that opens with it ("5, of which 3 are red"), then the last sentence that
 states one. What can not be read is no answer at all, never a wrong one; nor is what names two ("3-4"). A
-colour the schema does not know ("pink") is read where it is given as the answer: it is wrong, not unreadable.
+colour the schema does not know ("pink"), or an answer of another kind ("1" to a yes/no question), is read
+where it is given as the answer: it is wrong, not unreadable. Of a very long reply, the marks, the
+beginning and the end are read (`_gist`).
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ __all__ = ["ANYTHING", "NUMBER", "TRUTH", "Expected", "expected_value", "expecte
 
 
 def read_reply(text: str, expected: Expected = ANYTHING) -> Answer | None:
-    """The answer a reply gives, or None where it can not be told."""
-    said = _without_thoughts(text)
+    """The answer a reply gives, or None where it can not be told; takes no longer than the text's length."""
+    said = _BLANK.sub(_tighten, _gist(_without_thoughts(text)))
     for segment in _marked(said):
         if _HEDGE.search(segment) or _torn(segment, expected):
             return None
@@ -75,8 +77,8 @@ def _alone(text: str, expected: Expected) -> Answer | None:
 def _bold(said: str, expected: Expected) -> Answer | None:
     """The last answer that is set in bold."""
     segments = [b for b in _BOLD.findall(said) if len(b.split()) <= 4]
-    found = [_stated(b, expected, first=True) for b in segments]
-    return next((f for f in reversed(found) if f is not None), None)
+    found = (_stated(b, expected, first=True) for b in reversed(segments))
+    return next((f for f in found if f is not None), None)
 
 
 def _lead(plain: str, expected: Expected) -> Answer | None:
@@ -118,7 +120,11 @@ def _concluded(plain: str, expected: Expected) -> Answer | None:
     """What the last sentence, or clause of it, that states an answer says."""
     sentences = [s for s in _SENTENCE_END.split(plain) if s.strip()]
     clauses = [split for s in sentences if (split := [c for c in _CONCLUSION.split(s) if c.strip()])]
+    silent: set[str] = set()  # a reply that repeats itself is not read as often
     for clause in (c for sentence in reversed(clauses) for c in reversed(sentence)):
+        if clause in silent:
+            continue
+        silent.add(clause)
         if _HEDGE.search(clause) or _torn(clause, expected):
             return None
         found = _stated(_REASON.sub("", clause), expected, first=False)
@@ -130,8 +136,93 @@ def _concluded(plain: str, expected: Expected) -> Answer | None:
     return None
 
 
-_THOUGHTS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
-_TAG = re.compile(rf"<(/?)(?:{_THOUGHTS})>", re.I)
+_BLANK = re.compile(r"\s{10,}")  # so much says no more than a little, and patterns would try all of it
+
+
+def _tighten(blank: re.Match[str]) -> str:
+    """Its two ends, and a line break if there is one between them."""
+    text = blank[0]
+    return text[:4] + "\n" * ("\n" in text) + text[-4:]
+
+
+LONG = 32_000  # characters of a reply that is read whole
+EDGE = 8_000  # of a longer one: its beginning, and its end
+BEFORE_MARK, AFTER_MARK = 100, 1_000  # characters around a mark between them
+MARKED, TRIED = 4, 100  # marks of a kind, the last ones, and the places that are tried for them
+_LITERALS = (b"answer", b"\\boxed{", b"####")
+_TURNING = (b"wait", b"actually", b"on second thought", b"correction", b"scratch that")
+_TURNING_WORD = re.compile(rb"\b(?:" + b"|".join(_TURNING) + rb")\b")
+_END = re.compile(rb"(?<=[.!?;])\s+|\n+")
+_LEFT_OUT = "unclear"  # in place of what is not looked at: nothing is concluded across it
+
+
+def _gist(text: str) -> str:
+    """Of a very long reply, what may bear its answer: sentences at both ends, and the last marks in between.
+
+    What is left out may be missed, never misread: nothing said before it is taken for the last word, unless
+    it is marked, or opens the reply and nothing takes it back.
+    """
+    if len(text) <= LONG:
+        return text
+    data = (
+        text.encode("utf-8", "replace").lower().strip()
+    )  # as bytes: a text of other letters is slow to lower
+    if len(data) <= LONG:
+        return data.decode()
+    first = max((m.end() for m in _END.finditer(data, 0, EDGE)), default=0)
+    after = _END.search(data, len(data) - EDGE)
+    last = after.end() if after else len(data)
+    opening = _WEAK_MARK.sub(r"… \g<0>", data[:first].decode()) or "…"
+    turned = any(word in data for word in _TURNING) and _TURNING_WORD.search(data, first, last)
+    between = [turned[0].decode()] if turned else []
+    between += [_whole(data, start, end, last) for start, end in _spans(data, first, last)]
+    plain = _EMPHASIS.sub(
+        "", "\n".join([opening, *between])
+    )  # what is bold there need not be the last that is
+    return f"{plain}\n{_LEFT_OUT}\n{data[last:].decode()}"
+
+
+def _spans(data: bytes, first: int, last: int) -> list[tuple[int, int]]:
+    """Where the last marks between two places stand, with what is around them; none touches another."""
+    found = []
+    for literal in _LITERALS:
+        at, kept = last, 0
+        for _ in range(TRIED):
+            at = data.rfind(literal, first, at)
+            if at < 0 or kept == MARKED:
+                break
+            start, end = _line_or_word(data, first, at), min(last, at + AFTER_MARK)
+            if _marked(data[start:end].decode("utf-8", "ignore")):
+                found.append((start, end))
+                kept += 1
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if apart and start <= apart[-1][1]:
+            start, end = apart[-1][0], max(end, apart.pop()[1])
+        apart.append((start, end))
+    return apart
+
+
+def _line_or_word(data: bytes, first: int, at: int) -> int:
+    """Where the line of a mark begins; else some word before it."""
+    start = max(first, at - BEFORE_MARK)
+    line = data.rfind(b"\n", start, at) + 1
+    return line or (start if start == first else data.find(b" ", start, at) + 1 or at)
+
+
+def _whole(data: bytes, start: int, end: int, last: int) -> str:
+    """A span without what its end cuts; dots say that its line began before."""
+    piece = data[start:end]
+    if end < last:
+        stops = [m.start() for m in _END.finditer(piece, BEFORE_MARK)]
+        piece = piece[: stops[-1]] if stops else piece.rpartition(b" ")[0]
+    dots = "" if start == 0 or data[start - 1 : start] == b"\n" else "… "
+    return dots + piece.decode()
+
+
+_THOUGHTS = "th(?:ink(?:ing)?|oughts?)|re(?:asoning|flection)|scratchpad|analysis"
+_AHEAD = "(?=[/trsaTRSA][trsahecnTRSAHECN])"  # only for speed
+_TAG = re.compile(rf"<{_AHEAD}(/?)(?:{_THOUGHTS})>", re.I)
 
 
 def _without_thoughts(text: str) -> str:
@@ -160,6 +251,8 @@ _MARKS = (
     ),
     re.compile(r"^[ \t]*(?:A|Ans|Response|Result|Output|Conclusion)\s*[:=]\s*([^\n]+)", re.I | re.M),
 )
+_WEAK_MARK = re.compile(r"^[ \t]*(?:a|ans|response|result|output|conclusion)\s*[:=]", re.M)
+_EMPHASIS = re.compile(r"\*\*|__")
 _BOLD = re.compile(r"(?:\*\*|__)\s*([^*_\n]{1,60}?)\s*(?:\*\*|__)")
 _FORMAT = re.compile(r"\*\*|__|[`*#~]|\\text\b|\\\(|\\\)|\$")
 _LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+(?=\S)", re.M)
@@ -170,7 +263,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 def _marked(text: str) -> list[str]:
     """What follows explicit answer marks, the last mark first."""
-    plain = _FORMAT.sub("", text)
+    plain = _BLANK.sub(_tighten, _FORMAT.sub("", text))
     found = []
     for pattern in _MARKS:
         for match in pattern.finditer(
@@ -183,7 +276,8 @@ def _marked(text: str) -> list[str]:
 
 def _unmarked(text: str, expected: Expected) -> str:
     """The text without markdown, list numbers and tags; the only number of a "list" may be the answer."""
-    plain = re.sub(r"<[^<>\n]{1,30}>", " ", _FORMAT.sub("", text)).strip()
+    plain = re.sub(r"<[^<>\n]{1,30}>", " ", _FORMAT.sub("", text))
+    plain = _BLANK.sub(_tighten, plain).strip()
     if expected.kind == "number" and len(_LISTED.findall(plain)) == 1 and plain[:1].isdigit():
         return plain
     return _LISTED.sub("", plain).strip()
@@ -196,7 +290,7 @@ _TURNED = re.compile(r"\b(?:wait|actually|on second thought|correction|scratch t
 _OPENING = re.compile(r"([^,(:\n]{1,40}?)\s*(?=([,(:]))[,(:](?!\d{3}\b)(.*)", re.S)
 _SUMMED = re.compile(r"=|\b(?:so|therefore|thus|hence|altogether|total)\b|\)\s*(?:\+|,|and\b|plus\b)", re.I)
 _JOINING = word_set("and or either between both to")
-_PARTED = re.compile(r"([\w']+)\s*[,/–-]\s*(?=([\w']+))")
+_PARTED = re.compile(r"(?<![\w'])([\w']++)\s*[,/–-]\s*(?=([\w']+))")
 _RANGE = re.compile(r"\d[-–]\d")
 _HEDGE = re.compile(
     r"\b(?:not sure|unsure|uncertain|unclear|unknown|undefined|unanswerable|don'?t know|do not know|unable to"
@@ -262,21 +356,28 @@ def _follows_verb(tokens: list[str], at: int) -> bool:
 
 
 def _outside(text: str, expected: Expected) -> Answer | None:
-    """A short answer given as such though the vocabulary lacks it: wrong, but readable."""
+    """A short answer given as such though the question does not admit it: wrong, but readable."""
     if expected.kind == "open":
         return _short(text)
-    if expected.kind != "word" or _HEDGE.search(text):
+    if _HEDGE.search(text) or _alone(text, expected) is not None:
         return None
     forms, _ = lookup(expected)
     tokens = TOKEN.findall(flat(text))
     words = [t for t in tokens if t not in STOP]
-    if not 1 <= len(words) <= 2 or any(w in _NOT_WORDS or w[0].isdigit() for w in words):
+    if not set(words) & _NOTHING:
+        for kind in {NUMBER, TRUTH} - {expected}:
+            if (found := _alone(text, kind)) is not None:
+                return found
+    if expected.kind != "word" or not 1 <= len(words) <= 2:
+        return None
+    if any(w in _NOT_WORDS or w[0].isdigit() for w in words):
         return None
     said = " ".join(words)
     known = any(w in forms for w in words) or any(candidates(tokens, expected))  # lying in: not just lying
     return forms.get(said) or (None if known else said)
 
 
+_NOTHING = word_set("none nil")  # whoever says so to a yes/no question need not mean a number
 _NOT_WORDS = YES | NO | frozenset(COUNTS) | word_set("unknown unsure undefined n na unclear sorry error null")
 _ARTICLES = re.compile(r"^(?:an?|the)\s+", re.I)
 SHORT = 5  # words an open answer may have

@@ -5,19 +5,25 @@ import io
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import closing, contextmanager
+from datetime import datetime
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from PIL import Image
 
 from asked import dataset
-from proxy import FAULTS, Proxy
+from campaign.proxy import FAULTS, Proxy
+from command import here, refused
 from shiftscope.run.described import described
 from shiftscope.run.memory import DiskMemory
 from shiftscope.run.prompts import prompt_text
@@ -35,12 +41,16 @@ def data(tmp_path_factory):
     return dataset(tmp_path_factory.mktemp("endpoint") / "data").folder
 
 
-@pytest.fixture(scope="module")
-def served(data):
-    """The URL of an oracle, in a process of its own that stops by itself."""
-    words = ["serve", "--model", "oracle", "--data", str(data), "--port", "0", "--idle", "60", "--json"]
+@contextmanager
+def serving(model, data, port=0, cwd=None, complaints=None):
+    """The URL of a model, in a process of its own that stops by itself."""
+    words = ["serve", "--model", model, "--data", str(data), "--port", str(port), "--idle", "60", "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "shiftscope", *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "shiftscope", *words],
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        text=True,
+        cwd=cwd,
     )
     try:
         yield json.loads(process.stdout.readline())["url"]
@@ -48,6 +58,12 @@ def served(data):
         process.terminate()
         process.wait(20)
         process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def served(data):
+    with serving("oracle", data) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +125,8 @@ def undisturbed(proxy, data, tmp_path_factory):
     summary = finished(start(proxy.url, data, folder / "run", folder / "cache"))
     assert summary["conditions"][0] | {"cost": None} == {
         "condition": "as_is", "questions": 36, "replies": 36, "answered": 36, "undefined": 0,
-        "unreadable": 0, "failed": 0, "right": 100.0, "cost": None,
+        "unreadable": 0, "failed": 0, "missing": 0, "share_answered": 100.0,
+        "metric": "accuracy", "accuracy": 100.0, "cost": None,
     }  # fmt: skip
     return folder / "run"
 
@@ -130,12 +147,99 @@ def test_faults_and_a_kill_change_nothing_and_cost_nothing(undisturbed, proxy, d
     assert read_run(tmp_path / "run").finished
 
 
-def test_a_second_run_is_free(undisturbed, proxy, data, tmp_path):
+def test_a_second_run_is_free_and_says_so(undisturbed, proxy, data, tmp_path):
     proxy.reset(faults=False)
     cache = undisturbed.parent / "cache"
-    finished(start(proxy.url, data, tmp_path / "run", cache))
+    summary = finished(start(proxy.url, data, tmp_path / "run", cache))
     assert not proxy.delivered
     assert run_content_id(tmp_path / "run") == run_content_id(undisturbed)
+    assert summary["cache"]["replies"] == 36
+    assert datetime.fromisoformat(summary["cache"]["oldest"]).timestamp() <= time.time()
+    assert json.loads((tmp_path / "run" / "run.json").read_bytes())["cache"] == summary["cache"]
+    assert json.loads((undisturbed / "run.json").read_bytes())["cache"] == {"replies": 0, "oldest": None}
+    assert [p.stored is None for _, p in read_rows(undisturbed)] == [True] * 36
+
+
+def test_a_run_without_the_cache_reads_none_and_keeps_none(undisturbed, proxy, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("SHIFTSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    words = ["run", "--model", f"openai:oracle@{proxy.url}", "--data", data, "--limit", 6, "--no-cache"]
+    for name in ("first", "second"):
+        proxy.reset(faults=False)
+        made = here(*words, "--out", tmp_path / name)
+        assert (made.returncode, proxy.delivered.total()) == (0, 6)
+        assert "0 of 6 replies came from the cache\n" in made.stdout
+    assert not (tmp_path / "cache").exists()
+    both = refused(here(*words, "--out", tmp_path / "third", "--cache", tmp_path / "cache"))
+    assert both == "shiftscope: --cache and --no-cache exclude each other; give one of them"
+
+
+def test_another_model_at_the_same_place_is_not_given_the_replies_of_the_first(data, tmp_path):
+    """What was reported: `majority` behind the URL of the oracle, and asked by its name, was right every time."""
+    with serving("oracle", data) as url:
+        first = finished(start(url, data, tmp_path / "oracle", tmp_path / "cache", "--limit", "12"))
+        again = finished(start(url, data, tmp_path / "again", tmp_path / "cache", "--limit", "12"))
+    with serving("majority", data, port=int(url.rpartition(":")[2].partition("/")[0])) as there:
+        assert there == url
+        other = finished(start(url, data, tmp_path / "majority", tmp_path / "cache", "--limit", "12"))
+        resumed = start(url, data, tmp_path / "oracle", tmp_path / "cache", "--limit", "12")
+        said, complaint = resumed.communicate(timeout=30)
+    right = [summary["conditions"][0]["accuracy"] for summary in (first, again, other)]
+    assert right[:2] == [100.0, 100.0]
+    assert right[2] < 50
+    assert [summary["cache"]["replies"] for summary in (first, again, other)] == [0, 12, 0]
+    assert (resumed.returncode, said) == (2, "")
+    assert "holds a run of another server: it was oracle (root " in complaint
+    assert "and the one there now says it is majority (root " in complaint
+    finished(start(url, data, tmp_path / "oracle", tmp_path / "cache", "--limit", "12"))  # nobody is there
+
+
+def test_clients_that_hang_up_leave_no_trace(data, tmp_path):
+    """Before they ask, in the midst of asking, and while the model works; it then answers as before."""
+    (tmp_path / "slow_model.py").write_text(SLOW)
+    body = json.dumps({"messages": [{"role": "user", "content": "How many cubes are there?"}]}).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+    with (
+        (tmp_path / "complaints").open("w") as complaints,
+        serving("slow_model:Slow", data, cwd=tmp_path, complaints=complaints) as url,
+    ):
+        host, port = url.split("/")[2].split(":")
+        for sent in (b"", b"POST /v1/ch", head % 999 + b'{"mess', head % len(body) + body):
+            for reset in (False, True):
+                with socket.create_connection((host, int(port))) as client:
+                    client.sendall(sent)
+                    time.sleep(0.2)
+                    if reset:
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        status, said = post(url, json.loads(body))
+        assert (status, said["choices"][0]["message"]["content"]) == (200, "yes")
+    assert (tmp_path / "complaints").read_text() == ""
+
+
+SLOW = """
+import time
+
+class Slow:
+    def predict(self, batch):
+        time.sleep(0.5)
+        return ["yes" for _ in batch]
+"""
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_request_that_is_too_large_is_refused(served, declared):
+    """Told beforehand, or found out; the client may send all of it before it looks."""
+    host, port = served.split("/")[2].split(":")
+    pieces = (b" " * (1 << 20) for _ in range(70))
+    headers = {"Content-Length": str(70 << 20)} if declared else {"Transfer-Encoding": "chunked"}
+    with closing(HTTPConnection(host, int(port), timeout=60)) as client:
+        client.request("POST", "/v1/chat/completions", pieces, headers, encode_chunked=not declared)
+        response = client.getresponse()
+        assert (response.status, json.loads(response.read())["error"]["message"]) == (
+            413,
+            "a request may have 64 MB; this one is larger",
+        )
+    assert post(served, {})[0] == 400  # it goes on
 
 
 def test_cost_tokens_and_latency_are_kept(undisturbed):
@@ -288,4 +392,4 @@ def test_an_interrupted_run_says_how_to_go_on(proxy, data, tmp_path):
     proxy.release()
     assert (process.returncode, said) == (130, "")
     assert complaint == "shiftscope: stopped; run the same command again to go on\n"
-    assert len(read_run(tmp_path / "run").records) == 10
+    assert read_run(tmp_path / "run").records.status.equals("answered").sum() == 10

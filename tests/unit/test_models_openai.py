@@ -1,68 +1,23 @@
 """The endpoint adapter against a small server in this process: what is sent, what is refused, what is kept."""
 
 import asyncio
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from endpoints import KEY, PNG, completion, model, prompt, serving
 from shiftscope.models import _endpoint
-from shiftscope.models._model import Options, Prompt, Setting
+from shiftscope.models._model import Options, Setting
 from shiftscope.models.openai import build, read_target
-from shiftscope.question import Question
 from shiftscope.run.memory import DiskMemory
-
-KEY = "sk-abcdef0123456789"
-PNG = b"\x89PNG\r\n\x1a\nnot looked at"
-
-
-def completion(text="red", **more):
-    usage = {"prompt_tokens": 100, "completion_tokens": 10}
-    return 200, {"choices": [{"message": {"content": text}, "finish_reason": "stop"} | more], "usage": usage}
 
 
 @pytest.fixture
 def server(monkeypatch):
-    """Answers with what `replies` says in turn, the last one for ever; keeps what it was asked."""
-    monkeypatch.setattr(_endpoint, "FIRST_WAIT", 0.001)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            httpd = self.server
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            httpd.bodies.append(json.loads(body))
-            status, said, *headers = httpd.replies.pop(0) if len(httpd.replies) > 1 else httpd.replies[0]
-            data = said.encode() if isinstance(said, str) else json.dumps(said).encode()
-            self.send_response(status)
-            for name, value in headers:
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *words):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        httpd.bodies, httpd.replies = [], [completion()]
-        httpd.url = f"http://127.0.0.1:{httpd.server_port}/v1"
-        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
-        thread.start()
-        yield httpd
-        httpd.shutdown()
-        thread.join()
-
-
-def prompt(text="What color?", images=(PNG,)):
-    return Prompt(Question("q", text, ("s",)), text, images)
-
-
-def model(server, memory=None, **options):
-    return build(f"toy@{server.url}", Setting(options=Options(**{"retries": 3, **options}), memory=memory))
+    with serving(monkeypatch) as running:
+        yield running
 
 
 def test_the_request_has_text_pictures_and_parameters(server):
@@ -135,7 +90,8 @@ def test_a_server_that_asks_to_wait_is_waited_for(server):
 
 
 @pytest.mark.parametrize(
-    ("wish", "seconds"), [("", 0), ("2", 2), ("1.5", 1.5), ("-3", 0), ("soon", 0), ("99999", 600)]
+    ("wish", "seconds"),
+    [("", 0), ("2", 2), ("1.5", 1.5), ("-3", 0), ("soon", 0), ("99999", 99999), ("inf", 0), ("nan", 0)],
 )
 def test_wishes(wish, seconds):
     assert _endpoint._seconds(wish) == seconds
@@ -143,7 +99,34 @@ def test_wishes(wish, seconds):
 
 def test_a_wish_may_be_a_date():
     assert _endpoint._seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert _endpoint._seconds("Wed, 21 Oct 2099 07:28:00 GMT") == 600
+    assert _endpoint._seconds("Wed, 21 Oct 2099 07:28:00 GMT") > 600
+
+
+@pytest.mark.parametrize(
+    ("wish", "told", "waited"),
+    [
+        ("9", [], 9),
+        ("300", ["asked to wait 300 s; waiting"], 300),
+        ("7200", ["asked to wait 7,200 s; trying again after 600 s, the longest wait"], 600),
+    ],
+)
+def test_a_long_wait_is_told_once_and_never_shortened_in_silence(server, monkeypatch, wish, told, waited):
+    """Five calls are asked to wait at once; the user reads one sentence."""
+    server.replies = [*[(429, "", ("Retry-After", wish))] * 5, completion()]
+    said, clock, asyncio_sleep = [], [1000.0], asyncio.sleep
+
+    async def sleep(seconds):
+        await asyncio_sleep(0.3)  # until all five have their reply
+        clock[0] += seconds
+
+    monkeypatch.setattr(_endpoint.asyncio, "sleep", sleep)
+    ours = SimpleNamespace(monotonic=lambda: clock[0], perf_counter=time.perf_counter, time=time.time)
+    monkeypatch.setattr(_endpoint, "time", ours)
+    one = build(f"toy@{server.url}", Setting(options=Options(in_flight=5), warn=said.append))
+    made = one.predict([prompt(str(k)) for k in range(5)])
+    assert [r.raw for r in made] == ["red"] * 5
+    assert [sentence.removeprefix(f"{server.url} ") for sentence in said] == told
+    assert clock[0] - 1000 >= waited
 
 
 def test_trouble_that_stays_fails_this_question_alone(server):
@@ -194,11 +177,22 @@ def test_a_key_in_a_reply_is_struck_out(server):
 
 
 def test_what_is_known_is_not_asked_again(server, tmp_path):
-    memory = DiskMemory(tmp_path)
+    memory, before = DiskMemory(tmp_path), time.time()
     first = model(server, memory).predict([prompt(), prompt("Other?")])
     assert len(server.bodies) == 2
-    assert model(server, memory).predict([prompt(), prompt("Other?")]) == first
+    again = model(server, memory).predict([prompt(), prompt("Other?")])
+    assert [replace(r, stored=None) for r in again] == first
     assert len(server.bodies) == 2
+    assert all(r.stored is None for r in first)
+    assert all(before <= r.stored <= time.time() for r in again)
+    memory.close()
+
+
+def test_equal_prompts_of_one_run_share_a_reply_that_did_not_come_from_the_cache(server, tmp_path):
+    memory = DiskMemory(tmp_path)
+    one = model(server, memory, in_flight=1)
+    assert [r.stored for r in one.predict([prompt(), prompt()])] == [None, None]
+    assert len(server.bodies) == 1
     memory.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -21,21 +22,33 @@ def command(
     learn_from: Annotated[
         Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
     ] = None,
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
     idle: Annotated[float, typer.Option(min=0, help="Stop after so many seconds without a request.")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object when ready.")] = False,
 ) -> None:
-    """Put a model behind POST /v1/chat/completions; it is asked in text and pictures, like any other."""
+    """Put a model behind POST /v1/chat/completions; it is asked in text and pictures, like any other.
+
+    A request may have 64 MB, 32 pictures of 64 million pixels each, and 60 seconds to arrive; all requests
+    that are held at once may have 256 MB, and there may be 256 connections.
+    """
     from ..models._model import Options
     from ..run.evaluate import Order, built
     from ..run.recognise import Recogniser
-    from ..run.serve import Service, serve
+    from ..run.serve import Service, root_of, serve
     from ..run.source import DatasetSource
     from ..store.dataset import Dataset
 
     dataset = Dataset.open(data)
-    order = Order(model, data, learn_from=learn_from, options=Options(seed=seed))
-    service = Service(model, built(order, DatasetSource(dataset)), Recogniser(dataset))
+    options = Options(seed=seed, trust_remote_code=trust_remote_code)
+    order = Order(model, data, learn_from=learn_from, options=options)
+    source = DatasetSource(dataset)
+    service = Service(model, built(order, source), Recogniser(dataset), root_of(order, source))
 
     def ready(url: str) -> None:
         if as_json:
@@ -43,7 +56,8 @@ def command(
             sys.stdout.flush()
         else:
             print(
-                f"serving {model} at {url}; ask it with: shiftscope run --model openai:{model}@{url}",
+                f"serving {model} at {url}; ask it with: shiftscope run --model "
+                f"{quote(f'openai:{model}@{url}')} --data {quote(str(data))} --out RUN",
                 flush=True,
             )
 

@@ -6,19 +6,21 @@ streamed: an element becomes Python objects only when it is looked at.
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ..canonical import read_json
 from ..errors import UserError
 from ..whole import write_whole
+from ._bytes import read_bytes as read_bytes
 
+T = TypeVar("T")
+FARTHEST = 1e6  # units of a scene, or pixels; anything beyond is a slip
 OUTLINED = 50  # entries of an object that an outline keeps
 
 try:
@@ -28,26 +30,10 @@ except ImportError:
 _DECODER = msgspec.json.Decoder() if msgspec else None
 
 
-def read_bytes(path: Path) -> bytes:
-    """The file's content, unzipped if it is gzipped, whatever its name."""
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        return data.removeprefix(codecs.BOM_UTF8)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise UserError(f"{path} is a folder, not a file") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{path}: broken gzip file ({error})") from None
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-
-
 def decode(data: bytes, path: Path) -> Any:
     """The JSON value in the bytes, or one sentence about what is wrong with it."""
     with reading(data, path):
-        return msgspec.json.decode(data) if msgspec else json.loads(data)
+        return msgspec.json.decode(data) if msgspec else _loads(data)
 
 
 @contextmanager
@@ -72,6 +58,22 @@ def placed(where: str) -> Iterator[None]:
         raise UserError(f"{where} is malformed: there is no {error} in it") from None
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         raise UserError(f"{where} is malformed: {error}") from None
+
+
+def is_number(value: Any) -> bool:
+    """Whether it can be a coordinate: a number, and none so far off that sums of such overflow."""
+    return type(value) in (int, float) and -FARTHEST <= value <= FARTHEST
+
+
+def is_side(value: Any) -> bool:
+    """Whether it can be the width or height of an image, in pixels."""
+    return type(value) is int and 0 < value <= FARTHEST
+
+
+def at_most(*values: Any) -> str:
+    """What a complaint about these numbers adds where one of them is too large; else nothing."""
+    large = any(type(value) in (int, float) and not is_number(value) for value in values)
+    return f" ({FARTHEST:,.0f} at most)" if large else ""
 
 
 def first_mark(data: bytes) -> bytes:
@@ -136,14 +138,28 @@ def entries(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
 
 def parsed(text: bytes) -> Any:
     """The JSON value in the bytes; a ValueError says what is wrong with it."""
-    return _DECODER.decode(text) if _DECODER else json.loads(text)
+    return _DECODER.decode(text) if _DECODER else _loads(text)
+
+
+def _loads(data: bytes) -> Any:
+    """As strict as msgspec: no number beyond a float's range, no NaN, no half of a letter."""
+    value = read_json(data)
+    if b"\\u" in data:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _of_kind(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise ValueError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
 
 
 def raw_elements(data: bytes, path: Path) -> list[bytes]:
     """The elements of the list at top level, none of them parsed."""
     with reading(data, path):
         if msgspec is None:
-            return [json.dumps(row).encode() for row in json.loads(data)]
+            return [json.dumps(row).encode() for row in _of_kind(list, _loads(data))]
         return [bytes(row) for row in msgspec.json.decode(data, type=list[msgspec.Raw])]
 
 
@@ -151,7 +167,7 @@ def raw_entries(data: bytes, path: Path) -> dict[str, bytes]:
     """The entries of the object at top level, none of their values parsed."""
     with reading(data, path):
         if msgspec is None:
-            return {key: json.dumps(value).encode() for key, value in json.loads(data).items()}
+            return {key: json.dumps(value).encode() for key, value in _of_kind(dict, _loads(data)).items()}
         rows = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         return {key: bytes(row) for key, row in rows.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..answer import Answer, read_answer
 from ..errors import UserError, unknown
@@ -44,21 +44,37 @@ class Reply:
     belief: float | None = None
     trace: str = ""
     program: str = ""
+    stored: float | None = None  # seconds since 1970 when the cache kept it; None where it was just given
+    fingerprint: str = ""  # what a server calls the system that replied
 
 
 class Model(Protocol):
     """Anything with this method; `batch`, where a model has it, is how many prompts it likes at once.
 
     `ready(prompts)`, where it has that, is called before each batch, and its time is not that of replies.
+    `identity(before)`, where it has that, gives fields of a run's spec: by content, what its replies depend
+    on besides its name and options. `before` is the spec of the run that is resumed, if one is.
     """
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]: ...
 
 
+def identity_of(model: Model, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run's spec says of a model by content; nothing of one whose name says all."""
+    return dict(model.identity(before)) if hasattr(model, "identity") else {}
+
+
+class Kept(NamedTuple):
+    """What a memory holds under a key, and since when, in seconds since 1970 where that is known."""
+
+    value: str
+    stored: float | None
+
+
 class Memory(Protocol):
     """Where replies that cost something are kept, by content."""
 
-    def get(self, key: str) -> str | None: ...
+    def get(self, key: str) -> Kept | None: ...
 
     def put(self, key: str, value: str) -> None: ...
 
@@ -74,6 +90,7 @@ class Options:
         default_factory=dict
     )  # sent to an endpoint as they are; null drops one
     dtype: str = "auto"  # float32, bfloat16, float16
+    trust_remote_code: bool = False  # run code of a transformers model's own, and unpickle its weights
     batch: int = 8  # prompts at once, for models run here
     device: str = "auto"  # cpu, cuda, cuda:1, mps
     in_flight: int = 16  # calls to an endpoint at once
@@ -85,6 +102,10 @@ class Options:
 
 def _nothing() -> Iterable[Question]:
     return ()
+
+
+def _say_nothing(sentence: str) -> None:
+    pass
 
 
 def _no_images() -> Iterable[tuple[str, bytes]]:
@@ -109,6 +130,7 @@ class Setting:
     choosing: Callable[[], Iterable[Question]] = _nothing  # of the IID val split: to choose an epoch by
     scenes: Callable[[Question], Sequence[Scene]] = _unseen  # what the images of these questions show
     shown: Callable[[], Iterable[tuple[str, bytes]]] = _no_images  # what will be asked about: names, PNG
+    warn: Callable[[str], None] = _say_nothing  # tells the user a sentence
 
 
 class Stopped(UserError):
@@ -133,7 +155,7 @@ def checked(reply: Any, where: str) -> Reply:
         return Reply(raw=whole_text(reply))
     if not isinstance(reply, Reply):
         raise UserError(f"{where}: {_short(reply)} is neither text nor a Reply")
-    for field_name in ("raw", "status", "reason", "trace", "program"):
+    for field_name in ("raw", "status", "reason", "trace", "program", "fingerprint"):
         if not isinstance(getattr(reply, field_name), str):
             raise UserError(f"{where}: {field_name} must be text, not {_short(getattr(reply, field_name))}")
     if reply.status not in ("", MISSING, *STATUSES):
@@ -155,6 +177,8 @@ def checked(reply: Any, where: str) -> Reply:
         belief=_number(reply.belief, "belief", where, most=1),
         trace=whole_text(reply.trace),
         program=whole_text(reply.program),
+        stored=_number(reply.stored, "stored", where),
+        fingerprint=whole_text(reply.fingerprint),
     )
 
 

@@ -7,41 +7,72 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2b
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..canonical import content_id
 from ..errors import UserError
 from ._endpoint import Endpoint, Refused, Said
 from ._model import Memory, Options, Prompt, Reply, Setting
+from ._server import Identity
 
 HOSTED = "https://api.openai.com/v1"
 FORM = "openai:MODEL@http://HOST:PORT/v1"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-Paid = tuple[Said, float]  # a completion, and the seconds it took
+KEYED = 2  # the form of the keys; another form never meets a reply kept under this one
+
+
+class Paid(NamedTuple):
+    """A completion, the seconds it took, and since when it is kept where it came from the cache."""
+
+    said: Said
+    seconds: float
+    stored: float | None = None
 
 
 class OpenAI:
     """Asks one prompt at a time (`ask`), many of them at once; a reply that is known is not paid for again.
 
+    A kept reply is known by the prompt, the parameters, the URL and what the server there says of itself. One
+    that came with a `system_fingerprint` is used only once a reply of now came with the same.
+
     Use it as `async with model:`, or call `predict`, which does so itself.
     """
 
-    def __init__(self, model: str, url: str, key: str, options: Options, memory: Memory | None) -> None:
+    def __init__(
+        self,
+        model: str,
+        url: str,
+        key: str,
+        options: Options,
+        memory: Memory | None,
+        warn: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
         self._model, self._url, self._options, self._memory = model, url, options, memory
-        self._endpoint = Endpoint(f"{url}/chat/completions", key, options)
+        self._endpoint = Endpoint(url, model, key, options, warn)
+        self._identity: Identity | None = None
         self._asking: dict[str, asyncio.Task[Paid]] = {}
+        self._own: set[str] = set()  # keys of what this object paid for
         self.in_flight = options.in_flight
         self.paid = 0  # calls made; the others were known
+        self.fingerprints: set[str] = set()  # of the replies it paid for; "" where one came without
+        self.unconfirmed = (
+            0  # kept replies without a fingerprint, used before the server was known to give one
+        )
 
     async def __aenter__(self) -> OpenAI:
         await self._endpoint.open()
+        try:
+            self._identity = await self._endpoint.identify(patient=True)
+        except BaseException:
+            await self._endpoint.close()
+            raise
         return self
 
     async def __aexit__(
@@ -53,6 +84,18 @@ class OpenAI:
         await asyncio.gather(*calls, return_exceptions=True)
         self._asking.clear()
         await self._endpoint.close()
+
+    def identify(self, *, patient: bool = False) -> Identity | None:
+        """What the server says of itself, asked once; None where it can not be reached, unless `patient`."""
+
+        async def ask() -> Identity | None:
+            await self._endpoint.open()
+            try:
+                return await self._endpoint.identify(patient=patient)
+            finally:
+                await self._endpoint.close()
+
+        return asyncio.run(ask())
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
         async def all_of_them() -> list[Reply]:
@@ -68,10 +111,13 @@ class OpenAI:
         return asyncio.run(all_of_them())
 
     async def ask(self, prompt: Prompt) -> Reply:
-        """The reply to one prompt, from memory where it was given before."""
+        """The reply to one prompt, from memory where the same server gave it before."""
         key = self._key(prompt)
         known = self._known(key)
-        if known is None:
+        while known is not None and known.said.fingerprint and not self.fingerprints and self._asking:
+            # What the server calls itself now, only a reply of now tells: one is under way.
+            await asyncio.wait(self._asking.values(), return_when=asyncio.FIRST_COMPLETED)
+        if known is None or not self._trusts(known):
             task = self._asking.get(key)  # the same prompt may be under way already
             if task is None:
                 task = self._asking[key] = asyncio.create_task(self._pay(key, prompt))
@@ -79,29 +125,42 @@ class OpenAI:
                 known = await task
             except Refused as error:
                 return Reply(status="failed", reason=str(error))
-            finally:
-                self._asking.pop(key, None)
-        return self._reply(*known)
+        elif not known.said.fingerprint and not self.fingerprints:
+            self.unconfirmed += 1
+        return self._reply(known)
+
+    def _trusts(self, known: Paid) -> bool:
+        """Whether the system that gave a kept reply is, for all that is told, the one that is asked now."""
+        if self.fingerprints:
+            return known.said.fingerprint in self.fingerprints
+        return not known.said.fingerprint
 
     def _known(self, key: str) -> Paid | None:
         kept = self._memory.get(key) if self._memory is not None else None
         if kept is None:
             return None
         try:
-            fields = json.loads(kept)
+            fields = json.loads(kept.value)
             seconds = float(fields.pop("seconds"))
             said = Said(**fields)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None  # kept by another version; it is asked anew
-        return (said, seconds) if isinstance(said.text, str) else None
+        if not isinstance(said.text, str) or not isinstance(said.fingerprint, str):
+            return None
+        return Paid(said, seconds, None if key in self._own else kept.stored)
 
     async def _pay(self, key: str, prompt: Prompt) -> Paid:
-        said, seconds = await self._endpoint.post(self._body(prompt), key)
-        self.paid += 1
-        seconds = round(seconds, 4)
-        if self._memory is not None:
-            self._memory.put(key, json.dumps(asdict(said) | {"seconds": seconds}, ensure_ascii=False))
-        return said, seconds
+        try:
+            said, seconds = await self._endpoint.post(self._body(prompt), key)
+            self.paid += 1
+            self._own.add(key)
+            self.fingerprints.add(said.fingerprint)
+            seconds = round(seconds, 4)
+            if self._memory is not None:
+                self._memory.put(key, json.dumps(asdict(said) | {"seconds": seconds}, ensure_ascii=False))
+            return Paid(said, seconds)
+        finally:
+            self._asking.pop(key, None)
 
     def _parameters(self) -> dict[str, Any]:
         o = self._options
@@ -118,16 +177,25 @@ class OpenAI:
     def _key(self, prompt: Prompt) -> str:
         """Of everything that the reply depends on."""
         images = [_digest(png) for png in prompt.images]
-        return content_id([self._url, self._parameters(), prompt.text, images])
+        return content_id([KEYED, self._url, self._identity, self._parameters(), prompt.text, images])
 
-    def _reply(self, said: Said, seconds: float) -> Reply:
+    def _reply(self, paid: Paid) -> Reply:
+        said = paid.said
         tokens = cost = None
         if isinstance(said.read, int) and isinstance(said.wrote, int):
             tokens = said.read + said.wrote
             if self._options.price is not None:
                 cost = (said.read * self._options.price[0] + said.wrote * self._options.price[1]) / 1e6
         cut = "cut at max_tokens" if said.ended == "length" else ""
-        return Reply(raw=said.text, reason=cut, seconds=seconds, cost=cost, tokens=tokens)
+        return Reply(
+            raw=said.text,
+            reason=cut,
+            seconds=paid.seconds,
+            cost=cost,
+            tokens=tokens,
+            stored=paid.stored,
+            fingerprint=said.fingerprint,
+        )
 
 
 @lru_cache(maxsize=64)  # questions about one image come one after the other
@@ -176,4 +244,4 @@ def build(target: str, setting: Setting) -> OpenAI:
         )
     if not key and url == HOSTED:
         raise UserError(f"model 'openai:{model}' needs a key: set the environment variable {options.key_env}")
-    return OpenAI(model, url, key, options, setting.memory)
+    return OpenAI(model, url, key, options, setting.memory, setting.warn)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import UserError
+from ..models._model import Kept
 
 NAME = "replies.sqlite"
 ENV = "SHIFTSCOPE_CACHE"
@@ -26,28 +30,49 @@ def default_folder() -> Path:
 
 
 class DiskMemory:
-    """Replies by key."""
+    """Replies by key, each with the time when it was put."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / NAME
-        try:
+        self._path = folder / NAME
+        with self._using():
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._file = sqlite3.connect(self._path, timeout=30, isolation_level=None)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, value TEXT)")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, value TEXT, stored REAL)"
+            )
+            if "stored" not in self._columns():
+                try:
+                    self._file.execute("ALTER TABLE replies ADD COLUMN stored REAL")
+                except sqlite3.OperationalError:
+                    if "stored" not in self._columns():  # else another process was faster
+                        raise
+
+    def _columns(self) -> list[str]:
+        return [row[1] for row in self._file.execute("PRAGMA table_info(replies)")]
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        try:
+            yield
         except (OSError, sqlite3.Error) as error:
             raise UserError(
-                f"{path}: can not be used ({error}); choose another folder with --cache"
+                f"{self._path}: can not be used ({error}); choose another folder with --cache, or --no-cache"
             ) from None
 
-    def get(self, key: str) -> str | None:
-        row = self._file.execute("SELECT value FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+    def get(self, key: str) -> Kept | None:
+        with self._using():
+            row = self._file.execute("SELECT value, stored FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Kept(str(row[0]), row[1])
 
     def put(self, key: str, value: str) -> None:
         """Once this returns, a kill of the process does not lose it."""
-        self._file.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, value))
+        with self._using():
+            self._file.execute(
+                "INSERT OR REPLACE INTO replies (key, value, stored) VALUES (?, ?, ?)",
+                (key, value, time.time()),
+            )
 
     def __len__(self) -> int:
         return int(self._file.execute("SELECT count(*) FROM replies").fetchone()[0])

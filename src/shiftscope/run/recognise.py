@@ -9,10 +9,10 @@ such words the first question of that text is taken, and the model is asked blin
 from __future__ import annotations
 
 import io
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import blake2b
 
 from ..errors import UserError
@@ -24,6 +24,9 @@ from ..store.image import StoredImage
 from ..store.shard import Shard, groups, read_questions
 from ..store.shelf import Shelf
 from .described import OPENING, described
+
+MOST_PIXELS = 64_000_000  # of a picture
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 
 
 class Recogniser:
@@ -113,6 +116,8 @@ class Recogniser:
             if self._by_pixels is None:
                 self._by_pixels = {_pixels(self._image(n).png): n for n in self._where}
             name = self._by_pixels.get(_pixels(picture))
+            if name is not None:
+                self._by_bytes[_digest(picture)] = name
         if name is None:
             raise UserError("the picture is none of the dataset that is served")
         return name
@@ -129,12 +134,20 @@ def _digest(data: object) -> bytes:
     return blake2b(data, digest_size=16).digest()  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=64)
 def _pixels(picture: bytes) -> bytes:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        image = Image.open(io.BytesIO(picture)).convert("RGB")
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # refused below
+            opened = Image.open(io.BytesIO(picture), formats=FORMATS)
+        if opened.width * opened.height > MOST_PIXELS:
+            raise UserError(f"a picture may have {MOST_PIXELS:,} pixels; this one has more")
+        image = opened.convert("RGB")
+    except UserError:
+        raise
+    except Image.DecompressionBombError:
+        raise UserError(f"a picture may have {MOST_PIXELS:,} pixels; this one has more") from None
+    except Exception:  # whatever a decoder stumbles over in broken data
         raise UserError("a picture can not be decoded") from None
     return _digest(repr(image.size).encode() + image.tobytes())

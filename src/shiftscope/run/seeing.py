@@ -12,12 +12,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
 from ..graph.verify import Picture, Seer, told
-from ..models._model import Model, Prompt, Reply, Setting, replies
+from ..models._model import Model, Options, Prompt, Reply, Setting, replies
 from ..models._name import TRAINED, build, read_name
+from ..models._server import Identity
+from ..models.hf import TRUST
+from ..models.openai import OpenAI
+from ..pretrained import refuse_untrusted
 from ..question import Question
 from ..render.png import png
 from ..reply import TRUTH, read_reply
@@ -36,6 +41,9 @@ class Named:
     name: str
     asked: bool = False  # a model that is asked questions; else one with probability(texts, images)
     learns: bool = False  # a class with fit(texts, images, truths)
+    trusted: bool = False  # a transformers model may run code of its own
+    cache: Path | None = None  # where an endpoint's replies are kept; else in the user's folder
+    use_cache: bool = True
 
     def make(self) -> Seer:
         if not self.asked:
@@ -47,8 +55,17 @@ class Named:
             except Exception as error:
                 raise UserError(f"--verify {self.name}: it can not be made ({told(error)})") from error
             return made
-        memory = DiskMemory(default_folder()) if read_name(self.name).kind == "openai" else None
-        return Asked(self.name, build(self.name, Setting(memory=memory)))
+        cached = self.use_cache and read_name(self.name).kind == "openai"
+        memory = DiskMemory(self.cache or default_folder()) if cached else None
+        options = Options(trust_remote_code=self.trusted)
+        return Asked(self.name, build(self.name, Setting(options=options, memory=memory, warn=_warn)))
+
+    def identify(self) -> Identity:
+        """What an endpoint says of itself: what another judged is not to be mixed with it."""
+        if read_name(self.name).kind != "openai":
+            return {}
+        model = build(self.name, Setting())
+        return (model.identify() or {}) if isinstance(model, OpenAI) else {}
 
 
 class Asked:
@@ -75,6 +92,8 @@ class Asked:
 
     def _read(self, prompt: Prompt, reply: Reply) -> float:
         """What can not be read vouches for nothing: the thing may be there."""
+        if reply.stored is not None:
+            self.said["cached"] += 1
         if reply.status in ("failed", "missing"):
             why = reply.reason or "no reply"
             raise UserError(f"--verify {self._name}: no answer to {prompt.question.text!r} ({why})")
@@ -93,7 +112,14 @@ class Asked:
         return reply.belief if answer else 1 - reply.belief
 
 
-def seeing_named(name: str, *, tried: bool = False) -> Named:
+def seeing_named(
+    name: str,
+    *,
+    tried: bool = False,
+    trusted: bool = False,
+    cache: Path | None = None,
+    use_cache: bool = True,
+) -> Named:
     """The verifier that a user names; `tried` makes a model once, to say at once what it lacks."""
     kind = read_name(name).kind
     if kind not in SIGHTED:
@@ -108,10 +134,16 @@ def seeing_named(name: str, *, tried: bool = False) -> Named:
             raise UserError(
                 f"--verify {name}: it has no method probability(texts, images), nor predict(batch)"
             )
-    named = Named(name, asked=True)
-    if tried and kind != "hf":  # which takes long to load
+    named = Named(name, asked=True, trusted=trusted, cache=cache, use_cache=use_cache)
+    if tried and kind != "hf":
         named.make()
+    elif tried and not trusted:  # it takes long to load, but is soon looked at
+        refuse_untrusted(read_name(name).target, TRUST)
     return named
+
+
+def _warn(sentence: str) -> None:
+    print(f"shiftscope: {sentence}", file=sys.stderr)
 
 
 def _prompt(k: int, text: str, image: Picture) -> Prompt:

@@ -1,39 +1,52 @@
 """Serve: any model behind an OpenAI-compatible endpoint, for other harnesses and for our own tests.
 
 Built-in models know questions of one dataset; `recognise.py` finds which one is asked. Tokens are counted as
-words.
+words. What a client may send is bounded (`intake.py`), and one that hangs up is simply gone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import socket
+import sys
 import threading
 import time
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ..answer import spell
+from ..canonical import content_id
 from ..errors import UserError
 from ..models._model import Model, Reply, Stopped, replies
+from ..models._name import read_name
+from ..whole import file_digest
+from .evaluate import Order
+from .intake import SLOWEST_REQUEST, Intake, Unfit
 from .recognise import Recogniser
+from .source import Source
 
-LONGEST = 64 << 20  # bytes of a request
+MOST_IMAGES = 32  # of a request
+MOST_CONNECTIONS = 256
+GONE = 499  # as others call a client that hung up
 
 
 class Service:
     """The endpoint's two answers, apart from HTTP."""
 
-    def __init__(self, name: str, model: Model, recogniser: Recogniser) -> None:
-        self.name = name
+    def __init__(self, name: str, model: Model, recogniser: Recogniser, root: str = "") -> None:
+        """`root` names everything that replies depend on, so that clients tell this model from another."""
+        self.name, self.root = name, root
         self._model, self._recogniser = model, recogniser
         self._one_at_a_time = threading.Lock()
         self._served = 0
 
     def models(self) -> dict[str, Any]:
-        return {"object": "list", "data": [{"id": self.name, "object": "model", "owned_by": "shiftscope"}]}
+        model = {"id": self.name, "object": "model", "owned_by": "shiftscope"}
+        return {"object": "list", "data": [model | ({"root": self.root} if self.root else {})]}
 
     def complete(self, body: Any) -> dict[str, Any]:
         """A chat completion; a request that can not be understood is a UserError."""
@@ -56,6 +69,18 @@ class Service:
         }
 
 
+def root_of(order: Order, source: Source) -> str:
+    """A name for everything that the replies of an order's model depend on, as far as files tell."""
+    spec = {k: v for k, v in order.spec(source).items() if k != "data"}
+    name = read_name(order.model)
+    if name.kind == "predictions":
+        spec["file"] = file_digest(Path(name.target))
+    elif name.kind == "python":
+        file = getattr(sys.modules.get(name.target.partition(":")[0]), "__file__", None)
+        spec["file"] = file_digest(Path(file)) if file else ""
+    return content_id(spec)
+
+
 def said_by(reply: Reply) -> str:
     """What the endpoint says: the raw text, else the answer, else why there is none."""
     if reply.raw:
@@ -71,12 +96,17 @@ def read_messages(body: Any) -> tuple[str, list[bytes]]:
         raise UserError("the request has no user message") from None
     if isinstance(content, str):
         return content, []
-    texts, pictures = [], []
+    texts: list[str] = []
+    pictures: list[bytes] = []
     try:
         for part in content:
             if part["type"] == "text":
-                texts.append(str(part["text"]))
+                if not isinstance(part["text"], str):
+                    raise TypeError
+                texts.append(part["text"])
             elif part["type"] == "image_url":
+                if len(pictures) == MOST_IMAGES:
+                    raise UserError(f"a request may have {MOST_IMAGES} pictures; this one has more")
                 pictures.append(_picture(part["image_url"]["url"]))
     except (KeyError, TypeError):
         raise UserError("a part of the message is neither text nor an image_url") from None
@@ -99,11 +129,13 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
     """The web application; `touched` is called with every request."""
     try:
         from fastapi import FastAPI, Request
-        from fastapi.responses import JSONResponse
+        from fastapi.responses import JSONResponse, Response
+        from starlette.requests import ClientDisconnect
     except ImportError:
         raise UserError("serving needs FastAPI and uvicorn: pip install 'shiftscope[serve]'") from None
 
     app = FastAPI(title="ShiftScope", openapi_url=None)
+    intake, turn = Intake(), asyncio.Lock()
 
     async def models() -> Any:
         touched()
@@ -112,18 +144,31 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
     async def complete(request: Request) -> Any:
         touched()
         try:
-            body = await request.json()
-        except (ValueError, RecursionError):
-            return refusal("the request is not JSON")
-        try:
-            return await asyncio.to_thread(service.complete, body)
+            async with intake.body(request) as body, turn:
+                if await request.is_disconnected():
+                    raise ClientDisconnect
+                return await asyncio.to_thread(answer, body)
+        except ClientDisconnect:
+            return Response(status_code=GONE)  # nobody is there to read it
+        except Unfit as error:
+            return refusal(str(error), error.status)
         except Stopped as error:
-            return JSONResponse({"error": {"message": str(error), "type": "server_error"}}, 500)
+            return refusal(str(error), 500)
         except UserError as error:
-            return refusal(str(error))
+            return refusal(str(error), 400)
 
-    def refusal(problem: str) -> Any:
-        return JSONResponse({"error": {"message": problem, "type": "invalid_request_error"}}, 400)
+    def answer(body: bytes) -> dict[str, Any]:
+        try:
+            asked = json.loads(body)
+        except (ValueError, RecursionError):
+            raise UserError("the request is not JSON") from None
+        return service.complete(asked)
+
+    def refusal(problem: str, status: int) -> Any:
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        headers = {"Connection": "close"} if status in (408, 413) else {}  # the rest of it is not wanted
+        headers |= {"Retry-After": "1"} if status == 503 else {}
+        return JSONResponse({"error": {"message": problem, "type": kind}}, status, headers)
 
     # FastAPI reads annotations from the module, where Request is not: these two functions take it as it is.
     complete.__annotations__ = {"request": Request}
@@ -146,11 +191,16 @@ def serve(
     import uvicorn
 
     bound = _bind(host, port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, limit_concurrency=MOST_CONNECTIONS, ws="none"
+    )
+    server = uvicorn.Server(config)
 
     async def watch() -> None:
+        since: dict[Any, float] = {}
         while not server.should_exit:
             await asyncio.sleep(0.1)
+            since = close_slow(server.server_state.connections, since, time.monotonic())
             if idle and time.monotonic() - last > idle:
                 server.should_exit = True
 
@@ -160,6 +210,22 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{bound.getsockname()[1]}/v1")
     asyncio.run(both())
+
+
+def close_slow(connections: Iterable[Any], since: Mapping[Any, float], now: float) -> dict[Any, float]:
+    """Close connections that take too long to say what they ask for; those that may, and since when.
+
+    uvicorn itself waits for the head of a request as long as it takes.
+    """
+    waiting = {}
+    for one in connections:
+        cycle = getattr(one, "cycle", None)
+        if cycle is not None and not cycle.response_complete:
+            continue  # it asks, or is answered
+        waiting[one] = since.get(one, now)
+        if now - waiting[one] > SLOWEST_REQUEST:
+            one.transport.close()
+    return waiting
 
 
 def _bind(host: str, port: int) -> socket.socket:
