@@ -56,16 +56,16 @@ def test_from_a_shell(data, tmp_path):
 )
 def test_reference_points(model, right, data, tmp_path, capsys):
     summary = run(capsys, model=model, data=data, out=tmp_path / "run")["as_is"]
-    assert (summary["replies"], summary["right"]) == (36, right)
+    assert (summary["replies"], summary["accuracy"]) == (36, right)
 
 
 def test_conditions_take_away_what_they_say(data, tmp_path, capsys):
     summary = run(capsys, model="oracle", data=data, out=tmp_path / "run", condition=["all"])
-    assert {c: s["right"] for c, s in summary.items()}["scene_text"] == 100.0
+    assert {c: s["accuracy"] for c, s in summary.items()}["scene_text"] == 100.0
     assert (summary["blind"]["undefined"], summary["blind"]["answered"]) == (36, 0)
-    assert summary["as_is"]["right"] == summary["program_text"]["right"] == 100.0
+    assert summary["as_is"]["accuracy"] == summary["program_text"]["accuracy"] == 100.0
     # Half of the images hold two cubes and half three; half the split further on stands the same number.
-    assert summary["other_image"]["right"] == 100.0
+    assert summary["other_image"]["accuracy"] == 100.0
 
 
 def test_a_run_goes_on_where_it_stopped(data, tmp_path):
@@ -122,7 +122,7 @@ def test_replies_of_ones_own_are_read_and_kept_raw(data, tmp_path, monkeypatch, 
     )
     monkeypatch.chdir(tmp_path)
     summary = run(capsys, model="talker_for_test:Talker", data=data, out=tmp_path / "run", limit=3)["as_is"]
-    assert (summary["answered"], summary["unreadable"], summary["right"]) == (2, 1, 66.67)
+    assert (summary["answered"], summary["unreadable"], summary["accuracy"]) == (2, 1, 66.67)
     rows = [(p.raw, p.answer, p.status) for _, p in read_rows(tmp_path / "run")]
     assert rows == [
         ("Let me see. There are two cubes.", 2, "answered"),
@@ -137,8 +137,8 @@ def test_predictions_in_a_file(data, tmp_path, capsys):
     summary = run(capsys, model=f"predictions:{tmp_path / 'said.json'}", data=data, out=tmp_path / "run")[
         "as_is"
     ]
-    assert (summary["questions"], summary["replies"], summary["right"]) == (36, 3, 100.0)
-    assert summary["missing"] == 33
+    assert (summary["questions"], summary["replies"], summary["accuracy"]) == (36, 3, 8.33)
+    assert (summary["missing"], summary["share_answered"]) == (33, 8.33)
 
 
 def test_ids_of_no_question_are_told(data, tmp_path, capsys):
@@ -151,7 +151,7 @@ def test_ids_of_no_question_are_told(data, tmp_path, capsys):
 
 def test_predictions_for_other_data(data, tmp_path, refuses):
     (tmp_path / "said.json").write_text('[{"question_id": 999999, "answer": "2"}]')
-    with refuses("had no reply to any of the 36 questions of split 'test'"):
+    with refuses("has no reply to any of the 36 questions of split 'test'"):
         evaluate(Order(f"predictions:{tmp_path / 'said.json'}", data), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -245,7 +245,9 @@ def test_mistakes_of_ones_own_class(name, sentence, kept, data, tmp_path, monkey
         evaluate(Order(f"own_for_test:{name}", data), tmp_path / "run")
     assert (tmp_path / "run").exists() == bool(kept)
     if kept:
-        assert len(read_run(tmp_path / "run").records) == kept
+        log = read_run(tmp_path / "run")
+        assert log.records.status.listed().count("missing") == 36 - kept
+        assert not log.finished
 
 
 def test_when_everything_failed_the_reason_is_said(data, tmp_path):

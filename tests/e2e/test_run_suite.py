@@ -14,6 +14,11 @@ def test_a_suites_data_is_made_once_and_found_again(tmp_path, monkeypatch, refus
     before = (folder / "manifest.json").stat().st_mtime_ns
     assert data.data_folder("clevr") == folder
     assert (folder / "manifest.json").stat().st_mtime_ns == before
+    (path,) = folder.glob("questions/train/*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + b"x")
+    assert data.data_folder("clevr") == folder
+    assert path.read_bytes() == whole  # remade, without a --repair that shiftscope run does not have
     assert data.data_folder(str(tmp_path)) == tmp_path
     assert data.data_folder("no/such/folder") == Path("no/such/folder")
     with refuses("clever: no such folder, nor a suite of that name; did you mean 'clevr'?"):

@@ -1,8 +1,15 @@
 """A real image-text-to-text model, tiny and untrained, made from its configuration and loaded like any other."""
 
+import io
+import json
+import pickle
+import shutil
+
 import pytest
 
 from asked import dataset
+from command import here, refused
+from shiftscope import pretrained
 from shiftscope.models._model import Options, Prompt, Setting
 from shiftscope.models._name import build
 from shiftscope.question import Question
@@ -122,3 +129,180 @@ def test_a_hub_that_is_not_there_is_tried_once(refuses, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with refuses("and HF_HUB_OFFLINE is set"):
         build("hf:nobody-here/nothing-there", Setting())
+
+
+def test_an_edited_folder_is_no_longer_the_run(folder, data, tmp_path, refuses):
+    """By the content of the files that replies depend on; what people read may change."""
+    model = tmp_path / "model"
+    shutil.copytree(folder, model)
+    order = Order(f"hf:{model}", data, limit=2, options=Options(max_tokens=2))
+    evaluate(order, tmp_path / "run")
+    (model / "README.md").write_text("A model.")
+    (model / "optimizer.pt").write_bytes(b"as it was in training")
+    evaluate(order, tmp_path / "run")
+    weights = bytearray((model / "model.safetensors").read_bytes())
+    weights[-2] ^= 1
+    (model / "model.safetensors").write_bytes(weights)
+    with refuses(f"model.safetensors changed since {tmp_path / 'run'} was made with model 'hf:{model}'"):
+        evaluate(order, tmp_path / "run")
+
+
+def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path, monkeypatch):
+    """As the hub's client keeps what it downloaded; nothing is loaded for it."""
+    import huggingface_hub
+
+    from shiftscope.models.hf import _content
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    kept = tmp_path / "models--org--tiny"
+    (kept / "snapshots" / commit).mkdir(parents=True)
+    (kept / "snapshots" / commit / "config.json").write_text("{}")
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(commit)
+    monkeypatch.chdir(tmp_path)
+    load = huggingface_hub.try_to_load_from_cache
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *a: load(*a, cache_dir=tmp_path))
+    assert _content("org/tiny") == {"commit": commit}
+    assert _content("org/other") == {}
+
+
+# --- code and pickles in a model's folder ---------------------------------------------------------------
+
+CODE = """
+from pathlib import Path
+Path({marker!r}).write_text("it ran")
+from transformers import CLIPImageProcessorPil, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+from transformers import PreTrainedTokenizerFast
+class Config(LlavaConfig): model_type = "one_of_its_own"
+class Model(LlavaForConditionalGeneration): config_class = Config
+class Processor(LlavaProcessor): pass
+class Eye(CLIPImageProcessorPil): pass
+class Tokens(PreTrainedTokenizerFast): pass
+def generate(model, **given): return model.generate(**given)
+"""
+NAMED = {
+    "config.json": {"AutoConfig": "own.Config", "AutoModelForImageTextToText": "own.Model"},
+    "generation_config.json": {"AutoConfig": "own.Config"},
+    "processor_config.json": {"AutoProcessor": "own.Processor", "AutoImageProcessor": "own.Eye"},
+    "preprocessor_config.json": {"AutoImageProcessor": "own.Eye", "AutoProcessor": "own.Processor"},
+    "tokenizer_config.json": {
+        "AutoTokenizer": ["own.Tokens", "own.Tokens"],
+        "AutoProcessor": "own.Processor",
+    },
+}
+
+
+class Ran:
+    """What a pickle runs as it is read."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return (open, (self.marker, "w"))
+
+
+def with_code(folder, tmp_path, name):
+    """A copy of the folder in which a file names code, which leaves a marker as soon as it is imported."""
+    made, marker = tmp_path / "model", tmp_path / "marker"
+    shutil.copytree(folder, made)
+    (made / "own.py").write_text(CODE.format(marker=str(marker)))
+    path = made / name
+    known = json.loads(path.read_text()) if path.exists() else {}
+    if name == "config.json":
+        known["model_type"] = "one_of_its_own"
+    path.write_text(json.dumps(known | {"auto_map": NAMED[name]}))
+    return made, marker
+
+
+@pytest.fixture
+def yes(monkeypatch):
+    """What transformers asks on the terminal is answered with yes."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 100))
+
+
+@pytest.fixture
+def modules(monkeypatch, tmp_path):
+    """Where transformers puts the code that it runs."""
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_code_in_a_folder_is_not_run(folder, data, tmp_path, name, yes, modules):
+    made, marker = with_code(folder, tmp_path, name)
+    sentence = refused(here("run", "--model", f"hf:{made}", "--data", data, "--out", tmp_path / "run"))
+    assert f"auto_map in {made / name}" in sentence
+    assert "--trust-remote-code" in sentence
+    assert not marker.exists()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_nor_is_it_where_transformers_alone_decides(folder, data, tmp_path, name, yes, modules, monkeypatch):
+    """As for a name on the hub, whose files are not looked at before."""
+    monkeypatch.setattr("shiftscope.models.hf.refuse_untrusted", lambda target, remedy: None)
+    made, marker = with_code(folder, tmp_path, name)
+    here(
+        "run",
+        "--model",
+        f"hf:{made}",
+        "--data",
+        data,
+        "--limit",
+        1,
+        "--max-tokens",
+        1,
+        "--out",
+        tmp_path / "run",
+    )
+    assert not marker.exists()
+
+
+def test_code_is_run_for_who_trusts_it(folder, data, tmp_path, modules):
+    made, marker = with_code(folder, tmp_path, "config.json")
+    options = Options(max_tokens=1, trust_remote_code=True)
+    log = evaluate(Order(f"hf:{made}", data, limit=1, options=options), tmp_path / "run")
+    assert marker.read_text() == "it ran"
+    assert dict(log.spec)["trust_remote_code"] is True
+
+
+def test_trust_is_in_the_spec_of_a_run_only_when_given(folder, data, tmp_path):
+    log = evaluate(Order(f"hf:{folder}", data, limit=1, options=Options(max_tokens=1)), tmp_path / "run")
+    assert "trust_remote_code" not in dict(log.spec)
+
+
+def test_a_way_of_generating_in_a_folder_is_not_run(folder, tmp_path, refuses, yes, modules):
+    made, marker = tmp_path / "model", tmp_path / "marker"
+    shutil.copytree(folder, made)
+    (made / "custom_generate").mkdir()
+    (made / pretrained.GENERATE).write_text(CODE.format(marker=str(marker)))
+    with refuses(f"wants to run code of its own ({made / pretrained.GENERATE}); add --trust-remote-code"):
+        build(f"hf:{made}", Setting())
+    assert not marker.exists()
+
+
+def test_pickled_weights_are_not_read(folder, data, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    made, marker = tmp_path / "model", tmp_path / "marker"
+    shutil.copytree(folder, made)
+    weights = load_file(made / "model.safetensors")
+    (made / "model.safetensors").unlink()
+    (made / "pytorch_model.bin").write_bytes(pickle.dumps(Ran(marker)))
+    words = ("run", "--model", f"hf:{made}", "--data", data, "--out", tmp_path / "run", "--limit", 1)
+    sentence = refused(here(*words))
+    assert f"has pickled weights ({made / 'pytorch_model.bin'})" in sentence
+    assert "--trust-remote-code" in sentence
+    assert not marker.exists()
+    torch.save(weights, made / "pytorch_model.bin")
+    assert here(*words, "--max-tokens", 1, "--trust-remote-code").returncode == 0
+
+
+def test_weights_beside_pickled_ones_are_read(folder, tmp_path):
+    made, marker = tmp_path / "model", tmp_path / "marker"
+    shutil.copytree(folder, made)
+    (made / "pytorch_model.bin").write_bytes(pickle.dumps(Ran(marker)))
+    build(f"hf:{made}", Setting())
+    assert not marker.exists()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shutil
 
 import pytest
@@ -166,3 +167,27 @@ def test_the_content_has_one_name(folder, tmp_path):
     file = copy / "IID-Test" / "IID-Test-Ques.json"
     file.write_text(file.read_text().replace("Is it 5?", "Is it five?"))
     assert VqaFiles(copy).data_id() != VqaFiles(folder).data_id()
+
+
+def test_an_audit_that_is_made_anew_while_it_is_read_is_refused(folder, tmp_path, refuses):
+    shutil.copytree(folder, tmp_path / "audit")
+    source = VqaFiles(tmp_path / "audit")
+    assert len(list(source.questions("test"))) == 2
+    (path,) = (tmp_path / "audit" / "IID-Test").glob("*Ques.json")
+    path.write_text(path.read_text().replace("Is it 5?", "Is it 7?"))
+    with refuses("the audit changes while it is read; run the same command again"):
+        list(source.questions("test"))
+    assert [q.text for q in VqaFiles(tmp_path / "audit").questions("test")] == ["Is it 7?", "Is it 6?"]
+
+
+def test_a_pipe_among_the_pictures_is_not_waited_for(folder, tmp_path, refuses):
+    os.mkfifo(tmp_path / "10.png")
+    with refuses("10.png is a pipe that nothing writes to"):
+        VqaFiles(folder, tmp_path).picture("10")
+
+
+def test_a_picture_that_would_fill_the_memory_is_refused(folder, tmp_path, refuses, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    Image.new("RGB", (100, 100)).save(tmp_path / "10.png")
+    with refuses("10.png: not an image that can be read"):
+        VqaFiles(folder, tmp_path).picture("10")

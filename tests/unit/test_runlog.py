@@ -9,11 +9,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftscope.result import Asked, Prediction, records_of
+from shiftscope.result import Asked, CacheUse, Prediction, records_of
+from shiftscope.store import runlog
 from shiftscope.store.runlog import RunWriter, read_rows, read_run, run_content_id
 
 SPEC = {"model": "oracle", "data": "toy", "prompt": {"version": 1}}
@@ -43,6 +45,10 @@ def rows():
     return made
 
 
+def row(question):
+    return Asked(question, ("s",), 2), Prediction(question, 2)
+
+
 def written(folder, parts, order=ORDER):
     for part in parts:
         with RunWriter(folder, SPEC, 4) as run:
@@ -58,6 +64,7 @@ def contents(folder):
 def columns(records):
     names = (
         "question",
+        "content",
         "condition",
         "cluster",
         "truth",
@@ -66,12 +73,12 @@ def columns(records):
         "status",
         "reason",
         "twin",
-        "answers",
     )
     made = {name: getattr(records, name).listed() for name in names}
-    made |= {
-        name: getattr(records, name).tolist() for name in ("answers_at", "program_right", "seconds", "cost")
-    }
+    for name in ("answers", "images"):
+        lists = getattr(records, name)
+        made[name] = [[lists.values[k] for k in lists.codes[a:b]] for a, b in pairwise(lists.at)]
+    made |= {name: getattr(records, name).tolist() for name in ("program_right", "seconds", "cost")}
     return made | {name: column.listed() for name, column in records.facts}
 
 
@@ -98,6 +105,70 @@ def test_the_bytes_do_not_depend_on_where_the_run_was_stopped(tmp_path_factory, 
     edges = [0, *sorted(cuts), 8]
     written(broken, [shuffled[a:b] for a, b in pairwise(edges)])
     assert contents(broken) == contents(whole)
+
+
+ENDPOINT = {**SPEC, "model": "openai:m@http://host/v1"}
+
+
+def said(question, **how):
+    return Asked(question, ("s",), "yes"), Prediction(question, "yes", **how)
+
+
+def test_replies_from_the_cache_are_counted_over_all_sessions(tmp_path):
+    for session in (
+        [said("1", stored=200.0, fingerprint="fp_a"), said("2", fingerprint="fp_a")],
+        [said("3", stored=100.0, fingerprint="fp_b")],
+        [said("4")],
+    ):
+        with RunWriter(tmp_path, ENDPOINT) as run:
+            run.add(session)
+    assert read_run(tmp_path).cache == CacheUse(2, 100.0)
+    with RunWriter(tmp_path, ENDPOINT) as run:
+        assert run.fingerprints == {"fp_a", "fp_b"}
+        assert run.finish().cache == CacheUse(2, 100.0)
+    stored = json.loads((tmp_path / "run.json").read_bytes())["cache"]
+    assert stored == {"replies": 2, "oldest": "1970-01-01T00:01:40+00:00"}
+    assert [p.stored for _, p in read_rows(tmp_path)] == [200.0, None, 100.0, None]
+
+
+def test_how_a_reply_came_is_no_part_of_what_it_is(tmp_path):
+    for name, how in (("fresh", {}), ("kept", {"stored": 5.0, "fingerprint": "fp"})):
+        with RunWriter(tmp_path / name, ENDPOINT) as run:
+            run.add([said("1", **how)])
+            run.finish()
+    assert run_content_id(tmp_path / "fresh") == run_content_id(tmp_path / "kept")
+
+
+def test_only_an_endpoint_has_a_cache(tmp_path):
+    assert written(tmp_path, [rows()]).cache is None
+    assert "cache" not in json.loads((tmp_path / "run.json").read_bytes())
+
+
+def test_a_run_of_an_older_version_is_gone_on_with(tmp_path):
+    """Its rows do not say how they came."""
+    with RunWriter(tmp_path, ENDPOINT) as run:
+        run.add([said("1")])
+    part = tmp_path / "predictions" / "part-00000.parquet"
+    pq.write_table(pq.read_table(part).drop_columns(["stored", "fingerprint"]), part)
+    assert read_run(tmp_path).cache is None
+    assert [p.fingerprint for _, p in read_rows(tmp_path)] == [""]
+    with RunWriter(tmp_path, {**ENDPOINT, "server": {"m": {"root": "/a"}}}) as run:
+        run.add([said("2", stored=7.0, fingerprint="fp")])
+    assert dict(read_run(tmp_path).spec)["server"] == {"m": {"root": "/a"}}
+    with RunWriter(tmp_path, ENDPOINT) as run:
+        log = run.finish()
+    assert (len(log.records), log.cache) == (2, CacheUse(1, 7.0))
+    assert dict(log.spec)["server"] == {"m": {"root": "/a"}}
+    assert [p.fingerprint for _, p in read_rows(tmp_path)] == ["", "fp"]
+
+
+def test_what_a_server_said_of_itself_stays_though_it_falls_silent(tmp_path):
+    for server in ({"server": {"m": {"root": "/a"}}}, {}, {"server": {"m": {"root": "/b"}}}):
+        with RunWriter(tmp_path, ENDPOINT | server) as run:
+            assert run.spec["server"] == {"m": {"root": "/a"}}  # it is for the caller to refuse another
+            run.add([said(str(server))])
+    with RunWriter(tmp_path, ENDPOINT) as run:
+        assert dict(run.finish().spec)["server"] == {"m": {"root": "/a"}}
 
 
 def test_a_resumed_run_knows_what_is_done(tmp_path):
@@ -262,3 +333,50 @@ def test_a_killed_run_ends_as_an_undisturbed_one(stop, tmp_path):
     assert start(tmp_path / "killed", 0) == 0
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert json.loads((tmp_path / "killed" / "run.json").read_text())["rows"] == 6
+
+
+def test_a_run_that_ends_while_it_is_read_is_read_whole(tmp_path, monkeypatch):
+    """Between the look at what parts there are and the reading of them, all of them go."""
+    with RunWriter(tmp_path, SPEC, 3) as writer:
+        for k in range(3):
+            writer.add([row(f"q{k}")])
+        found = runlog._parts
+
+        def parts(folder):
+            monkeypatch.setattr(runlog, "_parts", found)
+            before = found(folder)
+            writer.finish()
+            return before
+
+        monkeypatch.setattr(runlog, "_parts", parts)
+        log = read_run(tmp_path)
+    assert log.finished and len(log.records) == 3
+
+
+def test_a_listing_of_half_the_parts_is_not_taken_for_the_run(tmp_path, monkeypatch):
+    """Parts of a run that ends go one by one; who lists them meanwhile sees some."""
+    with RunWriter(tmp_path, SPEC, 3) as writer:
+        for k in range(3):
+            writer.add([row(f"q{k}")])
+        found = runlog._parts
+
+        def parts(folder):
+            monkeypatch.setattr(runlog, "_parts", found)
+            last = found(folder)[-1]
+            kept = last.read_bytes()
+            writer.finish()
+            last.parent.mkdir()
+            last.write_bytes(kept)
+            return [last]
+
+        monkeypatch.setattr(runlog, "_parts", parts)
+        log = read_run(tmp_path)
+    assert log.finished and len(log.records) == 3
+
+
+def test_a_damaged_part_is_told_with_what_to_do(tmp_path, refuses):
+    with RunWriter(tmp_path, SPEC) as writer:
+        writer.add([row("q")])
+    (tmp_path / "predictions" / "part-00000.parquet").write_bytes(b"PAR1")
+    with refuses("delete it and run the same shiftscope run again"):
+        read_run(tmp_path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +18,7 @@ from ..errors import UserError
 from ._console import json_line, shard_bar, table
 
 if TYPE_CHECKING:
-    from ..result import Records, RunLog
+    from ..result import CacheUse, Records, RunLog
 
 
 def command(
@@ -71,9 +73,19 @@ def command(
     cache: Annotated[
         Path | None, typer.Option(help="Folder of the replies already paid for; shared by all runs.")
     ] = None,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Pay for every reply: read none from the cache, keep none there."),
+    ] = False,
     batch: Annotated[int, typer.Option(min=1, help="Prompts at once, for hf models.")] = 8,
     device: Annotated[str, typer.Option(help="For models run here: cpu, cuda, cuda:1, mps.")] = "auto",
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
     trained_on: Annotated[
         str, typer.Option(help="What the model was trained on; the report compares by it.")
@@ -82,6 +94,13 @@ def command(
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")
     ] = None,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing",
+            help="Ask questions whose picture is missing without it, as a condition missing_image.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every reply; the same command again goes on."""
@@ -100,6 +119,7 @@ def command(
         temperature=temperature,
         parameters=_parameters(parameters),
         dtype=dtype,
+        trust_remote_code=trust_remote_code,
         batch=batch,
         device=device,
         in_flight=in_flight,
@@ -108,6 +128,7 @@ def command(
         price=_price(price),
         key_env=key_env,
     )
+    refuse_both(cache, no_cache)
     conditions = read_conditions(condition or ["as_is"])
     with shard_bar(f"making {data}") as making:
         folder = data_folder(data, making)
@@ -126,12 +147,43 @@ def command(
         joined,
         read_part(part) if part else None,
         read_part(learn_part) if learn_part else None,
+        allow_missing,
     )
+    counts: list[tuple[int, int]] = []
     with shard_bar(f"asking {model}") as tell:
-        log = evaluate(order, out, cache=cache, tell=lambda done, total: tell(done, total, ""), warn=_warn)
-    _summary(log, out, as_json)
+        log = evaluate(
+            order,
+            out,
+            cache=cache,
+            use_cache=not no_cache,
+            tell=lambda done, total: tell(done, total, ""),
+            warn=_warn,
+            count=lambda new, before: counts.append((new, before)),
+        )
+    _summary(log, out, as_json, *counts[-1])
     if log.records.status.equals("failed").all():
         raise typer.Exit(1)
+
+
+def refuse_both(cache: Path | None, no_cache: bool) -> None:
+    if no_cache and cache is not None:
+        raise UserError("--cache and --no-cache exclude each other; give one of them")
+
+
+def tell_cache(use: CacheUse | None, replies: int) -> None:
+    """How much of what was answered an endpoint did not say just now."""
+    if use is None:
+        return
+    age = "" if use.oldest is None else f", the oldest {_age(time.time() - use.oldest)} old"
+    print(f"{use.replies:,} of {replies:,} replies came from the cache{age}")
+
+
+def _age(seconds: float) -> str:
+    """In the largest unit that is not too coarse: 95 minutes, 2 days."""
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} seconds"
 
 
 def _warn(sentence: str) -> None:
@@ -168,36 +220,72 @@ def _commonest(records: Records) -> str:
     return str(min(counts, key=lambda reason: (-counts[reason], reason)))
 
 
-def _summary(log: RunLog, out: Path, as_json: bool) -> None:
-    """How many replies there are of each kind, under each condition."""
+def _summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
+    """How many replies there are of each kind, under each condition, and how many of them are new.
+
+    A question without a reply counts as wrong.
+    """
     import numpy as np
 
-    from ..result import STATUSES
+    from ..metrics.accuracy import row_scores
+    from ..result import MISSING, STATUSES
+    from ..run.sample import sample_of
 
     rows = []
     for condition in dict.fromkeys(log.records.condition.listed()):
         some = log.records.under(condition)
-        row: dict[str, Any] = {"condition": condition, "questions": log.questions, "replies": len(some)}
-        for status in STATUSES:
+        wanted = log.wanted(condition)
+        row: dict[str, Any] = {"condition": condition, "questions": wanted}
+        for status in (*STATUSES, MISSING):
             row[status] = int(some.status.equals(status).sum())
-        known = int((some.truth.codes >= 0).sum())
-        row["right"] = round(100 * float(some.right.sum()) / known, 2) if known else None
-        if log.questions is not None and len(some) < log.questions:
-            row["missing"] = log.questions - len(some)
+        row["replies"] = len(some) - row["failed"] - row[MISSING]
+        scored = row_scores(some)
+        known = scored.values[scored.scorable]
+        row["accuracy"] = round(100 * float(known.mean()), 2) if len(known) else None
+        row |= {"metric": scored.metric} | ({"form": scored.form} if scored.form else {})
+        row["share_answered"] = round(100 * row["replies"] / len(some), 2)
         if row["failed"]:
             row["reason"] = _commonest(some)
         row["cost"] = None if np.isnan(some.cost).all() else round(float(np.nansum(some.cost)), 6)
         rows.append(row)
     if as_json:
-        json_line({"folder": str(out), "conditions": rows})
+        told: dict[str, Any] = {"folder": str(out), "asked": new, "asked_before": before}
+        told |= {"sample": sample} if (sample := sample_of(log)) else {}
+        told |= {"cache": log.cache.to_json()} if log.cache else {}
+        json_line(told | {"conditions": rows})
         return
-    names = ("condition", "questions", "replies", *STATUSES, "missing", "right", "cost")
-    shown = [k for k in names if any(row.get(k) is not None for row in rows)]
-    table(
-        [f"{k} %" if k == "right" else k for k in shown],
-        [[row.get(k, 0 if k == "missing" else None) for k in shown] for row in rows],
-    )
+    always = ("condition", "questions", "replies", "share_answered", "accuracy")
+    names = ("condition", "questions", "replies", *STATUSES, MISSING, "share_answered", "accuracy", "cost")
+    shown = [k for k in names if any(row.get(k) for row in rows) or k in always]
+    titles = {"share_answered": "answered %", "accuracy": f"{accuracy_title(rows)} %", "answered": "legible"}
+    table([titles.get(k, k) for k in shown], [[row.get(k) for k in shown] for row in rows])
+    if sample := sample_of(log):
+        print(f"a sample: {sample}")
     for row in rows:
         if row["failed"]:
             print(f"{row['condition']}: {row['failed']} failed, most often with: {row['reason']}")
-    print(f"wrote {out}; next: shiftscope score {out}")
+    if log.missing_images:
+        print(
+            f"missing_image: {log.missing_images:,} questions have no picture; they were asked without one, "
+            "and count in no other row"
+        )
+    tell_cache(log.cache, len(log.records))
+    print(f"{_done(log, out, new, before)}; next: shiftscope score {shlex.quote(str(out))}")
+
+
+def accuracy_title(rows: list[dict[str, Any]]) -> str:
+    """What the accuracy of a run is."""
+    forms = {row.get("form") for row in rows if row["metric"] == "vqa_accuracy"}
+    return f"VQA accuracy ({', '.join(sorted(map(str, forms)))})" if forms else "accuracy"
+
+
+def _done(log: RunLog, out: Path, new: int, before: int) -> str:
+    """What this command did, which may be nothing."""
+    from ..result import MISSING
+
+    if new:
+        return f"wrote {out}" + (f" (new replies: {new:,}; from before: {before:,})" if before else "")
+    lost = int(log.records.status.equals(MISSING).sum())
+    if not lost:
+        return f"nothing to do: all {before:,} replies were in {out} already"
+    return f"nothing to do: all {before:,} questions were asked in {out} already, and {lost:,} have no reply"

@@ -51,6 +51,12 @@ def read_name(text: str) -> ModelName:
     return ModelName(text)
 
 
+def looks(text: str, model: Model | None = None) -> bool | None:
+    """Whether a model looks at pictures; None of a class of one's own, which says so once it is built."""
+    sight: bool | None = getattr(MODELS.load(read_name(text).kind), "LOOKS", True)
+    return sight if sight is not None or model is None else bool(getattr(model, "looks", True))
+
+
 def build(text: str, setting: Setting) -> Model:
     """The model a string names, ready to be asked."""
     name = read_name(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +23,7 @@ from ..scene import Scene
 from ..scenetable import SceneTable, pack
 from ._model import Prompt, Reply, Setting
 from ._picture import decoded, fitted
-from ._weights import QUESTIONS, SAID, SCENE, Trained, trained_named
+from ._weights import NAME, QUESTIONS, SAID, SCENE, Trained, trained_named
 
 KEPT = 512  # images whose beliefs are remembered: questions about one come one after the other
 SEEN = 32  # images looked at together on a processor
@@ -95,6 +95,9 @@ class NeuroSymbolic:
         self.batch = 4096 if gpu else 256  # prompts at once
         self._together = SEEN_GPU if gpu else SEEN
         self._seen: OrderedDict[bytes, tuple[Beliefs, int]] = OrderedDict()
+
+    def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        return {"model_id": {NAME: self.parsers.trained.content()}}
 
     def ready(self, batch: Sequence[Prompt]) -> None:
         """Attune the scene parser, where an image is to be looked at and it was not done yet."""

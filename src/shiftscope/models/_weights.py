@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..canonical import content_id
+from ..canonical import content_id, read_json
 from ..errors import UserError
 from ..geometry.camera import check_size
 from ..lang.calibration import Calibration
 from ..lang.spatial import SpatialLikelihood
 from ..scene import schema_named
 from ..schema import Schema
-from ..whole import digest_of, write_whole
+from ..whole import digest_of, read_whole, utf8, write_whole
 
 NAME = "model.json"
 KIND, VERSION = "neuro_symbolic", 1
@@ -53,6 +53,7 @@ class Trained:
 
     folder: Path
     about: dict[str, Any]
+    new: bool = False  # whether the training that gave it did anything
 
     @property
     def schema(self) -> Schema:
@@ -84,6 +85,12 @@ class Trained:
         """The same for the same weights, calibration and likelihood, wherever the folder stands."""
         kept = [self.about.get(key) for key in ("calibration", "spatial")]
         return content_id([self.about[part]["blake2b"] for part in PARSERS if part in self.about] + kept)
+
+    def content(self) -> str:
+        """The same for the same model: also for the same sizes of its parsers and images, and words."""
+        kept = {key: self.about.get(key) for key in ("schema", "size", "calibration", "spatial")}
+        found = [part for part in PARSERS if part in self.about]
+        return content_id(kept | {p: [self.about[p][key] for key in ("blake2b", "config")] for p in found})
 
     def config(self, part: str) -> dict[str, Any]:
         self._need(part)
@@ -119,7 +126,7 @@ class Trained:
         self._need(part)
         path = self.folder / _file(part)
         try:
-            data = path.read_bytes()
+            data = read_whole(path)
         except OSError as error:
             why = error.strerror or error
             raise UserError(f"{path}: can not be read ({why}); {self.remedy}") from None
@@ -152,7 +159,7 @@ def read_trained(folder: Path) -> Trained:
         what = "no trained model there (no model.json)" if folder.is_dir() else "no such folder"
         raise UserError(f"{folder}: {what}; make one with shiftscope train --out {folder}")
     try:
-        about = json.loads(path.read_text("utf-8"))
+        about = read_json(read_whole(path))
         kind, version = about["kind"], about["version"]
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
@@ -269,7 +276,7 @@ def write_trained(folder: Path, about: Mapping[str, Any], states: Mapping[str, b
     for part, data in states.items():
         write_whole(folder / _file(part), data)
     text = json.dumps(dict(about), ensure_ascii=False, indent=1, allow_nan=False)
-    write_whole(folder / NAME, f"{text}\n".encode())
+    write_whole(folder / NAME, utf8(f"{text}\n"))
     return read_trained(folder)
 
 

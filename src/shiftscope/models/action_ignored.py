@@ -13,6 +13,8 @@ from ..lang.acted import apart
 from ._model import Prompt, Reply, Setting
 from .oracle import Oracle
 
+LOOKS = False  # at no picture
+
 
 @dataclass(slots=True)
 class ActionIgnored:

@@ -6,7 +6,8 @@ import io
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -14,20 +15,32 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from ..errors import UserError
-from ._model import Options, Prompt, Reply, Setting
+from ..pretrained import AUTO_MAP, loading, loading_weights, refuse_untrusted
+from ..whole import known_digest
+from ._model import Options, Prompt, Reply, Setting, Stopped
 
 HUB_SECONDS = 10.0  # to wait for the hub
+THREADS = 4  # that read files to tell their content
+DIGITS = 32  # of a digest
+TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")
 _HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 _TRUE = ("1", "true", "yes", "on")
 NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
+TRUST = "add --trust-remote-code if you trust it"
 
 
 class HuggingFace:
     """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved."""
 
-    def __init__(self, model: Any, processor: Any, options: Options) -> None:
+    def __init__(
+        self, model: Any, processor: Any, options: Options, content: Mapping[str, str] | None = None
+    ) -> None:
         self._model, self._processor, self._options = model, processor, options
+        self._content = dict(content or {})
         self.batch = options.batch
+
+    def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        return {"model_id": self._content} if self._content else {}
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
         import torch
@@ -35,8 +48,12 @@ class HuggingFace:
         made: dict[int, Reply] = {}
         for count in sorted({len(p.images) for p in batch}):  # one batch has one number of images a prompt
             alike = [k for k, p in enumerate(batch) if len(p.images) == count]
-            with torch.inference_mode():
-                made |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
+            try:
+                with torch.inference_mode():
+                    made |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
+            except Exception as error:  # its own code, its chat template, or weights that do not fit it
+                said = " ".join(str(error).split())
+                raise Stopped(f"the model stopped with {type(error).__name__}: {said}") from error
         return [made[k] for k in range(len(batch))]
 
     def _generate(self, batch: Sequence[Prompt]) -> list[Reply]:
@@ -104,6 +121,8 @@ def build(target: str, setting: Setting) -> HuggingFace:
     """The model on its device; the first use of an ORG/MODEL downloads it."""
     if not Path(target).is_dir() and not _HUB.fullmatch(target):
         raise UserError(f"model hf:{target}: no such folder")
+    if not setting.options.trust_remote_code:
+        refuse_untrusted(target, TRUST)
     try:
         import torch
         import transformers
@@ -111,7 +130,7 @@ def build(target: str, setting: Setting) -> HuggingFace:
         raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
     options = setting.options
     device = _device(options.device)
-    processor, model = _loaded(transformers, target, _dtype(options.dtype, device))
+    processor, model = _loaded(transformers, target, _dtype(options.dtype, device), options.trust_remote_code)
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # what is generated follows the prompt directly
     if tokenizer.pad_token is None:
@@ -119,30 +138,58 @@ def build(target: str, setting: Setting) -> HuggingFace:
     if model.generation_config.pad_token_id is None:
         model.generation_config.pad_token_id = tokenizer.pad_token_id
     torch.manual_seed(options.seed)
-    return HuggingFace(model.to(device).eval(), processor, options)
+    return HuggingFace(model.to(device).eval(), processor, options, _content(target))
 
 
-def _loaded(transformers: Any, target: str, dtype: Any) -> tuple[Any, Any]:
+def _content(target: str) -> dict[str, str]:
+    """The files of a folder with their digests, or the commit of what the hub gave."""
+    folder = Path(target)
+    if folder.is_dir():
+        files = [p for p in sorted(folder.iterdir()) if p.is_file() and _counts(p)]
+        with ThreadPoolExecutor(THREADS) as threads:
+            return {p.name: d[:DIGITS] for p, d in zip(files, threads.map(known_digest, files), strict=True)}
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(target, "config.json")
+    return {"commit": Path(config).parent.name} if isinstance(config, str) else {}
+
+
+def _counts(path: Path) -> bool:
+    """Whether replies may depend on a file: not on what is only read by people, nor on a training's state."""
+    return not path.name.startswith(".") and path.suffix != ".md" and path.stem not in TRAINING
+
+
+def _loaded(transformers: Any, target: str, dtype: Any, trusted: bool) -> tuple[Any, Any]:
     """Processor and model: from the folder, or the cache, or, once the hub is known to be up, from it."""
 
     def load(**where: bool) -> tuple[Any, Any]:
-        processor = transformers.AutoProcessor.from_pretrained(target, **where)
+        config = transformers.AutoConfig.from_pretrained(target, **loading(trusted), **where)
+        if getattr(config, AUTO_MAP, None) and not trusted:
+            raise UserError(f"model hf:{target} wants to run code of its own; {TRUST}")
+        processor = transformers.AutoProcessor.from_pretrained(target, **loading(trusted), **where)
         return processor, transformers.AutoModelForImageTextToText.from_pretrained(
-            target, dtype=dtype, **where
+            target, dtype=dtype, **loading_weights(trusted), **where
         )
 
     try:
         return load(local_files_only=True)
-    except (OSError, ValueError, ImportError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # of a library that meets a folder it was not made for
         cause = error
     if not Path(target).is_dir():
         _need_hub(target)
         try:
             return load()
-        except (OSError, ValueError, ImportError) as error:
+        except UserError:
+            raise
+        except Exception as error:
             cause = error
     said = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-    raise UserError(f"model hf:{target} can not be loaded: {said}") from None
+    known = isinstance(cause, OSError | ValueError | ImportError)
+    hint = f"; {TRUST}" if "trust_remote_code" in str(cause) else ""
+    said = said if known else f"{type(cause).__name__}: {said}"
+    raise UserError(f"model hf:{target} can not be loaded: {said}{hint}") from None
 
 
 def _need_hub(target: str) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ._counts import Tally, answered
 from ._model import Prompt, Reply, Setting
 
+LOOKS = False  # at no picture
+
 
 @dataclass(frozen=True, slots=True)
 class Majority:

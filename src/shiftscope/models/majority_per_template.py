@@ -16,6 +16,7 @@ from ._counts import Tally, answered
 from ._model import Prompt, Reply, Setting
 from ._space import offered
 
+LOOKS = False  # at no picture
 Key = tuple[str, ...]
 
 

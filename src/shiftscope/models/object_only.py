@@ -12,6 +12,7 @@ from ._bag import Bag, BagRegression, fit
 from ._counts import answered, chosen_by
 from ._model import Prompt, Reply, Setting
 
+LOOKS = False  # at no picture
 KINDS = ("name", "shape")  # what says the kind of an object
 MANY = 4  # counts of one kind beyond this are not told apart
 

@@ -10,6 +10,8 @@ from ..lang.world import World
 from ..scene import Scene
 from ._model import Prompt, Reply, Setting
 
+LOOKS = False  # at no picture
+
 
 @dataclass(slots=True)
 class Oracle:

@@ -13,19 +13,22 @@ from ..errors import UserError
 from ..formats import _json
 from ..question import Question
 from ..result import MISSING
+from ..whole import digest_of
 from ._model import Prompt, Reply, Setting
 
 IDS = ("question_index", "questionId", "question_id", "question", "qid")  # CLEVR, GQA, VQA, ours, COVR
 SAID = ("prediction", "answer", "raw")
+LOOKS = False  # at no picture
 NOTES = ("question_index", "question_id", "questionId", "qid")  # what the data's own file called a question
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Replies by the id of their question; a question the file does not answer is missing, not wrong."""
+    """Replies by the id of their question; a question that the file does not answer has a missing one."""
 
     replies: Mapping[str, Reply]
     name: str = "the file"
+    digest: str = ""  # of the file's content
 
     def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
         return [self._reply(p.question) for p in batch]
@@ -38,6 +41,9 @@ class Predictions:
         names = (question.id, *(str(question.note(n)) for n in NOTES))
         return next((name for name in names if name in self.replies), None)
 
+    def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        return {"model_id": {Path(self.name).name: self.digest}} if self.digest else {}
+
     def unknown(self, questions: Iterable[Question]) -> list[str]:
         """The ids in the file that are of none of the questions."""
         known = {self._id(question) for question in questions}
@@ -46,14 +52,17 @@ class Predictions:
 
 def build(target: str, setting: Setting) -> Predictions:
     path = Path(target)
+    if not path.exists() or path.is_dir():
+        raise UserError(f"{path}: no such file of predictions")
+    data = _json.read_bytes(path)
     replies: dict[str, Reply] = {}
-    for at, (name, said) in enumerate(_pairs(path)):
+    for at, (name, said) in enumerate(_pairs(data, path)):
         if name in replies:
             raise UserError(f"{path}: question {name} appears twice")
         replies[name] = _reply(said, f"{path}: entry {at}")
     if not replies:
         raise UserError(f"{path}: there are no predictions in it")
-    return Predictions(replies, str(path))
+    return Predictions(replies, str(path), digest_of(data))
 
 
 def _reply(said: Any, where: str) -> Reply:
@@ -67,10 +76,7 @@ def _reply(said: Any, where: str) -> Reply:
     return Reply(raw=answer) if isinstance(answer, str) else Reply(raw=str(said), answer=answer)
 
 
-def _pairs(path: Path) -> Iterable[tuple[str, Any]]:
-    if not path.is_file():
-        raise UserError(f"{path}: no such file of predictions")
-    data = _json.read_bytes(path)
+def _pairs(data: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     rows: Any = _lines(data, path) or _json.decode(data, path)
     if isinstance(rows, dict) and isinstance(rows.get("predictions"), list):
         rows = rows["predictions"]

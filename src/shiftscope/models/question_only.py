@@ -11,6 +11,8 @@ from ._bag import Bag, BagRegression, fit
 from ._counts import answered, chosen_by
 from ._model import Prompt, Reply, Setting
 
+LOOKS = False  # at no picture
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionOnly:

@@ -11,6 +11,8 @@ from ._counts import Tally, answered
 from ._model import Prompt, Reply, Setting
 from ._space import space_of
 
+LOOKS = False  # at no picture
+
 
 class Random:
     """The answer to a question depends on the seed and the question's id alone."""

@@ -5,6 +5,9 @@ blind        no image: what the language alone gives away
 other_image  the image of another scene: whether the image is looked at
 scene_text   the scene in words instead of the image: seeing is done for the model
 program_text the program in words beside the question: parsing is done for the model
+
+`missing_image` is no choice of the user: what would show a picture that is not there is asked without it, if
+that is allowed, and counted apart.
 """
 
 from __future__ import annotations
@@ -12,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
+from ..canonical import content_id
 from ..errors import UserError, unknown
 from ..lang.text import show
 from ..models._model import Prompt
 from ..question import Question
-from ..result import CONDITIONS
+from ..result import CONDITIONS, MISSING_IMAGE, PICTURED
 from ..scene import Scene
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
-from ..store.shard import Shard, groups, read_questions
+from ..store.shard import Shard, ShardFile, groups, read_questions
 from ..store.shelf import Shelf
 from .described import described
 from .prompts import check_mode, in_one_text, prompt_text
@@ -29,11 +34,23 @@ from .prompts import check_mode, in_one_text, prompt_text
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with its answer and its own scenes, and the prompt that is made of it."""
+    """A question with its answer and its own scenes, and the prompt that is made of it.
+
+    Of several images all are shown, or none where one `lacks`: why one can not be, in words.
+    """
 
     question: Question
     scenes: tuple[Scene, ...]
     prompt: Prompt
+    lacks: str = ""
+    content: str = ""  # the same for the same question about the same images, in whichever dataset
+
+
+def without_image(item: Item, mode: str) -> Item:
+    """The same question asked without its picture, because there is none."""
+    asked = item.prompt.question
+    text = prompt_text(asked, mode, blind=True)
+    return replace(item, prompt=Prompt(question=asked, text=text, condition=MISSING_IMAGE))
 
 
 def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
@@ -50,6 +67,8 @@ def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
 class Feed:
     """The prompts of a split, condition by condition, in the dataset's order."""
 
+    remedy = "make the data again with pictures"  # where some have none
+
     def __init__(
         self,
         dataset: Dataset,
@@ -61,17 +80,42 @@ class Feed:
         check_mode(mode)
         self._only = only
         self._dataset, self._split, self._mode, self._joined = dataset, split, mode, joined
-        self._shelf = Shelf(dataset.folder, dataset.shards())
+        self._shelf = Shelf(dataset.folder, dataset.shards(), dataset.check)
         self._shards = dataset.shards(split)
         self._others: Others | None = None
+        self._contents: dict[str, str] = {}
 
     def ids(self, limit: int | None = None) -> list[str]:
-        """The ids of the questions asked, in order; reads nothing else."""
-        files = [self._dataset.folder / s.questions.path for s in self._shards if s.questions]
+        """The ids of the questions asked, in order; programs and texts are not read."""
+        return [name for name, _ in self._asked(limit)]
+
+    def lacking(self, limit: int | None = None) -> dict[str, str]:
+        """The questions asked about an image that has no picture, each with the first such image."""
+        without = self._dataset.without_picture()
+        if not without:
+            return {}
+        asked = self._asked(limit)
+        return {q: next(i for i in images if i in without) for q, images in asked if without & set(images)}
+
+    def pictures(self, limit: int | None = None) -> dict[str, str]:
+        """None lies outside of the dataset."""
+        return {}
+
+    def _asked(self, limit: int | None) -> Iterator[tuple[str, list[str]]]:
+        """The ids of the questions asked, and of their images, in order."""
+        columns = ["question_id", "image_ids"]
         found = (
-            name for f in files for t in groups(f, ["question_id"]) for name in t["question_id"].to_pylist()
+            pair
+            for file in (shard.questions for shard in self._shards)
+            if file
+            for table in groups(self._checked(file), columns)
+            for pair in zip(*(table[name].to_pylist() for name in columns), strict=True)
         )
-        return list(islice((name for name in found if self._only is None or name in self._only), limit))
+        return islice((pair for pair in found if self._only is None or pair[0] in self._only), limit)
+
+    def _checked(self, file: ShardFile) -> Path:
+        self._dataset.check(file)
+        return self._dataset.folder / file.path
 
     def questions(self, limit: int | None = None) -> Iterator[tuple[Shard, Question]]:
         """The questions asked, with the shard each stands in."""
@@ -79,7 +123,7 @@ class Feed:
             (shard, question)
             for shard in self._shards
             if shard.questions
-            for question in read_questions(self._dataset.folder / shard.questions.path)
+            for question in read_questions(self._checked(shard.questions))
             if self._only is None or question.id in self._only
         )
         return islice(stand, limit)
@@ -105,20 +149,28 @@ class Feed:
         elif condition == "program_text" and question.program is not None:
             program = show(question.program)
         blind = condition == "blind"
-        pictured = condition not in ("blind", "scene_text")
+        pictured = condition in PICTURED
+        lacks = next((image.id for image in (*images, *shown) if not image.png), "") if pictured else ""
         asked = replace(question, answer=None, answers=())
         if self._joined:
             asked = in_one_text(asked)
         prompt = Prompt(
             question=asked,
             text=prompt_text(asked, self._mode, blind=blind, scene=scene, program=program),
-            images=tuple(image.png for image in shown if image.png) if pictured else (),
+            images=tuple(image.png for image in shown) if pictured and not lacks else (),
             scenes=() if blind else tuple(image.scene for image in shown),
             scene_text=scene,
             program_text=program,
             condition=condition,
         )
-        return Item(question, own, prompt)
+        why = f"image {lacks!r} has no picture" if lacks else ""
+        return Item(question, own, prompt, why, content_of(question, [self._shown(i) for i in images]))
+
+    def _shown(self, image: StoredImage) -> str:
+        """What an image shows, told once for all questions about it."""
+        if image.id not in self._contents:
+            self._contents[image.id] = image.scene.content_id()
+        return self._contents[image.id]
 
     def _exchanged(self, question: Question, shard: Shard) -> tuple[StoredImage, ...]:
         if self._others is None:
@@ -130,12 +182,19 @@ class Feed:
             )
         return tuple(self._shelf.get(name, shard) for name in names)
 
-    def _image_ids(self) -> Iterator[str]:
-        for shard in self._shards:
-            for table in (
-                groups(self._dataset.folder / shard.images.path, ["image_id"]) if shard.images else ()
-            ):
-                yield from table["image_id"].to_pylist()
+    def _image_ids(self) -> list[str]:
+        """Of the images with a picture; of all where none has one."""
+        files = [shard.images for shard in self._shards if shard.images]
+        tables = (table for file in files for table in groups(self._checked(file), ["image_id"]))
+        found = [name for table in tables for name in table["image_id"].to_pylist()]
+        without = self._dataset.without_picture()
+        return [name for name in found if name not in without] or found
+
+
+def content_of(question: Question, images: Sequence[str]) -> str:
+    """What is asked, and about what: `images` are the same where the same is shown."""
+    answers = [question.answer, *question.answers]
+    return content_id([question.text, question.action, answers, list(images)])
 
 
 class Others:

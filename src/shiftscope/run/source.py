@@ -9,12 +9,14 @@ from typing import Protocol
 
 from ..audit.folder import MANIFEST, check_audit, was_audit
 from ..canonical import content_id
+from ..catalog import SUITES
 from ..errors import UserError
 from ..question import Question
+from ..result import Lineage
 from ..scene import Scene
 from ..schema import OPEN, Schema
 from ..store.dataset import Dataset
-from ..store.shard import groups
+from ..store.shard import groups, read_questions
 from .conditions import Feed, Item
 from .vqa_files import VqaFiles
 
@@ -22,7 +24,14 @@ from .vqa_files import VqaFiles
 class Prompts(Protocol):
     """The questions of one split, as a model is asked them."""
 
+    @property
+    def remedy(self) -> str: ...
+
     def ids(self, limit: int | None = None) -> list[str]: ...
+
+    def lacking(self, limit: int | None = None) -> dict[str, str]: ...
+
+    def pictures(self, limit: int | None = None) -> dict[str, str]: ...
 
     def items(
         self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
@@ -36,6 +45,8 @@ class Source(Protocol):
     def splits(self) -> tuple[str, ...]: ...
 
     def data_id(self) -> str: ...
+
+    def lineage(self) -> Lineage | None: ...
 
     def schema(self) -> Schema: ...
 
@@ -62,15 +73,24 @@ class DatasetSource:
     def data_id(self) -> str:
         return data_id(self.dataset)
 
+    def lineage(self) -> Lineage:
+        return lineage_of(self.dataset)
+
     def schema(self) -> Schema:
         image = next(self.dataset.images(), None)
         return image.scene.schema if image else OPEN
 
     def questions(self, split: str) -> Iterator[Question]:
-        return self.dataset.questions(split)
+        for shard in self.dataset.shards(split):
+            if shard.questions:
+                self.dataset.check(shard.questions)
+                yield from read_questions(self.dataset.folder / shard.questions.path)
 
     def scenes(self, question: Question) -> Sequence[Scene]:
         if not self._scenes:
+            for shard in self.dataset.shards():
+                if shard.images:
+                    self.dataset.check(shard.images)
             files = [self.dataset.folder / s.images.path for s in self.dataset.shards() if s.images]
             for table in (t for f in files for t in groups(f, ["scene"])):
                 for text in table["scene"].to_pylist():
@@ -92,6 +112,17 @@ def open_source(folder: Path, images: Path | None = None) -> Source:
         return DatasetSource(Dataset.open(folder))
     check_audit(folder)
     return VqaFiles(folder, images)
+
+
+def lineage_of(dataset: Dataset) -> Lineage:
+    """What a dataset is a variant of, by the spec of its suite (`base_spec`), where it tells."""
+    chain = [dict(dataset.manifest.spec)]
+    name = str(chain[0].get("suite", ""))
+    base_spec = getattr(SUITES.load(name), "base_spec", None) if name in SUITES.names() else None
+    while base_spec is not None and (base := base_spec(chain[-1])) != chain[-1]:
+        chain.append(base)
+    ids = [content_id(spec) for spec in chain]
+    return Lineage(ids[0], ids[min(1, len(ids) - 1)], ids[-1])
 
 
 def data_id(dataset: Dataset) -> str:

@@ -29,11 +29,11 @@ from ..graph.verify import Verifier
 from ..question import Question
 from ..store.shard import columns_of, reading, write_shard
 from ..store.tables import questions_of
-from ..store.workers import run_all
+from ..store.workers import run_all_with
 from ..whole import write_whole
-from ._covr_graphs import DONE, SPLITS, Graphs
+from ._covr_graphs import DONE, SPLITS, Graphs, stage_file
 from ._covr_inputs import Inputs
-from ._covr_lessons import taught_seers
+from ._covr_lessons import Taught, taught_seers
 from ._covr_verifier import Seeing, verifier_of
 
 BLOCK = 25  # source images
@@ -53,7 +53,6 @@ class Asking:
     subgraphs: int
     most: tuple[tuple[str, int], ...]  # split, source images at most
     seeing: Seeing | None = None  # who checks what graphs may lack
-    taught: Path | None = None  # where the models are that were taught for it here
 
     def keys(self, split: str, k: int) -> Path:
         return self.folder / "keys" / split / f"{k:05d}.npy"
@@ -71,25 +70,32 @@ class Block(NamedTuple):
     made: int = 0  # questions
 
 
-def ask_all(asking: Asking, workers: int, tell: Callable[[int, int, str], None]) -> None:
-    """Make the blocks that are not there yet."""
-    if (asking.folder / DONE).exists():
+def is_asked(asking: Asking) -> bool:
+    """Whether all blocks are there."""
+    return (asking.folder / DONE).exists()
+
+
+def ask_all(
+    asking: Asking, workers: int, tell: Callable[[int, int, str], None], taught: Taught | None = None
+) -> None:
+    """Make the blocks that are not there yet, with the models that were taught to check them."""
+    if is_asked(asking):
         return
     blocks = [Block(split, k) for split in SPLITS for k in _blocks(asking, split)]
     todo = [block for block in blocks if not asking.keys(block.split, block.k).exists()]
     done, made = len(blocks) - len(todo), 0
     tell(done, len(blocks), "")
-    with closing(run_all(partial(ask_block, asking), todo, workers)) as results:
+    with closing(run_all_with(taught, partial(ask_block, asking), todo, workers)) as results:
         for block in results:
             done, made = done + 1, made + block.made
             tell(done, len(blocks), f"{made:,} new questions")
     write_whole(asking.folder / DONE, b"{}")
 
 
-def ask_block(asking: Asking, block: Block) -> Block:
+def ask_block(asking: Asking, taught: Taught | None, block: Block) -> Block:
     """All questions about a block of source images, written down."""
     split, k, _ = block
-    graphs, asker, verifier = _asker(asking, split)
+    graphs, asker, verifier = _asker(asking, taught, split)
     if verifier is not None:
         verifier.begin()
     asked: list[Question] = []
@@ -119,14 +125,13 @@ def _told(question: Question, name: str, paraphrased: bool) -> Question:
 
 
 @lru_cache(maxsize=1)
-def _asker(asking: Asking, split: str) -> tuple[Graphs, Asker, Verifier | None]:
+def _asker(asking: Asking, taught: Taught | None, split: str) -> tuple[Graphs, Asker, Verifier | None]:
     collect_seldom()
     graphs = Graphs(asking.graphs, split)
     index = load(graphs.index_path)
     related = Related(index, asking.inputs.judges.overlap(index.graphs.schema))
     verifier = None
     if asking.seeing is not None:
-        taught = asking.taught
         seer = taught_seers(graphs, taught, asking.seed) if taught else asking.seeing.make()
         verifier = verifier_of(asking.inputs, related, graphs, seer, asked=asking.seeing.asked)
     options: dict[str, Any] = {"easy": asking.easy, "verifier": verifier, "most": asking.subgraphs}
@@ -138,7 +143,8 @@ def checked(asking: Asking) -> dict[str, int]:
     found: Counter[str] = Counter()
     for split in SPLITS if asking.seeing is not None else ():
         for k in _blocks(asking, split):
-            found.update(json.loads(asking.checked(split, k).read_bytes()))
+            with stage_file(asking.checked(split, k)) as path:
+                found.update(json.loads(path.read_bytes()))
     return dict(sorted(found.items()))
 
 
@@ -156,7 +162,8 @@ def choose(asking: Asking, folder: Path, wanted: Mapping[str, int]) -> dict[str,
     """Choose at most so many questions a split and write down which; returns how many each template had."""
     about = folder / DONE
     if about.exists():
-        found: dict[str, dict[str, int]] = json.loads(about.read_bytes())
+        with stage_file(about):
+            found: dict[str, dict[str, int]] = json.loads(about.read_bytes())
         return found
     folder.mkdir(parents=True, exist_ok=True)
     blocks = {split: _blocks(asking, split) for split in SPLITS}
@@ -194,7 +201,8 @@ def _blocks(asking: Asking, split: str) -> range:
 
 
 def _keys(asking: Asking, split: str, k: int) -> Keys:
-    return Keys(np.frombuffer(asking.keys(split, k).read_bytes(), ROW))
+    with stage_file(asking.keys(split, k)) as path:
+        return Keys(np.frombuffer(path.read_bytes(), ROW))
 
 
 def _images(asking: Asking, split: str, blocks: Numbers, rows: Numbers) -> tuple[Numbers, Numbers]:
@@ -203,7 +211,7 @@ def _images(asking: Asking, split: str, blocks: Numbers, rows: Numbers) -> tuple
     first: dict[int, int] = {}
     at = 0
     for k, mine in _by_block(blocks, rows):
-        column = columns_of(asking.questions(split, k), ["image_ids"])["image_ids"]
+        column = columns_of(asking.questions(split, k), ["image_ids"], _remedy(asking))["image_ids"]
         for images in column.take(mine).to_pylist():
             for image in images:
                 first.setdefault(numbers[image], at)
@@ -212,7 +220,7 @@ def _images(asking: Asking, split: str, blocks: Numbers, rows: Numbers) -> tuple
 
 
 def chosen(folder: Path, split: str) -> Chosen:
-    with np.load(folder / f"{split}.npz") as file:
+    with stage_file(folder / f"{split}.npz") as path, np.load(path, allow_pickle=False) as file:
         return Chosen(*(file[name] for name in file.files))
 
 
@@ -220,9 +228,13 @@ def questions(asking: Asking, split: str, some: Chosen, numbers: Sequence[int]) 
     """The chosen questions of these numbers, which ascend, as they were asked."""
     picked = np.array(numbers, np.int64)
     for k, mine in _by_block(some.blocks[picked], some.rows[picked]):
-        with reading(asking.questions(split, k)) as file:
+        with reading(asking.questions(split, k), _remedy(asking)) as file:
             table = file.read(use_threads=False).take(mine)
         yield from questions_of(table)
+
+
+def _remedy(asking: Asking) -> str:
+    return f"delete {asking.folder} and run the same command again"
 
 
 def _by_block(blocks: Numbers, rows: Numbers) -> Iterator[tuple[int, list[int]]]:

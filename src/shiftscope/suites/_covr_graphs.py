@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -33,6 +34,15 @@ TOGETHER = 50  # scenes of a world that a worker makes at a time
 Told = Callable[[int, int, str], None]
 
 
+@contextmanager
+def stage_file(path: Path) -> Iterator[Path]:
+    """A file that a stage left for a later one; where it is not what was written, its folder is to go."""
+    try:
+        yield path
+    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, BadZipFile):
+        raise UserError(f"{path} is damaged; delete {path.parent} and run the same command again") from None
+
+
 class Line(NamedTuple):
     """A scene on its way into a split."""
 
@@ -46,10 +56,11 @@ class Graphs:
 
     def __init__(self, folder: Path, split: str) -> None:
         self.folder, self.split = folder, split
-        listed = json.loads((folder / f"{split}.json").read_bytes())
-        self.ids: list[str] = listed["ids"]
-        self.pictures: list[str] = listed["pictures"]
-        self.sources: list[int] = listed["sources"]
+        with stage_file(folder / f"{split}.json") as path:
+            listed = json.loads(path.read_bytes())
+            self.ids: list[str] = listed["ids"]
+            self.pictures: list[str] = listed["pictures"]
+            self.sources: list[int] = listed["sources"]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -68,16 +79,17 @@ class Graphs:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts: list[int] = np.load(self.folder / f"{self.split}.npy").tolist()
+        with stage_file(self.folder / f"{self.split}.npy") as path:
+            starts: list[int] = np.load(path, allow_pickle=False).tolist()
         return starts
 
     def scene(self, number: int) -> Scene:
-        with (self.folder / f"{self.split}.jsonl").open("rb") as file:
+        with stage_file(self.folder / f"{self.split}.jsonl") as path, path.open("rb") as file:
             file.seek(self._starts[number])
             return Scene.from_json(json.loads(file.readline()))
 
     def scenes(self) -> Iterator[Scene]:
-        with (self.folder / f"{self.split}.jsonl").open("rb") as file:
+        with stage_file(self.folder / f"{self.split}.jsonl") as path, path.open("rb") as file:
             for line in file:
                 yield Scene.from_json(json.loads(line))
 

@@ -6,11 +6,12 @@ A spec names files, and folders of pictures, by name and content and never by wh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from ..errors import UserError, unknown
 from ..formats._any import each_scene
@@ -24,7 +25,7 @@ from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..store.manifest import NAME as MANIFEST
 from ..store.shelf import Shelf
-from ..whole import digest_of, file_digest
+from ..whole import digest_of, file_digest, read_whole, real
 from .superclevr import read_scenes
 
 JUDGES = ("schema", "wordnet", "table", "nli")
@@ -106,13 +107,42 @@ def spelled(path: Path) -> str:
     return f"{path.name} {_content(path)[:DIGITS]}"
 
 
+def given_again(
+    spec: Mapping[str, Any], fields: Sequence[str]
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """The options that give a spec's files and judges again by name, and what these must be by content."""
+    files = {name: _several(spec.get(name)) for name in fields}
+    judges = _several(spec.get("overlap"))
+    options = {name: [_name(one) for one in some] for name, some in files.items()}
+    options["overlap"] = [_judge(one) for one in judges]
+    named = [one for some in files.values() for one in some]
+    named += [one for one in judges if one.partition(" ")[0] in ("table", "wordnet")]
+    return options, (f"by name and content: {', '.join(named)}",)
+
+
+def _several(value: Any) -> list[str]:
+    return [str(one) for one in (value if isinstance(value, list | tuple) else [value]) if one]
+
+
+def _name(spelled: str) -> str:
+    """The name of a file that a spec spells by name and digest."""
+    return spelled.rpartition(" ")[0] or spelled
+
+
+def _judge(spelled: str) -> str:
+    """As `--overlap` takes it: `wordnet DIGEST` is `wordnet`, `table NAME DIGEST` is `table:NAME`."""
+    kind, _, rest = spelled.partition(" ")
+    name = {"wordnet": "", "table": _name(rest)}.get(kind, rest)
+    return f"{kind}:{name}" if name else kind
+
+
 def spelled_pictures(folder: Path) -> str:
     """A folder of pictures by its name and by the pictures under it: their names, sizes and both ends.
 
     A hundred thousand photographs are not read whole; both PNG and JPEG end in bytes that all else bears on.
     """
     lines = [f"{p.relative_to(folder).as_posix()} {_ends(p)}\n" for p in _listed(folder)]
-    return f"{folder.resolve().name} {digest_of(''.join(lines).encode())[:DIGITS]}"
+    return f"{real(folder).name} {digest_of(os.fsencode(''.join(lines)))[:DIGITS]}"
 
 
 def _ends(path: Path) -> str:
@@ -195,17 +225,22 @@ def _pictures_in(folder: Path) -> dict[str, Path]:
 
 def _listed(folder: Path) -> list[Path]:
     """All pictures under a folder; where two have one name, the first counts."""
-    walked = [Path(root) / name for root, _, names in os.walk(folder, followlinks=True) for name in names]
+    walked: list[Path] = []
+    seen: set[str] = set()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        seen.add(os.path.realpath(root))
+        folders[:] = sorted(f for f in folders if os.path.realpath(Path(root, f)) not in seen)  # no circles
+        walked += [Path(root, name) for name in names]
     there = [path for path in walked if path.suffix.lower() in ENDINGS]
     return sorted(there, key=lambda p: (p.suffix.lower() != ENDINGS[0], str(p)))
 
 
 def _png(path: Path) -> bytes:
     """The bytes of a PNG as they are; any other picture encoded as one."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
         with Image.open(BytesIO(data)) as picture:
             if picture.format == "PNG":
                 picture.load()
@@ -213,7 +248,7 @@ def _png(path: Path) -> bytes:
             file = BytesIO()
             picture.convert("RGB").save(file, "PNG", compress_level=1)
             return file.getvalue()
-    except (OSError, UnidentifiedImageError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UserError(f"{path}: not a picture that opens ({error})") from None
 
 

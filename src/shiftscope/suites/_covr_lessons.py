@@ -1,17 +1,19 @@
 """Teach a verifier on the graphs it is to check: five models; one that never saw an image judges it.
 
-A stage of its own. A taught model is kept as Python pickles it; one that is there is not taught again.
+What was taught stays in memory: a file of it would have to be a pickle, which runs what is in it. After a
+restart the models are taught again, from the same lessons and seeds. How they judge some of the lessons is
+written down, so that what other models asked is not gone on with.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,12 +26,13 @@ from ..graph.related import Related
 from ..graph.verify import FOLDS, Folds, Picture, Seer, folds, masked, told
 from ..scene import Box
 from ..store.workers import in_order
-from ..whole import write_whole
+from ..whole import digest_of, write_whole
 from ._covr_graphs import DONE, SPLITS, Graphs
 from ._covr_inputs import Inputs
 from ._covr_verifier import Pictures, Seeing, phrase
 
 BLOCK = 25  # images whose lessons are looked for at a time
+TRIED = 50  # lessons that tell models apart
 EACH = 10  # subgraphs of an image
 MOST = 500_000  # over all images; then there are fewer of each
 LEAST = 20  # lessons for one model
@@ -44,6 +47,15 @@ class Teaching:
     folder: Path
     inputs: Inputs
     seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taught:
+    """The five models, on how many lessons they were taught, and a digest of how they judge some of these."""
+
+    seers: tuple[Seer, ...]
+    lessons: int
+    voice: str
 
 
 class Task(NamedTuple):
@@ -74,32 +86,36 @@ class Shown(Sequence[Picture]):
         return masked(self._pictures[task.split].picture(task.image), task.hidden)
 
 
-def teach(teaching: Teaching, seeing: Seeing, workers: int, tell: Told) -> None:
-    """Teach the models that are not there yet."""
-    if (teaching.folder / DONE).exists():
-        return
+def teach(teaching: Teaching, seeing: Seeing, workers: int, tell: Told) -> Taught:
+    """Teach the models; the folder keeps what tells them from others."""
     tasks = list(_tasks(teaching, workers))
     counted = f"{len(tasks):,} lessons"
     fold = dealt(teaching.graphs, teaching.seed)
+    seers = []
     for k in range(FOLDS):
         tell(k, FOLDS, counted)
-        path = _model_path(teaching.folder, k)
-        if not path.exists():
-            mine = [task for task in tasks if fold[task.picture] != k]
-            write_whole(path, _taught(teaching, seeing, mine, k))
+        seers.append(_taught(teaching, seeing, [task for task in tasks if fold[task.picture] != k], k))
+    if workers > 1:
+        _refuse_unsendable(seers)
     tell(FOLDS, FOLDS, counted)
-    write_whole(teaching.folder / DONE, json.dumps({"lessons": len(tasks)}).encode())
+    made = Taught(tuple(seers), len(tasks), _voice(teaching, seers, tasks[:TRIED]))
+    write_whole(teaching.folder / DONE, json.dumps({"lessons": made.lessons, "voice": made.voice}).encode())
+    return made
 
 
-def taught_seers(graphs: Graphs, folder: Path, seed: int) -> Folds:
+def taught_before(folder: Path) -> Taught | None:
+    """What is known of the models that were taught for this folder, without them."""
+    try:
+        found = json.loads((folder / DONE).read_bytes())
+        return Taught((), int(found["lessons"]), str(found["voice"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def taught_seers(graphs: Graphs, taught: Taught, seed: int) -> Folds:
     """The five models, and which of them is to judge each image of a split."""
     fold = dealt(graphs.folder, seed)
-    seers: list[Seer] = [pickle.loads(_model_path(folder, k).read_bytes()) for k in range(FOLDS)]
-    return Folds({image: fold[picture] for image, picture in graphs.picture_of.items()}, seers)
-
-
-def lesson_count(folder: Path) -> int:
-    return int(json.loads((folder / DONE).read_bytes())["lessons"])
+    return Folds({image: fold[picture] for image, picture in graphs.picture_of.items()}, list(taught.seers))
 
 
 def dealt(graphs: Path, seed: int) -> Mapping[str, int]:
@@ -143,7 +159,7 @@ def _related(teaching: Teaching, split: str) -> tuple[Graphs, Related]:
     return graphs, Related(index, teaching.inputs.judges.overlap(index.graphs.schema))
 
 
-def _taught(teaching: Teaching, seeing: Seeing, tasks: Sequence[Task], k: int) -> bytes:
+def _taught(teaching: Teaching, seeing: Seeing, tasks: Sequence[Task], k: int) -> Seer:
     if len(tasks) < LEAST:
         raise UserError(f"--verify: the graphs give {len(tasks)} lessons, too few to teach a verifier")
     learner: Any = seeing.make()
@@ -156,11 +172,27 @@ def _taught(teaching: Teaching, seeing: Seeing, tasks: Sequence[Task], k: int) -
         raise
     except Exception as error:
         raise UserError(f"--verify: the model stopped with {told(error)} while it was taught") from error
+    seer: Seer = learner
+    return seer
+
+
+def _voice(teaching: Teaching, seers: Sequence[Seer], tasks: Sequence[Task]) -> str:
+    shown = Shown(teaching.inputs, teaching.graphs, tasks)
     try:
-        return pickle.dumps(learner)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise UserError(f"--verify: what was taught can not be pickled ({error})") from None
+        said = [[round(float(p), 4) for p in s.probability([t.text for t in tasks], shown[:])] for s in seers]
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"--verify: the model stopped with {told(error)} at what it was taught") from error
+    return digest_of(repr(said).encode())[:16]
 
 
-def _model_path(folder: Path, k: int) -> Path:
-    return folder / f"{k}.pickle"
+def _refuse_unsendable(seers: Sequence[Seer]) -> None:
+    """Other processes get a copy of what was taught."""
+    try:
+        for seer in seers:
+            ForkingPickler.dumps(seer)
+    except Exception as error:
+        raise UserError(
+            f"--verify: what was taught can not be sent to other processes ({told(error)}); use --workers 1"
+        ) from None

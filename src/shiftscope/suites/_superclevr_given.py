@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,6 +23,7 @@ from ..store.image import StoredImage
 from ..store.masks import decode
 from ..store.workers import in_order
 from ._pictures import pictures
+from ._spool import read_spool, write_spool
 from .superclevr import Order, questions_of
 
 OWN_SIZE: dict[str, Any] = {"size": None}  # in the spec: each is rendered at its own
@@ -54,14 +54,14 @@ def _read(path: Path, spool: Path, shard: int, job: tuple[int, Sequence[Row]]) -
         if scene.schema != SCHEMA:
             raise UserError(f"{path}: scene {scene.id!r} is no Super-CLEVR scene but of {scene.schema.name}")
     for k in range(0, len(scenes), shard):
-        (spool / str((first + k) // shard)).write_bytes(pickle.dumps(scenes[k : k + shard]))
+        write_spool(spool / str((first + k) // shard), scenes[k : k + shard])
     return [scene.id for scene in scenes]
 
 
 def make_given_shard(spool: Path, pictured: bool, spec: Mapping[str, Any], split: str, k: int) -> Made:
     """Questions, and if wanted pictures, of shard k of a user's own scenes, as `lay_out` left them."""
     order = Order.of(spec)
-    scenes: list[Scene] = pickle.loads((spool / str(k)).read_bytes())
+    scenes = read_spool(spool / str(k))
     asked = questions_of(order, scenes, split, k)
     if not pictured:
         return [StoredImage(scene) for scene in scenes], asked

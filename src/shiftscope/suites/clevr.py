@@ -22,6 +22,7 @@ from ..schemas.clevr import SCHEMA
 from ..store.about import About
 from ..store.image import StoredImage
 from ..world import clevr as world
+from ._again import Again, size_option
 from ._pictures import pictures
 
 VERSION = 2  # of what the spec means: another version makes other data
@@ -76,6 +77,12 @@ class Order:
     def of(cls, spec: Mapping[str, Any]) -> Order:
         width, height = spec["size"]
         return cls(spec["images"], spec["seed"], (width, height), spec["questions"], spec["shard"])
+
+
+def again(spec: Mapping[str, Any]) -> Again:
+    """The command that makes the dataset of a spec."""
+    options = {name: spec[name] for name in ("images", "seed", "size", "questions", "shard")}
+    return Again(options | {"size": size_option(spec["size"])})
 
 
 def make_shard(

@@ -10,7 +10,6 @@ actions over images, 2021.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +25,11 @@ from ..store.about import About
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..world import clevr as world
+from ._again import Again, size_option
 from ._hyp_splits import SHARE, SPLITS
 from ._hyp_statistics import described
 from ._pictures import pictures
+from ._spool import read_spool, write_spool
 
 VERSION = 3  # of what the spec means: another version makes other data
 OBJECTS = (4, 10)
@@ -93,6 +94,16 @@ class Order:
         return {split: -(-size // self.shard) for split, size in sizes.items() if size}
 
 
+def again(spec: Mapping[str, Any]) -> Again:
+    """The command that makes the dataset of a spec; a user's own scenes must be at hand."""
+    options = {name: spec[name] for name in ("images", "seed", "placements", "paraphraser", "shard")}
+    options |= {"size": size_option(spec["size"]), "no-images": not spec["pictured"]}
+    if GIVEN not in spec:
+        return Again(options)
+    needs = f"SCENES: the file or folder of scenes that was given (content {spec[GIVEN]})"
+    return Again(options | {"scenes": "SCENES"}, (needs,))
+
+
 def make_shard(spec: Mapping[str, Any], split: str, k: int) -> Made:
     """Shard k of a split: a function of the spec alone. Images are in train, val and test."""
     order = Order.of(spec)
@@ -108,7 +119,7 @@ def make_given_shard(spool: Path, spec: Mapping[str, Any], split: str, k: int) -
     """The same for a user's own scenes, as `lay_out` left them."""
     order = Order.of(spec)
     pool = SPLITS[split].pool
-    scenes: list[Scene] = pickle.loads((spool / f"{pool}{k}").read_bytes())
+    scenes = read_spool(spool / f"{pool}{k}")
     return _made(order, scenes, split, k * order.shard)
 
 
@@ -160,7 +171,7 @@ def lay_out(path: Path, spool: Path, order: Order, most: int | None = None) -> t
         mine = fit[begin : begin + size]
         begin += size
         for k in range(0, size, order.shard):
-            (spool / f"{pool}{k // order.shard}").write_bytes(pickle.dumps(mine[k : k + order.shard]))
+            write_spool(spool / f"{pool}{k // order.shard}", mine[k : k + order.shard])
     return len(fit), left_out
 
 

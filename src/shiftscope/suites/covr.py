@@ -21,9 +21,10 @@ from ..question import Question
 from ..store.about import About
 from ..store.build import Made
 from ..world import superclevr as world
+from ._again import Again, size_option
 from ._covr_candidates import Asking, Chosen, chosen, questions
 from ._covr_graphs import SPLITS, Graphs
-from ._covr_inputs import stored
+from ._covr_inputs import given_again, stored
 from ._pictures import pictures
 
 VERSION = 1  # of what the spec means: another version makes other data
@@ -58,6 +59,7 @@ class Order:
     overlap: tuple[str, ...] = ("schema",)  # who says which words exclude which
     keep_spatial: bool = False  # of open graphs; closed ones always do
     verify: str = ""  # what checked that graphs lack nothing; empty: nothing did
+    trust_remote_code: bool = False  # that model may run code of its own
     shard: int = 500  # questions
 
     def __post_init__(self) -> None:
@@ -90,6 +92,7 @@ class Order:
         else:
             made |= {"graphs": list(self.graphs), "val": list(self.val), "images": self.images}
             made |= {"overlap": list(self.overlap), "keep_spatial": self.keep_spatial, "verify": self.verify}
+            made |= {"trust_remote_code": True} if self.trust_remote_code else {}
         return made | common
 
     @classmethod
@@ -116,6 +119,17 @@ class Order:
         """How many scenes of the world each split has."""
         held = self.n // self.share
         return {"train": self.n - 2 * held, "val": held, "test": held}
+
+
+def again(spec: Mapping[str, Any]) -> Again:
+    """The command that makes the dataset of a spec; given graphs and pictures must be at hand."""
+    names = ("questions", "sources", "subgraphs", "share", "seed", "easy_distractors", "paraphrased", "shard")
+    common = {name.replace("_", "-"): spec[name] for name in names}
+    if spec.get("world"):
+        own = {"world": spec["world"], "n": spec["n"], "size": size_option(spec["size"])}
+        return Again(own | common)
+    given, needs = given_again(spec, ("graphs", "val", "images"))
+    return Again(given | {"keep-spatial": spec["keep_spatial"], "verify": spec["verify"]} | common, needs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Hudson and Manning, GQA: a new dataset for real-world visual reasoning and compo
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,11 +22,12 @@ from ..graph.gqa.asker import Asker
 from ..graph.gqa.vocabulary import Vocabulary
 from ..store.about import About
 from ..store.build import Made
+from ._again import Again
 from ._covr_graphs import SPLITS, Graphs
-from ._covr_inputs import Inputs, stored
+from ._covr_inputs import Inputs, given_again, stored
 
 VERSION = 1  # of what the spec means: another version makes other data
-WORDS = "words.pickle"
+WORDS = "words.json"
 
 ABOUT = About(
     title="GQA-style questions, made by ShiftScope",
@@ -75,6 +76,12 @@ class Order:
         return {split: -(-count // self.shard) for split, count in found.items() if count}
 
 
+def again(spec: Mapping[str, Any]) -> Again:
+    """The command that makes the dataset of a spec; the graphs and pictures must be at hand."""
+    given, needs = given_again(spec, ("graphs", "images"))
+    return Again(given | {name: spec[name] for name in ("questions", "share", "seed", "shard")}, needs)
+
+
 def rehearse(order: Order) -> None:
     """It has no world of its own."""
     if not order.graphs:
@@ -106,7 +113,7 @@ def make_shard(work: Work, spec: Mapping[str, Any], split: str, k: int) -> Made:
 @lru_cache(maxsize=1)
 def _loaded(work: Work, split: str, seed: int) -> tuple[Graphs, Asker]:
     graphs = Graphs(work.graphs, split)
-    words: Vocabulary = pickle.loads((work.graphs / WORDS).read_bytes())
+    words = Vocabulary.from_json(json.loads((work.graphs / WORDS).read_bytes()))
     return graphs, Asker(words, work.inputs.judges.overlap(graphs.scene(0).schema), seed)
 
 
@@ -115,4 +122,4 @@ def lay_out_words(folder: Path) -> None:
     splits = [s for s in SPLITS if len(Graphs(folder, s))]
     splits = splits[:1] if splits[0] == SPLITS[0] else splits
     words = Vocabulary.of(scene for split in splits for scene in Graphs(folder, split).scenes())
-    (folder / WORDS).write_bytes(pickle.dumps(words))
+    (folder / WORDS).write_text(json.dumps(words.to_json()), "utf-8")

@@ -32,6 +32,7 @@ from ..store.dataset import Dataset
 from ..store.shard import Shared, groups
 from ..world import superclevr as world
 from ..world.concepts import Concepts
+from ._again import Again, size_option
 from ._concept_counts import (
     Frequency,
     Together,
@@ -149,6 +150,31 @@ class Order:
     def jobs(self) -> dict[str, int]:
         """How many shards each split has."""
         return {name: -(-size // self.shard) for name, size in self.splits().items()}
+
+
+def base_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec of what a dataset is a variant of; its own for the default and for given scenes."""
+    if GIVEN in spec:
+        return dict(spec)
+    made = {name: spec.get(name) for name in ("version", "meshes")}
+    return Order.of(spec).base().spec() | made
+
+
+def again(spec: Mapping[str, Any]) -> Again:
+    """The command that makes the dataset of a spec; a user's own scenes or shares must be at hand."""
+    if spec["meshes"] != digest():
+        return Again({}, why_not="its vehicles have other meshes than those of this version")
+    names = ("variant", "visual", "images", "seed", "size", "questions", "part_questions", "shard")
+    options = {name.replace("_", "-"): spec[name] for name in names} | {"size": size_option(spec["size"])}
+    needs = []
+    if GIVEN in spec:
+        options = {name: value for name, value in options.items() if name not in ("visual", "images")}
+        options |= {"scenes": "SCENES", "no-images": not spec[PICTURED]}
+        needs.append(f"SCENES: the file or folder of scenes that was given (content {spec[GIVEN]})")
+    if "concepts" in spec:
+        options["distribution"] = "SHARES"
+        needs.append("SHARES: the files of shares that were given, each with --distribution (concepts below)")
+    return Again(options, tuple(needs))
 
 
 def rehearse(order: Order) -> None:
