@@ -72,6 +72,8 @@ def dataset(folder: Path, called: str, third: str) -> Dataset:
 class Reader:
     """Reads every question rightly, sees nothing: it says red, or yes, and tells its program."""
 
+    looks = False
+
     def __init__(self, setting: Setting) -> None:
         pass
 

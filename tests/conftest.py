@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from shiftscope.errors import UserError
 def pytest_configure() -> None:
     """Let Ctrl-C reach tests and what they start, also where the tests run as a background job."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.pop("COLUMNS", None)  # which xdist sets for its workers; a pipe has no edge
 
 
 @pytest.fixture

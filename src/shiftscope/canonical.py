@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
 
@@ -16,7 +17,23 @@ def canonical_json(data: Any) -> str:
 
 def content_id(data: Any) -> str:
     """32 hexadecimal digits that name this content."""
-    return blake2b(canonical_json(data).encode(), digest_size=16).hexdigest()
+    text = canonical_json(data).encode(errors="surrogatepass")  # the name of a file may be no UTF-8
+    return blake2b(text, digest_size=16).hexdigest()
+
+
+def read_json(data: bytes) -> Any:
+    """The JSON value in the bytes, all its numbers finite; a ValueError says what is wrong with it."""
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not isfinite(value):
+            raise ValueError(f"the number {text} is out of range")
+        return value
+
+    try:
+        return json.loads(data, parse_float=number, parse_constant=number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _plain(data: Any) -> Any:

@@ -12,7 +12,7 @@ ROOT = Path(shiftscope.__file__).parent
 # Each line may import from itself and from the lines above; names on one line in braces of the design
 # (models, metrics, store) are siblings and do not import each other.
 ORDER = (
-    ("errors", "whole", "rng", "catalog", "bits", "canonical", "compiled", "record", "schema", "schemas", "scene", "_free_place", "edit", "scenetable"),
+    ("errors", "whole", "pretrained", "rng", "catalog", "bits", "canonical", "compiled", "record", "schema", "schemas", "scene", "_free_place", "edit", "scenetable"),
     ("lang", "answer", "_reply_words", "reply"),
     ("question", "result"),
     ("formats",),

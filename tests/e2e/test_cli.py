@@ -294,3 +294,15 @@ def test_a_program_that_shares_its_nodes_prints_in_no_time(tmp_path):
     shown = here("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json")
     assert "(node 39 again)" in shown.stdout
     assert len(shown.stdout.splitlines()) < 100
+
+
+def test_ctrl_c_while_the_command_is_being_loaded_leaves_one_sentence(monkeypatch):
+    from shiftscope.cli import _app
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_app, "command", interrupt)
+    stopped = here("list")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "shiftscope: stopped; run the same command again to go on\n"

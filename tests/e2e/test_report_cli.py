@@ -96,8 +96,9 @@ def test_the_numbers_are_those_of_the_metrics(made):
 def test_the_cost_of_the_shift_is_the_paired_drop(made):
     runs, out, _ = made
     tables = Tables(out.read_text("utf-8")).tables
-    shown = {row[0]: row[1] for row in tables["Change from base to twin"]}
-    assert shown["Model"] == "base → hard"
+    head, row = tables["Change from the base of a factor to its levels"]
+    shown = dict(zip(head, row, strict=True))
+    assert (shown["From → to"], shown["Estimate"]) == ("base → hard", "paired")
     for model in ("film", "nsvqa"):
         base, hard = (read_run(r).records for r in runs if r.name.startswith(model))
         drop = compare_models(base, hard).drop

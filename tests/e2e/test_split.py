@@ -69,7 +69,9 @@ def test_the_table_says_what_is_filtered_and_what_to_train(made):
     again = here(
         "split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split", "--json"
     )
-    assert json.loads(again.stdout) == {"folder": str(root / "split"), **about}
+    assert json.loads(again.stdout) == {"folder": str(root / "split"), "new": False, **about}
+    again = here("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split")
+    assert f"nothing to do: {root / 'split'} holds this split already; next:" in again.stdout
 
 
 def test_named_splits_and_properties_are_listed(made):

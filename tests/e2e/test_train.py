@@ -76,7 +76,9 @@ def test_a_folder_says_all_about_the_model(folder, data, capsys):
     assert json.loads((folder / "model.json").read_text()) == about
     told = capsys.readouterr().out
     assert "scene parser: trained on default, 12 examples" in told
-    assert f"next: shiftscope run --model p_nsvqa:{folder}" in told
+    assert (
+        f"nothing to do: {folder} was trained already; next: shiftscope run --model p_nsvqa:{folder}" in told
+    )
 
 
 @pytest.mark.parametrize("model", ["nsvqa", "p_nsvqa", "p_nsvqa_exact"])

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from endpoints import completion, serving
 from graphs import graph, random_graph
 from report_toys import log, right, study
 from shiftscope.answer import same_answer
+from shiftscope.errors import UserError
 from shiftscope.formats import clevr
 from shiftscope.formats.gqa import write_scenes
 from shiftscope.graph.lessons import Lesson, hidden, lessons, simple
@@ -62,11 +64,19 @@ def lossy(tmp_path_factory):
     return folder, whole
 
 
-def made(folder, out, verify=""):
+def ordered(folder, verify):
     asked = {"questions": (150, 60, 60), "sources": 25, "subgraphs": 3}
     path, pictures = folder / "graphs.json", folder / "pictures"
-    order, inputs = order_of([path], [], pictures, ["schema"], verify=verify, **asked)
+    return order_of([path], [], pictures, ["schema"], verify=verify, **asked)
+
+
+def made(folder, out, verify=""):
+    order, inputs = ordered(folder, verify)
     return make_covr(order, folder / out, inputs, workers=1)[0]
+
+
+def stopped(*_):
+    raise UserError("stopped")
 
 
 def shares(dataset, whole):
@@ -149,11 +159,11 @@ def silent(*_):
 
 
 def test_an_image_is_judged_by_the_model_that_was_not_shown_it(classroom):
-    stage.teach(classroom, seeing_named("rote:Rote"), 1, silent)
+    taught = stage.teach(classroom, seeing_named("rote:Rote"), 1, silent)
     shown = set()
     for split in SPLITS:
         graphs = Graphs(classroom.graphs, split)
-        folds = stage.taught_seers(graphs, classroom.folder, classroom.seed)
+        folds = stage.taught_seers(graphs, taught, classroom.seed)
         for image in graphs.ids:
             mine = (200, 100, int(image))
             others = [k for k in range(FOLDS) if mine in folds.seers[k].seen]
@@ -166,18 +176,66 @@ def test_an_image_is_judged_by_the_model_that_was_not_shown_it(classroom):
         assert seer.black > 0  # some boxes are painted over
 
 
-def test_what_was_taught_is_not_taught_again_and_is_the_same(classroom):
+def test_what_is_taught_again_is_the_same(classroom):
     seeing = seeing_named("rote:Rote")
-    Rote.taught = 0
-    stage.teach(classroom, seeing, 1, silent)
-    first = {path.name: path.read_bytes() for path in classroom.folder.iterdir()}
-    (classroom.folder / "done.json").unlink()
-    (classroom.folder / "2.pickle").unlink()
-    stage.teach(classroom, seeing, 1, silent)
-    assert Rote.taught == FOLDS + 1
-    again = pickle.loads((classroom.folder / "2.pickle").read_bytes())
-    assert vars(again) == vars(pickle.loads(first["2.pickle"]))
-    assert stage.lesson_count(classroom.folder) > 100
+    first, again = (stage.teach(classroom, seeing, 1, silent) for _ in range(2))
+    assert [vars(seer) for seer in first.seers] == [vars(seer) for seer in again.seers]
+    assert (first.voice, first.lessons) == (again.voice, again.lessons)
+    before = stage.taught_before(classroom.folder)
+    assert (before.voice, before.lessons) == (first.voice, first.lessons) and first.lessons > 100
+
+
+def test_models_that_judge_otherwise_have_another_voice(classroom, monkeypatch):
+    seeing = seeing_named("rote:Rote")
+    first = stage.teach(classroom, seeing, 1, silent)
+    monkeypatch.setattr(Rote, "probability", lambda self, texts, images: [0.25] * len(images))
+    assert stage.teach(classroom, seeing, 1, silent).voice != first.voice
+
+
+def test_what_was_taught_goes_to_other_processes(classroom, monkeypatch, refuses):
+    monkeypatch.setattr(Rote, "fit", lambda self, texts, images, truths: setattr(self, "net", lambda x: x))
+    with refuses("what was taught can not be sent to other processes"):
+        stage.teach(classroom, seeing_named("rote:Rote"), 2, silent)
+
+
+class Evil:
+    """What a pickle in an unfinished folder would run."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return (open, (str(self.marker), "w"))
+
+
+@pytest.mark.full
+def test_nothing_in_an_unfinished_folder_is_run(lossy, tmp_path, monkeypatch):
+    """A folder as the version before left it: the models pickled, and the mark that all of them are there."""
+    folder, _ = lossy
+    order, inputs = ordered(folder, "colour_seer:Colours")
+    monkeypatch.setattr("shiftscope.run.make_covr.ask_all", stopped)
+    with pytest.raises(UserError, match="stopped"):
+        make_covr(order, tmp_path / "out", inputs, workers=1)
+    (kept,) = (tmp_path / "out" / ".work").glob("verifier-*")
+    for k in range(FOLDS):
+        (kept / f"{k}.pickle").write_bytes(pickle.dumps(Evil(tmp_path / "marker")))
+    (kept / "done.json").write_text('{"lessons": 5}')
+    monkeypatch.undo()
+    made = make_covr(order, tmp_path / "out", inputs, workers=2)[0]
+    assert len(made) > 50
+    assert not (tmp_path / "marker").exists()
+
+
+def test_a_restart_does_not_teach_what_is_asked_already(lossy, tmp_path, monkeypatch):
+    folder, _ = lossy
+    order, inputs = ordered(folder, "colour_seer:Colours")
+    monkeypatch.setattr("shiftscope.run.make_covr.choose", stopped)
+    with pytest.raises(UserError, match="stopped"):
+        make_covr(order, tmp_path / "out", inputs, workers=1)
+    monkeypatch.undo()
+    monkeypatch.setattr("shiftscope.run.make_covr.teach", None)
+    made = make_covr(order, tmp_path / "out", inputs, workers=1)[0]
+    assert read_yield(made.folder).checked["lessons"] > 200
 
 
 def test_a_model_that_can_not_be_taught_is_told(classroom, monkeypatch, refuses):
@@ -256,6 +314,27 @@ def test_a_model_is_asked_yes_or_no_and_believed_as_far_as_it_believes(monkeypat
     Guesser.said = (Reply(status="failed", reason="out of memory"),)
     with refuses("no answer to 'Is there a black dog?' (out of memory)"):
         seer.probability(asked[:1], [picture])
+
+
+def test_an_endpoint_that_looks_is_told_from_another_and_its_cached_replies_are_counted(
+    monkeypatch, tmp_path
+):
+    picture = np.zeros((2, 4, 3), np.uint8)
+    with serving(monkeypatch) as server:
+        server.replies = [completion("yes")]
+        server.listing = {"data": [{"id": "toy", "root": "/a"}]}
+        seeing = seeing_named(f"openai:toy@{server.url}", cache=tmp_path)
+        assert seeing.identify() == {"toy": {"root": "/a"}}
+        for cached in (0, 1):
+            seer = seeing.make()
+            assert seer.probability(["Is there a dog?"], [picture]) == [1.0]
+            assert (seer.said["cached"], len(server.bodies)) == (cached, 1)
+        server.listing = {"data": [{"id": "toy", "root": "/b"}]}
+        assert seeing.make().probability(["Is there a dog?"], [picture]) == [1.0]
+        assert len(server.bodies) == 2
+        uncached = seeing_named(f"openai:toy@{server.url}", cache=tmp_path / "none", use_cache=False).make()
+        assert uncached.probability(["Is there a dog?"], [picture]) == [1.0]
+        assert (len(server.bodies), (tmp_path / "none").exists()) == (3, False)
 
 
 def test_what_is_asked_is_english():

@@ -162,7 +162,6 @@ def test_a_gpu_draws_what_the_cpu_draws():
     torch = pytest.importorskip("torch")
     triton = pytest.importorskip("triton")
     from benchmarks.gpu import INTERPRETED
-
     from shiftscope.render.gpu.batch import TUNING
 
     interpreted = triton.knobs.runtime.interpret

@@ -75,10 +75,10 @@ def test_rows_are_taken_with_their_annotators():
     rows = [(Asked(str(k), answers=("x",) * k), Prediction(str(k), "x")) for k in range(4)]
     records = records_of([*rows, (Asked("4", truth="y"), None)])
     assert records.status.listed() == ["answered"] * 4 + ["missing"]
-    assert records.answers_at.tolist() == [0, 0, 1, 3, 6, 6]
+    assert records.answers.at.tolist() == [0, 0, 1, 3, 6, 6]
     taken = records.take(records.column("status").equals("answered")).take(np.array([3, 0, 1]))
     assert taken.question.listed() == ["3", "0", "1"]
-    assert taken.answers_at.tolist() == [0, 3, 3, 4]
+    assert taken.answers.at.tolist() == [0, 3, 3, 4]
     with pytest.raises(ValueError, match="the prediction for 2 is not of question 1"):
         records_of([(Asked("1"), Prediction("2", "x"))])
 

@@ -749,6 +749,7 @@ def test_half_precision_keeps_places_and_scores_whole():
     assert {t.dtype for t in (*kept, *readings.attributes, *readings.part_attributes)} == {torch.float32}
 
 
+@pytest.mark.full
 def test_it_learns_four_images_by_heart():
     """Squares of two colours and two shapes, some with a part: after a few steps all is found and named."""
     words = (Attribute("color", ("red", "blue")), Attribute("shape", ("flat", "tall")))

@@ -1,5 +1,10 @@
 """An opened dataset gives back what was built."""
 
+import json
+import os
+import shutil
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -115,3 +120,42 @@ def test_an_answer_left_open_is_not_audited(tmp_path):
     dataset = build(tmp_path, {}, {"train": 1}, make_open)
     assert sum(tally(dataset, "train").types().values()) == 3
     assert "On `train`, the questions it was learned on" in (tmp_path / "README.md").read_text()
+
+
+def test_files_that_change_under_a_reader_are_refused(dataset, tmp_path):
+    """As when a dataset is deleted and another one made in its place while a run reads it."""
+    shutil.copytree(dataset.folder, tmp_path / "data")
+    opened = Dataset.open(tmp_path / "data")
+    path = tmp_path / "data" / "questions" / "train" / "00001.parquet"
+    path.chmod(0o644)
+    path.write_bytes((tmp_path / "data" / "images" / "train" / "00001.parquet").read_bytes())
+    with pytest.raises(UserError, match=r"00001\.parquet is missing or cut short"):
+        list(opened.questions("train"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("shards", 2**100),
+        ("shards", 3.7),
+        ("shards", -1),
+        ("rows", "3"),
+        ("bytes", None),
+        ("path", "/etc/passwd"),
+    ],
+)
+def test_a_manifest_that_counts_wrongly_is_refused(dataset, tmp_path, name, value, refuses):
+    shutil.copytree(dataset.folder, tmp_path / "data")
+    path = tmp_path / "data" / "manifest.json"
+    told = json.loads(path.read_text())
+    place = told["splits"]["train"] if name == "shards" else told["shards"][0]["images"]
+    place[name] = value
+    path.write_text(json.dumps(told))
+    with refuses(f"{path}: not a manifest"):
+        Dataset.open(tmp_path / "data")
+
+
+def test_a_folder_whose_name_is_no_utf8(dataset, tmp_path):
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/d\xff"))
+    shutil.copytree(dataset.folder, named)
+    assert [q.id for q in Dataset.open(named).questions("val")] == [q.id for q in dataset.questions("val")]

@@ -1,5 +1,6 @@
 """A shard reads back as the records it was made of, and the same records give the same bytes."""
 
+import errno
 import json
 from dataclasses import replace
 
@@ -188,3 +189,21 @@ def test_a_shared_file_can_not_be_written_to_and_is_shared_again(tmp_path, recor
     assert write_shard(twin, "train", 0, shared, asked, second) == second
     assert second.images.is_whole(twin) and mine.samefile(theirs)
     assert mine.stat().st_mode & 0o777 == 0o444
+
+
+def test_a_copy_that_the_disk_has_no_room_for_leaves_nothing(tmp_path, refuses, monkeypatch):
+    base, made = tmp_path / "base", tmp_path / "made"
+    first = write_shard(base, "test", 0, [stored("a")], [])
+
+    def refuse(*_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def fill(source, target):
+        target.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.link", refuse)
+    monkeypatch.setattr("shutil.copyfile", fill)
+    with refuses("the disk is full"):
+        write_shard(made, "test", 0, Shared(base, first.images), [])
+    assert [p.name for p in made.rglob("*.partial")] == []

@@ -530,3 +530,21 @@ def test_an_unfinished_dataset_does_not_open(file, tmp_path, refuses, monkeypatc
     monkeypatch.setattr("shiftscope.suites._covr_candidates.ask_block", None)  # all blocks are there
     made, _ = given(file, tmp_path / "out", questions=(15, 15, 15), sources=3)
     assert len(made) > 0
+
+
+@pytest.mark.parametrize("damage", [b"{", b"\x80\x04N."])
+@pytest.mark.parametrize("name", ["graphs-*/train.json", "graphs-*/about.json", "graphs-*/train.npy"])
+def test_damage_in_the_hidden_folder_is_told_with_what_to_delete(name, damage, file, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise UserError("stopped")
+
+    monkeypatch.setattr("shiftscope.run.make_covr.ask_all", stopped)
+    with pytest.raises(UserError, match="stopped"):
+        given(file, tmp_path / "out")
+    monkeypatch.undo()
+    (path,) = (tmp_path / "out" / ".work").glob(name)
+    path.write_bytes(damage)
+    with pytest.raises(
+        UserError, match=f"{path.name} is damaged; delete .*graphs-.* and run the same command"
+    ):
+        given(file, tmp_path / "out")

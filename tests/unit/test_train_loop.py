@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 from dataclasses import replace
 
@@ -98,7 +99,7 @@ def test_it_learns_and_says_so(accelerator):
 @pytest.mark.parametrize("after", [1, 6, 9, 24])  # the 6 steps of an epoch end with the 6th
 def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator, tmp_path):
     whole = fit(task(), accelerator, seed=3)
-    path = tmp_path / "state.pt"
+    path = tmp_path / "state.safetensors"
     seen = []
 
     def stopping(module, batch):
@@ -177,10 +178,51 @@ def test_another_spec_is_refused(tmp_path, refuses):
 
 
 def test_a_damaged_state_is_refused(tmp_path, refuses):
-    path = tmp_path / "state.pt"
+    path = tmp_path / "state.safetensors"
     assert read_state(path) is None
     write_state(path, State(step=3, rows=[{"epoch": 1}]))
     assert read_state(path).step == 3
     path.write_bytes(path.read_bytes()[:100])
-    with refuses("state.pt is damaged"):
+    with refuses("state.safetensors is damaged"):
         read_state(path)
+
+
+def test_a_state_is_kept_as_it_is(tmp_path):
+    path = tmp_path / "state.safetensors"
+    last = torch.arange(48.0).reshape(2, 3, 2, 4).contiguous(memory_format=torch.channels_last)
+    thin = torch.ones(2, 3, 1, 1).to(memory_format=torch.channels_last)
+    shared = torch.ones(3, dtype=torch.bfloat16)
+    held = {
+        "state": {0: {"step": torch.tensor(4.0), "exp_avg": last, "thin": thin}},
+        "param_groups": [{"betas": (0.9, 0.98)}],
+    }
+    before = State(step=3, module={"a": shared, "b": shared}, optimizer=held, sums={"loss": 0.1 + 0.2})
+    write_state(path, before)
+    after = read_state(path)
+    assert after.module["b"].dtype == torch.bfloat16 and after.module["b"].tolist() == [1, 1, 1]
+    assert after.optimizer["param_groups"] == [{"betas": (0.9, 0.98)}]
+    assert after.optimizer["state"][0]["step"].shape == ()
+    again = after.optimizer["state"][0]["exp_avg"]
+    assert torch.equal(again, last) and again.stride() == last.stride()
+    assert after.optimizer["state"][0]["thin"].stride() == thin.stride()
+    assert after.sums == before.sums and after.best_figure == float("-inf") and after.done is False
+
+
+class Ran:
+    """What a pickle runs as it is read."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return (open, (self.marker, "w"))
+
+
+@pytest.mark.parametrize("dump", [pickle.dump, torch.save])
+def test_a_pickle_in_the_place_of_a_state_is_not_read(tmp_path, refuses, dump):
+    path = tmp_path / "state.safetensors"
+    with path.open("wb") as file:
+        dump(Ran(tmp_path / "marker"), file)
+    with refuses("state.safetensors is damaged"):
+        read_state(path)
+    assert not (tmp_path / "marker").exists()

@@ -16,6 +16,7 @@ from typing import Any
 from ..ask.english import plural
 from ..ask.lexicon import THING, Lexicon
 from ..errors import UserError
+from ..pretrained import loading, loading_weights, refuse_untrusted
 from ..question import JOINED, Question
 from ..schemas.clevr import SCHEMA
 from .join import rejoined
@@ -52,11 +53,12 @@ class Paraphraser:
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError:
             raise UserError("a paraphrase model needs transformers and torch; install both") from None
+        refuse_untrusted(name, "name another model")
         try:
-            self._tokens: Any = AutoTokenizer.from_pretrained(name)
-            self._model: Any = AutoModelForSeq2SeqLM.from_pretrained(name).eval()
-        except (OSError, ValueError, KeyError) as error:
-            why = str(error).splitlines()[0]
+            self._tokens: Any = AutoTokenizer.from_pretrained(name, **loading())
+            self._model: Any = AutoModelForSeq2SeqLM.from_pretrained(name, **loading_weights()).eval()
+        except Exception as error:  # of a library that meets a folder it was not made for
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise UserError(f"paraphraser {name!r} is no seq2seq model that opens here ({why})") from None
 
     def __call__(self, texts: Sequence[str]) -> list[str]:

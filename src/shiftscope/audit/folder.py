@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import UserError
-from ..whole import writing
+from ..whole import real, writing
 from .layout import ANSWERS, HEAD, OOD_TEST, OOD_VAL, QUESTIONS, TEST, TRAIN, VAL
 
 FIGURES, MARKS, REPORT = "audit.json", "marks.parquet", "report.html"
@@ -47,7 +47,7 @@ def refuse_unfit(out: Path, inputs: Iterable[Path]) -> None:
     if (out / MANIFEST).exists():
         raise UserError(f"{out} holds a dataset ({MANIFEST}); name a folder of its own for the audit")
     for path in inputs:
-        if path.resolve().is_relative_to(out.resolve()):
+        if real(path).is_relative_to(real(out)):
             raise UserError(f"{out} holds {path}, which is audited; name a folder of its own for the audit")
     if not was_audit(out) and (foreign := [name for name in SETS if (out / name).exists()]):
         raise UserError(f"{out / foreign[0]} is there already, and no audit made it; name another --out")
@@ -55,8 +55,11 @@ def refuse_unfit(out: Path, inputs: Iterable[Path]) -> None:
 
 @contextmanager
 def staged(out: Path) -> Iterator[Path]:
-    """A folder to write an audit into; it takes the place of an earlier one only if all goes well."""
-    stage, new = out / STAGE, not out.exists()
+    """A folder to write an audit into; it takes the place of an earlier one only if all goes well.
+
+    One process at a time: the caller holds `out`.
+    """
+    stage = out / STAGE
     with writing(out):
         if stage.exists():
             shutil.rmtree(stage)
@@ -65,9 +68,6 @@ def staged(out: Path) -> Iterator[Path]:
         yield stage
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
-        if new:
-            with suppress(OSError):
-                out.rmdir()
         raise
     with writing(out):  # an interrupt from here on leaves the stage, by which the folder is known as ours
         _clear(out)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -56,12 +58,8 @@ def marked(records: Records, folder: Path) -> Records:
 
     A row that the audit does not have is in no part of it.
     """
-    import pyarrow.parquet as pq
-
-    check_audit(folder)
-    path = folder / MARKS
-    shortcuts = [name for name in pq.read_schema(path).names if name in SHORTCUTS]
-    table = pq.read_table(path, columns=[ID, SPLIT, *shortcuts])
+    table = _marks(folder, (ID, SPLIT, *SHORTCUTS))
+    shortcuts = [name for name in table.column_names if name in SHORTCUTS]
     place = {one: k for k, one in enumerate(table[ID].to_pylist())}
     rows = np.array([place.get(str(v), -1) for v in records.question.values] or [-1])[records.question.codes]
     if not (rows >= 0).any():
@@ -77,11 +75,30 @@ def marked(records: Records, folder: Path) -> Records:
 
 def splits_of(folder: Path) -> dict[str, str]:
     """Which part of an audit every question is in, by its id as text."""
+    table = _marks(folder, (ID, SPLIT))
+    return dict(zip(table[ID].to_pylist(), table[SPLIT].to_pylist(), strict=True))
+
+
+def _marks(folder: Path, columns: Sequence[str]) -> Any:
+    """Those of the columns that the marks of an audit have."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     check_audit(folder)
-    table = pq.read_table(folder / MARKS, columns=[ID, SPLIT])
-    return dict(zip(table[ID].to_pylist(), table[SPLIT].to_pylist(), strict=True))
+    path = folder / MARKS
+    try:
+        with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
+            table = file.read([name for name in columns if name in file.schema_arrow.names])
+        table.select([ID, SPLIT])
+        return table
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        UnicodeDecodeError,
+    ) as error:  # also where the audit is just made anew
+        why = " ".join(str(error).split())
+        raise UserError(f"{path} cannot be read ({why}); run the same shiftscope audit again") from None
 
 
 def _names(labels: Labels) -> Any:

@@ -123,11 +123,11 @@ def _fast(path: Path) -> Shown | None:
     coco, graphs = _decoders()
     try:
         return _coco(coco.decode(data))
-    except (msgspec.DecodeError, KeyError):
+    except (msgspec.DecodeError, RecursionError, KeyError):
         pass
     try:
         found = graphs.decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if data.count(b'"objects"') != len(found):  # an image may stand twice: only the last would be here
         return None

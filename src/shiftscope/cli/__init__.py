@@ -11,14 +11,21 @@ LONGEST = 600  # characters of a complaint; a broken file may quote megabytes of
 
 def main() -> None:
     """Run `shiftscope`; the entry point of the package."""
+    try:
+        _main()
+    except KeyboardInterrupt:  # outside of any command: while it is being loaded, or has just ended
+        _leave("stopped; run the same command again to go on", 130)
+
+
+def _main() -> None:
     from ..errors import UserError
-    from ._app import app
+    from ._app import command
 
     for stream in (sys.stdout, sys.stderr):  # a terminal that can not show a letter shows its code
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(standalone_mode=False)
+        code = command()(standalone_mode=False)
     except UserError as error:
         _leave(str(error), error.exit_code)
     except SystemExit as error:
@@ -26,9 +33,17 @@ def main() -> None:
             _silence(sys.stdout)
             sys.exit(0)
         raise
+    except OSError as error:  # the system refuses something, and says why
+        named = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        _leave(f"{named}{error.strerror or error}", 2)
+    except UnicodeEncodeError as error:
+        _leave(f"{error.object[max(0, error.start - 40) : error.end + 40]!a} is not UTF-8; rename it", 2)
     except Exception as error:
         if not hasattr(error, "format_message"):  # a mistake of ours, not in how the command was typed
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # a command alone, of which the message is its help
+            print(error.format_message(), file=sys.stderr)
+            sys.exit(2)
         _leave(f"{error.format_message()} (shiftscope --help)", 2)
     if code == 130:
         _leave("stopped; run the same command again to go on", 130)

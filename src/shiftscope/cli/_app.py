@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import typer
+from typer.main import get_command
 
 from .. import __version__
 from ..catalog import VERBS
@@ -40,3 +44,9 @@ for _name in VERBS.names():
         app.add_typer(_module.group, name=_name)
     else:
         app.command(_name, help=inspect.getdoc(_module.command))(_module.command)
+
+
+@cache
+def command() -> Callable[..., Any]:
+    """All verbs with their options; to look at all of them takes typer a sixth of a second."""
+    return get_command(app)

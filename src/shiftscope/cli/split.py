@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -52,7 +53,7 @@ def command(
     with counting_bar("looking at questions", None) as tell:
         made = split(order, questions, out, tell)
     if as_json:
-        json_line({"folder": str(out), **made.to_json()})
+        json_line({"folder": str(out), "new": made.new, **made.to_json()})
     else:
         _show(made, out)
 
@@ -77,9 +78,11 @@ def _show(made: Split, out: Path) -> None:
     table(columns, rows, f"{made.name}: hold out {made.hold_out} ({kind})")
     table(["part", "questions", "what for"], [[p.name, f"{len(p.ids):,}", p.use] for p in made.parts])
     comp = next(p.name for p in made.parts if p.name in ("train_m_shot", "train_zero_shot"))
+    done = f"wrote {out}" if made.new else f"nothing to do: {out} holds this split already"
     print(
-        f"wrote {out}; next: train on {comp}, train_text_only and train_iid_size, run each of the three with "
-        f"--part {out}:test_comp, then: shiftscope score MODEL TEXT UPPER --metric generalization_score"
+        f"{done}; next: train on {comp}, train_text_only and train_iid_size, run each of the three with "
+        f"--part {quote(f'{out}:test_comp')}, then: shiftscope score MODEL TEXT UPPER --metric "
+        "generalization_score"
     )
 
 

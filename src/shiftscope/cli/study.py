@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ..run.study.cell import Record
     from ..run.study.study import Order
 
-group = typer.Typer(help="Train models on variants of a suite and ask each about all: tables with intervals.")
+group = typer.Typer(
+    help="Train models on variants of a suite and ask each about all: tables with intervals.",
+    no_args_is_help=True,
+)
 CELLS, PAGE = "cells", "report.html"
 
 
@@ -108,11 +111,12 @@ def command(
 def _refuse_foreign(out: Path) -> None:
     """Nothing is written into a folder of something else."""
     from ..run.study.study import JOINED, RUNS, WEIGHTS
+    from ..store.lock import contents
 
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder with --out")
     own = (CELLS, PAGE, JOINED, RUNS, WEIGHTS)
-    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in own):
+    if out.is_dir() and contents(out) and not any((out / name).exists() for name in own):
         raise UserError(f"{out} is not empty and holds no study; name another folder with --out")
 
 

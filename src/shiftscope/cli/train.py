@@ -100,7 +100,7 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
     if as_json:
         plain = {part: {k: v for k, v in about[part].items() if k != "config"} for part in parts}
         rest = {key: about.get(key) for key in ("device", "seconds", "command")}
-        json_line({"folder": str(trained.folder), **plain, **rest})
+        json_line({"folder": str(trained.folder), "new": trained.new, **plain, **rest})
         return
     for part in parts:
         entry = about[part]
@@ -116,11 +116,12 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
         )
     told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
     print(f"{told}; on {about['device']}")
-    folder = trained.folder
+    folder = shlex.quote(str(trained.folder))
     lacking = [word for part, word in PARSERS.items() if part not in parts]
     step = (
         f"shiftscope train --model {model} --only {lacking[0]} --from {folder} --data DATA --out DIR"
         if lacking
         else f"shiftscope run --model {model}:{folder} --data DATA --out RUN"
     )
-    print(f"wrote {folder}; next: {step}")
+    done = f"wrote {folder}" if trained.new else f"nothing to do: {folder} was trained already"
+    print(f"{done}; next: {step}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,7 +122,7 @@ def scene_from(raw: dict[str, Any], schema: Schema) -> Scene:
                 _known(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
         if pixel is not None and isinstance(pixel[0], list):  # Super-CLEVR: [[x, y, depth], [width, height]]
-            pixel, size = pixel[0], (pixel[1][0], pixel[1][1])
+            pixel, size = pixel[0], _size(pixel[1])
         coords = o.get("3d_coords")
         objects.append(
             Object(
@@ -206,9 +205,16 @@ def _vector(values: Any) -> Vector:
 
 
 def _number(value: Any) -> float:
-    if type(value) not in (float, int) or not isfinite(value):
-        raise UserError(f"expected a finite number, came {value!r}")
+    if not _json.is_number(value):
+        raise UserError(f"expected a finite number, came {value!r}{_json.at_most(value)}")
     return float(value)
+
+
+def _size(values: Any) -> tuple[int, int]:
+    width, height = values
+    if not (_json.is_side(width) and _json.is_side(height)):
+        raise UserError(f"expected a width and height, came {values!r}{_json.at_most(width, height)}")
+    return width, height
 
 
 def _relation(name: str, rows: list[list[int]], size: int) -> Relation:
@@ -299,6 +305,12 @@ def question_from(raw: dict[str, Any], at: int) -> Question:
     number = get("question_index", at)
     if not isinstance(raw["question"], str) or not isinstance(number, int | str):
         raise UserError("its question must be text and its question_index a number")
+    action = next((raw[f] for f in hyp_dialect.ACTION_TEXT_FIELDS if f in raw), "")
+    split, template = ("" if get(name) is None else get(name) for name in ("split", "template_filename"))
+    if not type(action) is type(split) is type(template) is str:
+        raise UserError("its split, template_filename and action must be text")
+    if action and program is not None and source != "clevr_hyp":
+        raise UserError("it has an action in words, and a program without it")
     return Question(
         id=str(number),
         text=raw["question"],
@@ -306,10 +318,8 @@ def question_from(raw: dict[str, Any], at: int) -> Question:
         program=program,
         answer=read_answer(get("answer")),
         kind=_kind(raw),
-        action=next((raw[f] for f in hyp_dialect.ACTION_TEXT_FIELDS if f in raw), ""),
-        provenance=_provenance(
-            source, get("split", ""), get("template_filename", ""), get("question_family_index")
-        ),
+        action=action,
+        provenance=_provenance(source, split, template, get("question_family_index")),
         notes=tuple([(k, raw[k]) for k in KEPT if k in raw]),
     )
 
@@ -369,6 +379,8 @@ def question_to(question: Question) -> dict[str, Any]:
                 data["program"] = superclevr_dialect.write(question.program)
             case _:
                 data["program"] = clevr_dialect.write(question.program)
+    elif question.action:
+        data[hyp_dialect.ACTION_TEXT_FIELDS[0]] = question.action
     if p.template:
         data["template_filename"] = p.template
     if p.family is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +93,12 @@ def _objects_by_image(
 
 def box_of(values: Any, where: str) -> Box:
     """Left, top, width and height in pixels: finite, and not of negative size."""
-    try:
-        left, top, width, height = values
-        whole = all(isfinite(v) for v in (left, top, width, height))
-    except (TypeError, ValueError):
-        raise UserError(f"{where}: expected a box of four numbers, came {values!r}") from None
-    if not whole or width < 0 or height < 0:
-        raise UserError(f"{where}: a box must be finite and not of negative size, came {values!r}")
+    if not isinstance(values, list | tuple) or len(values) != 4 or {*map(type, values)} - {int, float}:
+        raise UserError(f"{where}: expected a box of four numbers, came {values!r}")
+    left, top, width, height = values
+    if not all(map(_json.is_number, values)) or width < 0 or height < 0:
+        far = _json.at_most(*values)
+        raise UserError(f"{where}: a box must be finite and not of negative size, came {values!r}{far}")
     return (left, top, width, height)
 
 
@@ -112,8 +110,9 @@ def _scene(
     where: str,
 ) -> Scene:
     size = (raw.get("width"), raw.get("height"))
-    if size != (None, None) and not all(type(v) is int and v > 0 for v in size):
-        raise UserError(f"{where}: its width and height must be whole numbers above 0, came {size}")
+    if size != (None, None) and not all(map(_json.is_side, size)):
+        far = _json.at_most(*size)
+        raise UserError(f"{where}: its width and height must be whole numbers above 0, came {size}{far}")
     notes = tuple((k, v) for k, v in raw.items() if k not in _IMAGE_FIELDS)
     extra = {o.id: e for o, e in objects if e}
     return Scene(

@@ -7,7 +7,7 @@ read off its box.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import isfinite
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,10 @@ def scene_from(image: str, raw: dict[str, Any]) -> Scene:
         raise UserError("expected a graph with objects by their ids")
     listed: dict[str, Any] = raw["objects"]
     size = (raw["width"], raw["height"]) if "width" in raw and "height" in raw else None
-    if size and not (size[0] > 0 and size[1] > 0):
-        raise UserError(f"expected a positive width and height, came {size[0]} and {size[1]}")
+    if size and not (_json.is_side(size[0]) and _json.is_side(size[1])):
+        raise UserError(
+            f"expected a positive width and height, came {size[0]!r} and {size[1]!r}{_json.at_most(*size)}"
+        )
     index = {name: i for i, name in enumerate(listed)}
     pairs: dict[str, list[tuple[int, int]]] = {}
     for name, o in listed.items():
@@ -101,8 +103,8 @@ def _object(name: str, o: dict[str, Any], size: tuple[int, int] | None) -> Objec
     if not isinstance(words, list | tuple) or not all(isinstance(w, str) for w in (o["name"], *words)):
         raise UserError(f"object {name}: its name and attributes must be text")
     box = (o["x"], o["y"], o["w"], o["h"]) if o.keys() >= {"x", "y", "w", "h"} else None
-    if box and not all(isinstance(v, int | float) and isfinite(v) for v in box):
-        raise UserError(f"object {name}: its box must be four finite numbers")
+    if box and not all(map(_json.is_number, box)):
+        raise UserError(f"object {name}: its box must be four finite numbers{_json.at_most(*box)}")
     described: Pairs = (("name", o["name"]), *((FREE, word) for word in words))
     return Object((*described, *(_position(box, size) if box and size else ())), id=name, box=box)
 
@@ -249,6 +251,4 @@ def row_of(question: Question) -> list[Any]:
     calls = dialect.write_calls(question.program)
     known = {"tokens": tokens_of(calls)} | dict(question.notes)
     row = [question.scenes[0], question.text, calls, question.id, question.answer]
-    if not known.keys() >= set(_ROW_FIELDS):
-        return row
-    return [*row, *(known[k] for k in _ROW_FIELDS)]
+    return [*row, *(known[k] for k in takewhile(known.__contains__, _ROW_FIELDS))]

@@ -290,7 +290,7 @@ def _ids(question: Question) -> dict[str, Any]:
 
 
 def _number(name: str) -> int | str:
-    return int(name) if name.isascii() and name.isdigit() else name
+    return int(name) if name.isascii() and name.removeprefix("-").isdigit() else name
 
 
 def _complaint(raw: Any, error: Exception) -> str:

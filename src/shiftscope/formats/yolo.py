@@ -7,6 +7,7 @@ labels (in the same folder, or in `images/` next to `labels/`); elsewhere the sh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
@@ -15,7 +16,7 @@ from ..errors import UserError
 from ..scene import Object, Scene
 from ..schema import OPEN
 from ..schemas import coco
-from ..whole import write_whole
+from ..whole import utf8, write_whole
 from . import _json
 from .coco import Box, image_id
 
@@ -46,6 +47,8 @@ def read_scenes(path: Path) -> Iterator[Scene]:
 
 def read_scene(file: Path, names: Sequence[str] = coco.NAMES) -> Scene:
     """The scene of one label file."""
+    if utf8(file.stem) != os.fsencode(file.stem):
+        raise UserError(f"{file}: its name is not UTF-8, so that it cannot name an image")
     text = _text(file)
     size = _size_of(file)
     objects, shares = _parse(text, size, names, file)
@@ -155,7 +158,7 @@ def _label_files(path: Path) -> list[Path]:
 
 def _looks_like_labels(file: Path) -> bool:
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = _json.read_bytes(file).decode().splitlines()
         return all(len(line.split()) == 5 and _line(line, "")[0] >= 0 for line in lines[:20])
     except (OSError, UnicodeDecodeError, UserError):
         return False
@@ -163,7 +166,7 @@ def _looks_like_labels(file: Path) -> bool:
 
 def _size_of(file: Path) -> Size | None:
     """Width and height of the image that the labels belong to, or None if it is not there."""
-    from PIL import Image, UnidentifiedImageError  # only here: it takes longer to import than all else
+    from PIL import Image  # only here: it takes longer to import than all else
 
     for folder in (file.parent, file.parent.parent / "images"):
         for ending in ENDINGS:
@@ -172,7 +175,7 @@ def _size_of(file: Path) -> Size | None:
                 try:
                     with Image.open(image) as opened:
                         return opened.size
-                except (OSError, UnidentifiedImageError):
+                except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
                     raise UserError(f"{image}: it can not be opened as an image") from None
     return None
 

@@ -9,6 +9,7 @@ from functools import cache
 from ..catalog import Catalog
 from ..errors import UserError
 from ..scene import Object, Scene, Vector
+from .camera import check_place
 from .mesh import Mesh
 
 SHAPES = Catalog("set of shapes", "shiftscope.geometry.shapes")
@@ -41,6 +42,8 @@ class Body:
 def bodies_of(scene: Scene) -> tuple[Body, ...]:
     """What stands in the scene, object by object, as `shapes/SCHEMA.py` builds it."""
     build = _builder(scene.schema.name)
+    for o in scene.objects:
+        check_place((*(o.position or ()), o.rotation or 0.0), "an object", scene)
     return tuple([build(o) for o in scene.objects])
 
 

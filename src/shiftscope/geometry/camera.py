@@ -18,6 +18,7 @@ from ..scene import Scene, Vector
 BASE_POSITION: Vector = (7.4811, -6.5076, 5.3437)
 SIZE = (480, 320)  # CLEVR's images, width and height
 SMALLEST, LARGEST = 16, 8192  # sides of an image, in pixels
+FARTHEST = 1e6  # units of a scene; anything beyond is a slip
 FOCAL = 35.0 / 32.0  # lens over sensor width: focal length in image widths
 
 
@@ -87,9 +88,20 @@ def camera_of(scene: Scene) -> Camera:
     noted = scene.note("camera")
     if noted is not None:
         x, y, z = (float(v) for v in noted)
+        if x == y == 0:
+            raise UserError(f"scene {scene.id!r}: a camera right above the origin is not upright")
+        check_place((x, y, z), "its camera", scene)
+        if z <= 0:
+            raise UserError(f"scene {scene.id!r}: its camera stands at {z:g}, not above the ground")
         return Camera((x, y, z))
     if any(o.pixel is not None and o.position is not None for o in scene.objects):
         from .fit import fit_camera
 
         return fit_camera(scene)
     return Camera()
+
+
+def check_place(place: Iterable[float], what: str, scene: Scene) -> None:
+    """Refuse what stands so far off that kernels would count beyond their numbers, or nowhere."""
+    if not all(-FARTHEST <= value <= FARTHEST for value in place):
+        raise UserError(f"scene {scene.id!r}: {what} stands nowhere, or further off than {FARTHEST:,.0f}")

@@ -35,12 +35,18 @@ def fit_camera(scene: Scene) -> Camera:
         off: Floats = (camera(p).project(points, size) - pixels) * weights
         return off.ravel()
 
-    best = least_squares(error, np.array(Camera().position))
-    if len(seen) > 2 and np.abs(error(best)).max() > GOOD_FIT:
-        wider = least_squares(error, np.concatenate([best, np.zeros(3)]))
-        if np.abs(error(wider)).max() < np.abs(error(best)).max() / 2:
-            best = wider
-    return camera(best)
+    try:
+        with np.errstate(all="ignore"):
+            best = least_squares(error, np.array(Camera().position))
+            if len(seen) > 2 and np.abs(error(best)).max() > GOOD_FIT:
+                wider = least_squares(error, np.concatenate([best, np.zeros(3)]))
+                if np.abs(error(wider)).max() < np.abs(error(best)).max() / 2:
+                    best = wider
+            if np.isfinite(error(best)).all():
+                return camera(best)
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        pass
+    raise UserError(f"no camera fits scene {scene.id!r}: its pixels do not go with its positions")
 
 
 def least_squares(error: Callable[[Floats], Floats], start: Floats, steps: int = 40) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..ask.english import article
 from ..errors import UserError
+from ..pretrained import loading, loading_weights, refuse_untrusted
 from .subgraph import Kind
 
 BATCH = 64
@@ -38,11 +39,14 @@ class NLI:
             raise UserError(
                 "an NLI model needs torch and transformers: pip install 'shiftscope[models]'"
             ) from None
+        refuse_untrusted(name, "name another model")
         try:
-            self._tokens: Any = AutoTokenizer.from_pretrained(name)
-            self._model: Any = AutoModelForSequenceClassification.from_pretrained(name).eval()
-        except (OSError, ValueError, KeyError) as error:
-            why = str(error).splitlines()[0]
+            self._tokens: Any = AutoTokenizer.from_pretrained(name, **loading())
+            self._model: Any = AutoModelForSequenceClassification.from_pretrained(
+                name, **loading_weights()
+            ).eval()
+        except Exception as error:  # of a library that meets a folder it was not made for
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise UserError(f"{name!r} is no text classifier that opens here ({why})") from None
         labels = {str(label).lower(): int(k) for k, label in self._model.config.id2label.items()}
         if CONTRADICTION not in labels:

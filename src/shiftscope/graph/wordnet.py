@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import UserError
+from ..whole import read_whole
 from .subgraph import Kind
 
 FOLDER = Path("/usr/share/wordnet")
@@ -51,10 +52,10 @@ class WordNet:
         self._plurals: dict[str, str] = {}
         try:
             for pos in ("noun", "adj"):
-                self._data[pos] = (folder / f"data.{pos}").read_bytes()
-                lines = (folder / f"index.{pos}").read_text("utf-8").splitlines()
+                self._data[pos] = read_whole(folder / f"data.{pos}")
+                lines = read_whole(folder / f"index.{pos}").decode().splitlines()
                 self._index[pos] = {line.partition(" ")[0]: line for line in lines if line[:1] != " "}
-            for line in (folder / "noun.exc").read_text("utf-8").splitlines():
+            for line in read_whole(folder / "noun.exc").decode().splitlines():
                 irregular, *base = line.split()
                 self._plurals.setdefault(irregular, base[0])
         except FileNotFoundError:

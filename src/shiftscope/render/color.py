@@ -30,11 +30,13 @@ def encoding() -> npt.NDArray[np.uint8]:
 
 @fast
 def encode(light: npt.NDArray[np.float32], table: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8]) -> None:
-    """[rgb, height, width] light to [height, width, rgb] bytes; what is brighter than white is clipped."""
+    """[rgb, height, width] light to [height, width, rgb] bytes; what is brighter than white is clipped.
+
+    Steps are bounded once more as whole numbers: a light that is NaN is above and below all bounds.
+    """
     top = np.float32(STEPS)
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             for k in range(3):
-                out[y, x, k] = table[
-                    np.int32(min(max(light[k, y, x] * top + np.float32(0.5), np.float32(0)), top))
-                ]
+                step = np.int32(min(max(light[k, y, x] * top + np.float32(0.5), np.float32(0)), top))
+                out[y, x, k] = table[min(max(step, np.int32(0)), np.int32(STEPS))]

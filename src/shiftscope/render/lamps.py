@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..geometry.camera import unit
+from ..geometry.camera import check_place, unit
 from ..scene import Scene, Vector
 
 
@@ -42,6 +42,7 @@ def lamps_of(scene: Scene) -> tuple[Lamp, ...]:
     jitter = scene.note("lamps")
     if jitter is None:
         return (*LAMPS, SUN)
+    check_place((value for by in jitter for value in by), "a lamp", scene)
     moved = tuple(
         Lamp(lamp.name, _moved(lamp.position, by), lamp.power, lamp.half)
         for lamp, by in zip(LAMPS, jitter, strict=True)

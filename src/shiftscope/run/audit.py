@@ -25,8 +25,9 @@ from ..errors import UserError
 from ..result import Score
 from ..shift import vqa_vs
 from ..store.dataset import Dataset
+from ..store.lock import locked
 from ..store.shortcuts import samples_in
-from ..whole import write_whole
+from ..whole import utf8, write_whole
 from . import recipes as recipe_book
 from .blind import Blind
 from .proportion import BlendScore, proportion_study
@@ -70,7 +71,9 @@ def read(files: Files) -> Samples:
         return read_samples(files.questions, files.annotations, files.objects, files.splits)
     if files.questions:
         raise UserError("give a dataset's folder or --questions, not both")
-    return samples_in(Dataset.open(files.dataset))
+    dataset = Dataset.open(files.dataset)
+    dataset.verify()
+    return samples_in(dataset)
 
 
 def audit_files(
@@ -89,23 +92,25 @@ def audit_files(
     `recipes` names further ways to part the samples (gqa_ood, changing_priors) with their settings.
     """
     refuse_unfit(out, files.paths)
-    recipe_book.check(recipes or {})
-    tell("reading", 0, 0)
-    samples = read(files)
-    tell("labelling", 0, 0)
-    found = audit(samples, settings)
-    parted = tuple(recipe_book.made(name, found, options) for name, options in (recipes or {}).items())
-    sets = [*vqa_vs.sets_of(found), *(one for made in parted for one in made.sets)]
-    for name in found.labels if proportions else ():
-        sets += [b.set() for b in blends(found, name, proportions, found.settings.seed)]
-    with staged(out) as folder:
-        write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total))
-        write_marks(found, folder)
-        made = _measured(found, parted, blind, proportions, tell)
-        also(folder, made)
-        text = json.dumps(figures(made), ensure_ascii=False, allow_nan=False, indent=1)
-        write_whole(folder / FIGURES, text.encode())
-    return made
+    with locked(out):
+        refuse_unfit(out, files.paths)
+        recipe_book.check(recipes or {})
+        tell("reading", 0, 0)
+        samples = read(files)
+        tell("labelling", 0, 0)
+        found = audit(samples, settings)
+        parted = tuple(recipe_book.made(name, found, options) for name, options in (recipes or {}).items())
+        sets = [*vqa_vs.sets_of(found), *(one for made in parted for one in made.sets)]
+        for name in found.labels if proportions else ():
+            sets += [b.set() for b in blends(found, name, proportions, found.settings.seed)]
+        with staged(out) as folder:
+            write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total))
+            write_marks(found, folder)
+            made = _measured(found, parted, blind, proportions, tell)
+            also(folder, made)
+            text = json.dumps(figures(made), ensure_ascii=False, allow_nan=False, indent=1)
+            write_whole(folder / FIGURES, utf8(text))
+        return made
 
 
 def _measured(

@@ -9,6 +9,7 @@ from ..catalog import SUITES
 from ..errors import UserError, did_you_mean
 from ..store.build import Progress
 from ..store.manifest import NAME as MANIFEST
+from ..store.shard import Damaged
 from .make import make
 from .memory import default_folder
 
@@ -24,7 +25,10 @@ def data_folder(name: str, progress: Progress | None = None) -> Path:
         raise UserError(f"{name}: no such folder, nor a suite of that name{did_you_mean(name, suites)}")
     order = SUITES.load(name).Order()
     target = default_folder() / "data" / f"{name}-{content_id(order.spec())[:12]}"
-    make(name, order, target, progress=progress)
+    try:
+        make(name, order, target, progress=progress)
+    except Damaged:  # it is ours alone, and whoever asks for it by its name has no --repair to give
+        make(name, order, target, repair=True, progress=progress)
     return target
 
 

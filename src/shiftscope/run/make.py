@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..catalog import SUITES
-from ..store.build import MakeShard, Progress, build
+from ..store.build import MakeShard, Progress, build, refuse_foreign
 from ..store.dataset import Dataset
+from ..store.lock import locked
 from ..whole import digest_of, file_digest
 
 
@@ -72,7 +73,8 @@ def make_given(
     from ..suites import _superclevr_given as given
     from ..suites import superclevr
 
-    with TemporaryDirectory() as spool:
+    refuse_foreign(out)
+    with locked(out), TemporaryDirectory() as spool:
         count = given.lay_out(scenes, Path(spool), order.shard, workers or os.cpu_count() or 1)
         spec = replace(order, images=count).spec() | (given.OWN_SIZE if own_size else {})
         return build(
@@ -85,6 +87,7 @@ def make_given(
             progress=progress,
             about=superclevr.ABOUT,
             passage=superclevr.passage,
+            held=True,
         )
 
 
@@ -104,10 +107,11 @@ def make_supposed(
     """
     from ..suites import clevr_hyp
 
-    with TemporaryDirectory() as spool:
+    refuse_foreign(out)
+    if not out.exists():
+        clevr_hyp.rehearse(order)
+    with locked(out), TemporaryDirectory() as spool:
         count, left_out = clevr_hyp.lay_out(scenes, Path(spool), order, most)
-        if not out.exists():
-            clevr_hyp.rehearse(order)
         order = replace(order, images=count)
         made = build(
             out,
@@ -119,6 +123,7 @@ def make_supposed(
             progress=progress,
             about=clevr_hyp.ABOUT,
             passage=clevr_hyp.passage,
+            held=True,
         )
         return made, left_out
 

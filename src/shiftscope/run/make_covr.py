@@ -20,17 +20,16 @@ from ..errors import UserError
 from ..graph.ask.statistics import Figures, described, figures
 from ..store.build import WORK, Progress, Stopped, build
 from ..store.dataset import Dataset
-from ..store.lock import NAME as LOCK
-from ..store.lock import locked
+from ..store.lock import contents, locked
 from ..store.manifest import Manifest, read_manifest, refuse_changed
 from ..suites import _reported_covr as paper
 from ..suites import covr
-from ..suites._covr_candidates import Asking, ask_all, checked, choose, sources
-from ..suites._covr_graphs import DONE, SPLITS, Graphs, given, index_all, lay_out, of_world
+from ..suites._covr_candidates import Asking, ask_all, checked, choose, is_asked, sources
+from ..suites._covr_graphs import DONE, SPLITS, Graphs, given, index_all, lay_out, of_world, stage_file
 from ..suites._covr_inputs import Inputs, Judges, schema_of, spelled, spelled_pictures
-from ..suites._covr_lessons import Teaching, lesson_count, teach
+from ..suites._covr_lessons import Taught, Teaching, taught_before, teach
 from ..suites.covr import Order, Work
-from ..whole import sweep, write_whole
+from ..whole import read_whole, write_whole, writing
 from .checked import YIELD, checked_by
 from .seeing import Named, seeing_named
 
@@ -64,7 +63,7 @@ def order_of(
     if rest.get("verify"):
         if schema.closed:
             raise UserError(f"{graphs[0]}: {schema.name} scenes are complete; leave out --verify")
-        seeing_named(rest["verify"], tried=True)
+        seeing_named(rest["verify"], tried=True, trusted=bool(rest.get("trust_remote_code")))
     order = Order(
         world="",
         graphs=tuple(map(spelled, graphs)),
@@ -84,54 +83,68 @@ def make_covr(
     workers: int | None = None,
     repair: bool = False,
     bar: Bar = lambda name: nullcontext(),
+    cache: Path | None = None,
+    use_cache: bool = True,
 ) -> tuple[Dataset, Yield]:
-    """The dataset, or what is missing of it, and what came of its graphs; the same for any `workers`."""
+    """The dataset, or what is missing of it, and what came of its graphs; the same for any `workers`.
+
+    `cache` and `use_cache` are for a verifier behind an endpoint, as for `evaluate`.
+    """
     there = _finished(out, order.spec()) if not repair else None
     if there is not None:
         return there
-    work, new = out / WORK, not out.exists()
-    _prepare(out, work)
-    try:
-        with locked(work):
-            sweep(work)
-            return _make(order, out, work, inputs or Inputs(), workers or os.cpu_count() or 1, repair, bar)
-    except UserError:
-        _clear(work)
-        if new and not any(out.iterdir()):
-            out.rmdir()
-        raise
+    _refuse_foreign(out)
+    work = out / WORK
+    with locked(out):
+        _refuse_foreign(out)
+        with writing(out):
+            work.mkdir(exist_ok=True)
+        try:
+            seeing = None
+            if order.verify and not order.world:
+                trusted = order.trust_remote_code
+                seeing = seeing_named(order.verify, trusted=trusted, cache=cache, use_cache=use_cache)
+            many = workers or os.cpu_count() or 1
+            return _make(order, out, work, inputs or Inputs(), seeing, many, repair, bar)
+        except UserError:
+            _clear(work)
+            raise
 
 
 def _clear(work: Path) -> None:
     """Remove graphs that were read in part, for they are read anew, and the folder if that was all."""
-    if not work.is_dir() or any(path.name == LOCK for path in work.iterdir()):
-        return  # another process works there
     for folder in work.glob("graphs-*"):
         if not (folder / DONE).exists():
             shutil.rmtree(folder)
-    if not any(work.iterdir()):
+    if work.is_dir() and not any(work.iterdir()):
         work.rmdir()
 
 
 def _make(
-    order: Order, out: Path, work: Path, inputs: Inputs, workers: int, repair: bool, bar: Bar
+    order: Order,
+    out: Path,
+    work: Path,
+    inputs: Inputs,
+    seeing: Named | None,
+    workers: int,
+    repair: bool,
+    bar: Bar,
 ) -> tuple[Dataset, Yield]:
     try:
         graphs = _graphs(order, work, inputs, workers, bar)
-        seeing = seeing_named(order.verify) if order.verify and not order.world else None
-        taught = _taught(order, work, graphs, inputs, seeing, workers, bar)
-        asking = _asking(order, work, graphs, inputs, seeing, taught)
+        taught, asking = _prepared(order, work, graphs, inputs, seeing, workers, bar)
         with bar("asking, 25 images at a time") as progress:
-            ask_all(asking, workers, progress or _silent)
+            ask_all(asking, workers, progress or _silent, taught)
         picked = work / f"chosen-{_hash(asking.folder.name, order.questions)}"
         asked = choose(asking, picked, order.wanted())
     except KeyboardInterrupt:
         raise Stopped(
             f"stopped; what is done is kept in {work}: run the same command again to go on"
         ) from None
-    about = json.loads((graphs / "about.json").read_bytes())
+    with stage_file(graphs / "about.json") as path:
+        about = json.loads(path.read_bytes())
     counted = {split: len(Graphs(graphs, split)) for split in SPLITS}
-    judged = checked(asking) | ({"lessons": lesson_count(taught)} if taught else {})
+    judged = checked(asking) | ({"lessons": taught.lessons} if taught else {})
     found = Yield(counted, {split: len(sources(asking, split)) for split in SPLITS}, about, asked, judged)
     todo = Work(asking, picked)
     counts = {split: covr.kept(todo, split) for split in SPLITS}
@@ -147,6 +160,7 @@ def _make(
             progress=progress,
             about=covr.ABOUT,
             passage=partial(passage, found),
+            held=True,
         )
     write_whole(out / YIELD, (json.dumps(found.to_json(), indent=1) + "\n").encode())
     shutil.rmtree(work)
@@ -177,26 +191,34 @@ def _graphs(order: Order, work: Path, inputs: Inputs, workers: int, bar: Bar) ->
     return folder
 
 
-def _taught(
+def _prepared(
     order: Order, work: Path, graphs: Path, inputs: Inputs, seeing: Named | None, workers: int, bar: Bar
-) -> Path | None:
-    """The folder of the verifier's models, made if it is not there; nothing where none is to be taught."""
+) -> tuple[Taught | None, Asking]:
+    """Who checks, taught if it is to be and something is still to be asked; and what to ask."""
     if seeing is None or not seeing.learns:
-        return None
+        return None, _asking(order, work, graphs, inputs, seeing)
     folder = work / f"verifier-{_hash(graphs.name, order.seed, order.overlap, order.verify)}"
+    before = taught_before(folder)
+    if before is not None:
+        asking = _asking(order, work, graphs, inputs, seeing, before.voice)
+        if is_asked(asking):
+            return before, asking
     with bar("teaching the verifier") as progress:
-        teach(Teaching(graphs, folder, inputs, order.seed), seeing, workers, progress or _silent)
-    return folder
+        taught = teach(Teaching(graphs, folder, inputs, order.seed), seeing, workers, progress or _silent)
+    return taught, _asking(order, work, graphs, inputs, seeing, taught.voice)
 
 
 def _asking(
-    order: Order, work: Path, graphs: Path, inputs: Inputs, seeing: Named | None, taught: Path | None
+    order: Order, work: Path, graphs: Path, inputs: Inputs, seeing: Named | None, voice: str = ""
 ) -> Asking:
+    """What to ask; what other models checked has another folder."""
     names = ("seed", "easy_distractors", "paraphrased", "overlap", "verify", "subgraphs")
     most = tuple(order.asked_about().items())
-    folder = work / f"asked-{_hash(graphs.name, most, {name: order.spec().get(name) for name in names})}"
+    server = seeing.identify() if seeing else {}
+    known: list[Any] = [graphs.name, most, {name: order.spec().get(name) for name in names}]
+    folder = work / f"asked-{_hash(*known, *filter(None, (voice, server)))}"
     easy, paraphrased = order.easy_distractors, order.paraphrased
-    rest = easy, paraphrased, order.subgraphs, most, seeing, taught
+    rest = easy, paraphrased, order.subgraphs, most, seeing
     return Asking(graphs, folder, inputs, order.seed, *rest)
 
 
@@ -213,7 +235,7 @@ def _finished(out: Path, spec: Mapping[str, Any]) -> tuple[Dataset, Yield] | Non
         refuse_changed(out, there, Manifest(dict(spec), there.plan, there.made_with))
     if not there.complete or not (out / YIELD).is_file():
         return None
-    dataset = Dataset(out, there)
+    dataset = Dataset(out, there, made=0)
     dataset.verify()
     return dataset, read_yield(out)
 
@@ -221,19 +243,15 @@ def _finished(out: Path, spec: Mapping[str, Any]) -> tuple[Dataset, Yield] | Non
 def read_yield(out: Path) -> Yield:
     """What came of a finished dataset's graphs."""
     try:
-        return Yield(**json.loads((out / YIELD).read_bytes()))
+        return Yield(**json.loads(read_whole(out / YIELD)))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{out / YIELD}: can not be read ({error}); make the dataset again") from None
 
 
-def _prepare(out: Path, work: Path) -> None:
-    try:
-        others = {p.name for p in out.iterdir()} if out.is_dir() else set()
-        if others and not others & {"manifest.json", WORK}:
-            raise UserError(f"{out} is not empty and holds no dataset ({min(others)}); choose another folder")
-        work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out}: can not be used as a folder ({error.strerror})") from None
+def _refuse_foreign(out: Path) -> None:
+    others = contents(out) if out.is_dir() else []
+    if others and not {*others} & {"manifest.json", WORK}:
+        raise UserError(f"{out} is not empty and holds no dataset ({others[0]}); choose another folder")
 
 
 def _refuse_nothing(found: Yield, counts: Mapping[str, int]) -> None:

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import UserError
-from ..store.build import Progress, build
+from ..store.build import Progress, build, refuse_foreign
 from ..store.dataset import Dataset
+from ..store.lock import locked
 from ..suites import gqa
 from ..suites._covr_graphs import SPLITS, Graphs, given, lay_out
 from ..suites._covr_inputs import Inputs, Judges, schema_of, spelled, spelled_pictures
@@ -50,7 +51,8 @@ def make_gqa(
 ) -> tuple[Dataset, dict[str, int]]:
     """The dataset, and why how many graphs were left out; the same for any `workers`."""
     about = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
-    with TemporaryDirectory() as spool:
+    refuse_foreign(out)
+    with locked(out), TemporaryDirectory() as spool:
         folder = Path(spool)
         with bar("reading graphs") as progress:
             lay_out(given(inputs, order.share, progress or _silent, about), folder, about)
@@ -66,6 +68,7 @@ def make_gqa(
                 repair=repair,
                 progress=progress,
                 about=gqa.ABOUT,
+                held=True,
             )
     if not len(made):
         raise UserError(

@@ -10,13 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..canonical import read_json
 from ..errors import UserError
 from ..store.build import Progress
 from ..store.dataset import Dataset
+from ..store.lock import contents, locked
 from ..suites import superclevr
 from ..suites._superclevr_variants import DEFAULT, VARIANTS
 from ..suites.superclevr import Order
-from ..whole import write_whole
+from ..whole import read_whole, write_whole
 from .make import make
 
 NAME = "study.json"
@@ -69,6 +71,16 @@ def make_study(
     """
     members = plan(order, visual)
     _refuse_other(out)
+    with locked(out):
+        yield from _made(members, out, workers, repair, bar)
+        listed = [m.to_json() for m, _ in members]
+        data = {"format": FORMAT, "suite": "superclevr", "order": members[0][1].spec(), "variants": listed}
+        write_whole(out / NAME, (json.dumps(data, indent=1) + "\n").encode())
+
+
+def _made(
+    members: list[tuple[Member, Order]], out: Path, workers: int | None, repair: bool, bar: Bar
+) -> Iterator[tuple[Member, Dataset]]:
     for member, own in members:
         shards = partial(superclevr.make_twin_shard, out / member.base) if member.base else None
         with bar(member.name) as progress:
@@ -81,16 +93,13 @@ def make_study(
                 make_shard=shards,
             )
         yield member, made
-    listed = [m.to_json() for m, _ in members]
-    data = {"format": FORMAT, "suite": "superclevr", "order": members[0][1].spec(), "variants": listed}
-    write_whole(out / NAME, (json.dumps(data, indent=1) + "\n").encode())
 
 
 def _refuse_other(out: Path) -> None:
     """A new or empty folder, or one that a study began."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; choose another folder for the study")
-    other = {p.name for p in out.glob("*")} - {*VARIANTS, NAME}
+    other = {*(contents(out) if out.is_dir() else [])} - {*VARIANTS, NAME}
     if other:
         raise UserError(f"{out} holds something else than a study ({min(other)}); choose another folder")
 
@@ -101,7 +110,7 @@ def read_study(folder: Path) -> list[Member]:
     if not path.is_file():
         raise UserError(f"{folder}: no finished study there (no {NAME}); make it with --study")
     try:
-        data = json.loads(path.read_bytes())
+        data = read_json(read_whole(path))
         if data["format"] != FORMAT:
             raise UserError(f"{path}: format {data['format']} is not the {FORMAT} this version reads")
         found = [

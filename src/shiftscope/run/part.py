@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..canonical import content_id
+from ..canonical import content_id, read_json
 from ..errors import UserError, unknown
+from ..formats import _json
 from ..question import Question
+from ..whole import read_whole
 
 MANIFEST = "split.json"
 FORMAT = 1
@@ -26,6 +27,7 @@ class Part:
     split: str = ""  # unknown where a file only lists ids
     data_id: str = ""
     early: frozenset[str] | None = None  # what to stop early by, where the part is one to train on
+    place: str = ""  # where it was read from, as `--part` takes it
 
     def spec(self) -> dict[str, Any]:
         """What a run's spec says of it."""
@@ -75,19 +77,21 @@ def read_part(text: str) -> Part:
     if (path / MANIFEST).is_file():
         listed = ", ".join(read_manifest(path)["parts"])
         raise UserError(f"{text} holds several parts; name one, as in {text}:test_comp (there are {listed})")
-    if path.is_dir() or not path.is_file():
+    if path.is_dir() or not path.exists():
         raise UserError(f"{text}: neither FOLDER:PART of a shiftscope split nor a JSON file of ids")
-    return Part(path.stem, _ids(path))
+    return Part(path.stem, _ids(path), place=str(path.resolve()))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What `split.json` of a folder says."""
     path = folder / MANIFEST
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
+        found: dict[str, Any] = read_json(read_whole(path))
         if found["format"] != FORMAT:
             raise UserError(f"{path}: format {found['format']} is not the {FORMAT} this version reads")
-        if not all(found["parts"][part]["split"] for part in found["parts"]):
+        about = (found["name"], found["data_id"], *(part["split"] for part in found["parts"].values()))
+        counts = [part["questions"] for part in found["parts"].values()]
+        if not all(isinstance(text, str) and text for text in about) or {*map(type, counts)} - {int}:
             raise ValueError
         return found
     except OSError:
@@ -109,14 +113,15 @@ def _of_split(folder: Path, name: str) -> Part:
         )
     trained = name.startswith("train") and EARLY in parts
     early = _ids(folder / f"{EARLY}.json") if trained else None
-    return Part(f"{about['name']}:{name}", ids, parts[name]["split"], str(about["data_id"]), early)
+    place = f"{folder.resolve()}:{name}"
+    return Part(f"{about['name']}:{name}", ids, parts[name]["split"], str(about["data_id"]), early, place)
 
 
 def _ids(path: Path) -> frozenset[str]:
+    if not path.is_file():
+        raise UserError(f"{path}: can not be read (there is no such file)")
     try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"{path}: can not be read ({error.strerror})") from None
+        found = read_json(_json.read_bytes(path))
     except ValueError:
         found = None
     listed = found.get("ids") if isinstance(found, dict) else found

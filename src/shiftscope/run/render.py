@@ -18,6 +18,7 @@ from ..render.images import Images
 from ..render.png import png
 from ..render.raster import render
 from ..scene import Scene
+from ..store.lock import contents, locked
 from ..whole import write_whole
 
 BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
@@ -55,7 +56,19 @@ def render_files(
     for scene in scenes:
         bodies_of(scene)  # refuses what can not be drawn, before anything is written
     record = {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
-    _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
+    with locked(out):
+        _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
+        return _render(scenes, out, size, layers, progress, device)
+
+
+def _render(
+    scenes: Sequence[Scene],
+    out: Path,
+    size: tuple[int, int],
+    layers: Sequence[str],
+    progress: Callable[[int], None],
+    device: str,
+) -> int:
     todo = [s for s in scenes if not all(_there(out / NAMES[layer].format(s.id)) for layer in layers)]
     progress(len(scenes) - len(todo))
     together = max(1, BATCH_PIXELS // (size[0] * size[1]))
@@ -87,15 +100,10 @@ def _there(path: Path) -> bool:
 
 def _claim(out: Path, record: dict[str, Any]) -> None:
     """Refuse a folder that holds something else than this very rendering."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        there = any(out.iterdir())
-    except OSError as error:
-        raise UserError(f"{out}: can not be used as a folder ({error.strerror})") from None
     if (out / RECORD).exists():
         if _json.load(out / RECORD) != record:
             raise UserError(f"{out} holds a rendering of other scenes, size or layers; choose another folder")
-    elif there:
+    elif contents(out):
         raise UserError(f"{out} is not empty; choose another folder")
     _json.write(out / RECORD, record)
 

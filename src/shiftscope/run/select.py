@@ -15,9 +15,10 @@ from typing import Any
 
 from ..errors import UserError
 from ..metrics._shares import base_rows
-from ..result import RunLog, Score
+from ..result import MISSING_IMAGE, RunLog, Score
+from ..store.lock import locked
 from ..store.runlog import read_run
-from ..whole import write_whole
+from ..whole import utf8, write_whole
 from .score import refuse_twice, score_run
 
 NAME = "selection.json"
@@ -81,7 +82,8 @@ def select(
     models = tuple(str(dict(log.spec).get("model", "")) for log in logs)
     made = Selection(tuple(folders), models, scores, best, here, str(spec.get("data_id") or ""), on_ood)
     text = json.dumps(made.data(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(made.chosen / NAME, f"{text}\n".encode())
+    with locked(made.chosen):
+        write_whole(made.chosen / NAME, utf8(f"{text}\n"))
     return made
 
 
@@ -109,7 +111,8 @@ def _asked(log: RunLog) -> set[tuple[str, str]]:
 def _figure(folder: Path, metric: str) -> Score:
     if metric in LESS_IS_BETTER:
         raise UserError(f"{metric} is better when it is lower; choose by another metric")
-    scores = score_run(folder, (metric,))
+    unseen = (("condition", MISSING_IMAGE),)  # figures of what lacked its picture stand apart
+    scores = [score for score in score_run(folder, (metric,)) if score.slice != unseen]
     if len(scores) != 1:
         listed = ", ".join(s.metric for s in scores)
         raise UserError(f"{metric} gives several figures ({listed}); choose by a metric that gives one")

@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from ..shift.held_out.parts import ROLES, TEST, TRAIN, VAL, Marked, Part, Settin
 from ..shift.held_out.predicate import Has, Predicate
 from ..shift.held_out.properties import FAMILIES
 from ..store.dataset import Dataset
-from ..whole import PARTIAL, file_digest, write_whole, writing
+from ..store.lock import locked_name
+from ..whole import PARTIAL, file_digest, real, write_whole, writing
 from .data import refuse_study
 from .part import FORMAT, MANIFEST
 from .source import data_id
@@ -74,6 +76,7 @@ class Split:
     splits: Mapping[str, str]  # role → what the dataset calls it
     data_id: str
     paper: Named | None
+    new: bool = True  # whether anything was written that was not there
 
     @property
     def filtered(self) -> int:
@@ -131,6 +134,9 @@ class Questions:
 
     def of(self, role: str) -> Iterator[Question]:
         if self._dataset is not None:
+            for shard in self._dataset.shards(self.splits[role]):
+                if shard.questions:
+                    self._dataset.check(shard.questions)
             yield from self._dataset.questions(self.splits[role])
             return
         for path in self._files[role]:
@@ -154,6 +160,11 @@ def split(
     order: Order, questions: Questions, out: Path | None = None, tell: Tell = lambda done: None
 ) -> Split:
     """Mark every question, list the parts, and write them into a folder of their own."""
+    with nullcontext() if out is None else locked_name(out):
+        return _split(order, questions, out, tell)
+
+
+def _split(order: Order, questions: Questions, out: Path | None, tell: Tell) -> Split:
     settings = order.settings()
     hold_out = parse(settings.hold_out)
     marked = _marked({"": hold_out}, questions, settings.seed, tell)[""]
@@ -167,9 +178,7 @@ def split(
         questions.data_id(),
         order.split,
     )
-    if out is not None:
-        _write(made, out)
-    return made
+    return made if out is None else replace(made, new=_write(made, out))
 
 
 def survey(questions: Questions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
@@ -255,7 +264,7 @@ def _file(text: str) -> tuple[str, Path]:
         path = Path(text)
         words = re.split(r"[^a-z]+", path.name.lower())
         role = next((role for role in ROLES if set(SPELLED[role]) & set(words)), "")
-    if not path.is_file():
+    if path.is_dir() or not path.exists():
         what = "a dataset's folder stands alone" if path.is_dir() else "no such file or folder"
         raise UserError(f"{path}: {what}")
     if not role:
@@ -268,16 +277,17 @@ def _file(text: str) -> tuple[str, Path]:
 # --- written --------------------------------------------------------------------------------------------
 
 
-def _write(made: Split, out: Path) -> None:
+def _write(made: Split, out: Path) -> bool:
     """All lists into a new folder, under a temporary name first; the same split again leaves it as it is."""
     about = json.dumps(made.to_json(), ensure_ascii=False, indent=1) + "\n"
     if (out / MANIFEST).is_file():
         if (out / MANIFEST).read_text("utf-8") == about:
-            return
+            return False
         raise UserError(f"{out} holds another split; choose another folder for --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already and is no split; choose another folder for --out")
-    partial = out.with_name(f".{out.absolute().name}.{os.getpid()}{PARTIAL}")
+    out = real(out)
+    partial = out.with_name(f".{out.name}.{os.getpid()}{PARTIAL}")
     try:
         for part in made.parts:
             _write_json(partial / f"{part.name}.json", list(part.ids))
@@ -290,6 +300,7 @@ def _write(made: Split, out: Path) -> None:
             partial.replace(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+    return True
 
 
 def _write_json(path: Path, data: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ from ..catalog import TESTS
 from ..errors import UserError
 from ..formats import _json
 from ..models._name import TRAINED, read_name
-from ..result import AS_IS, BLIND
+from ..result import AS_IS, BLIND, CacheUse, RunLog
+from ..store.lock import locked
 from ..store.manifest import read_manifest
-from ..whole import write_whole
+from ..whole import utf8, write_whole
 from .evaluate import Order, evaluate
 from .generalization._dataset import write_exam
 from .generalization._frame import Exam, Material, Outcome, Plan, Taken
+from .pictures import Unseen
 
 RESULT = "result.json"
 NOT_LEARNING = ("openai", "hf", "oracle", "predictions", *TRAINED)  # when they are run
@@ -32,6 +34,7 @@ def test(
     options: Any = None,
     *,
     cache: Path | None = None,
+    use_cache: bool = True,
     tell: Tell = lambda exam, done, total: None,
     warn: Callable[[str], None] = lambda sentence: None,
 ) -> Outcome:
@@ -40,8 +43,18 @@ def test(
     `options` is an `Options` of the test's file. The order's `limit` is of the questions a test is made from.
     """
     module = TESTS.load(name)
-    options = module.Options() if options is None else options
     refuse_foreign(out, name)
+    with locked(out):
+        refuse_foreign(out, name)
+        asking: dict[str, Any] = {"cache": cache, "use_cache": use_cache, "tell": tell, "warn": warn}
+        return _test(name, order, out, module.Options() if options is None else options, asking)
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # what pytest looks at: this is no test of ours
+
+
+def _test(name: str, order: Order, out: Path, options: Any, asking: Mapping[str, Any]) -> Outcome:
+    module = TESTS.load(name)
     material = Material(order.data, order.split, order.limit, order.images)
     plan: Plan = module.plan(material, options)
     if not plan.exams or plan.why_not:
@@ -60,11 +73,8 @@ def test(
         refuse_sighted(exam, order)
     for sentence in dict.fromkeys(unlearned(exam, order) for exam in plan.exams):
         if sentence:
-            warn(sentence)
-    taken = {
-        exam.name: take(exam, order, out, {"test": name, **spec}, name, cache=cache, tell=tell, warn=warn)
-        for exam in plan.exams
-    }
+            asking["warn"](sentence)
+    taken = {exam.name: take(exam, order, out, {"test": name, **spec}, name, **asking) for exam in plan.exams}
     found = module.findings(plan, taken, options)
     made = Outcome(
         test=name,
@@ -75,13 +85,33 @@ def test(
         runs=(*(one.folder for one in taken.values()), *found.runs),
         shown=found.runs or tuple(one.folder for one in taken.values() if one.exam.condition == AS_IS),
         asked=sum(one.log.questions or len(one.log.records) for one in taken.values()),
+        given=_given(order),
+        new=sum(one.new for one in taken.values()),
+        cache=cache_use([one.log for one in taken.values()]),
     )
     text = json.dumps(made.data(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(out / RESULT, f"{text}\n".encode())
+    write_whole(out / RESULT, utf8(f"{text}\n"))
     return made
 
 
-test.__test__ = False  # type: ignore[attr-defined]  # what pytest looks at: this is no test of ours
+def _given(order: Order) -> dict[str, Any]:
+    """What a test's command is given besides the data and the test's own options, where it is not usual."""
+    asked = order.options
+    found = {
+        "learn-from": str(order.learn_from.resolve()) if order.learn_from else "",
+        "images": str(order.images.resolve()) if order.images else "",
+        "mode": order.mode,
+        "parameters": json.dumps(dict(asked.parameters)) if asked.parameters else "",
+        "seed": asked.seed,
+    }
+    return {name: value for name, value in found.items() if value != ""}
+
+
+def cache_use(logs: Sequence[RunLog]) -> CacheUse | None:
+    """How many replies came from the cache, over all runs of an endpoint; None where none is of one."""
+    asked = [log.cache for log in logs if log.cache]
+    oldest = [one.oldest for one in asked if one.oldest is not None]
+    return CacheUse(sum(one.replies for one in asked), min(oldest, default=None)) if asked else None
 
 
 def take(
@@ -92,6 +122,7 @@ def take(
     test_name: str,
     *,
     cache: Path | None = None,
+    use_cache: bool = True,
     tell: Tell = lambda exam, done, total: None,
     warn: Callable[[str], None] = lambda sentence: None,
 ) -> Taken:
@@ -118,8 +149,23 @@ def take(
         learned = asked.learn_from or exam.data
         asked = replace(asked, data=made.folder, split="test", learn_from=learned, images=None)
     folder = out / "runs" / exam.name
-    log = evaluate(asked, folder, cache=cache, tell=lambda d, n: tell(exam.name, d, n), warn=warn)
-    return Taken(exam, log, folder)
+    added: list[int] = []
+    try:
+        log = evaluate(
+            asked,
+            folder,
+            cache=cache,
+            use_cache=use_cache,
+            tell=lambda d, n: tell(exam.name, d, n),
+            warn=warn,
+            count=lambda new, before: added.append(new),
+        )
+    except Unseen as error:
+        raise UserError(
+            f"{error.what}; a test compares what is seen: make {exam.data} with pictures, or test a model "
+            "that does not look at them"
+        ) from None
+    return Taken(exam, log, folder, sum(added))
 
 
 def refuse_runs(out: Path, plan: Plan) -> None:

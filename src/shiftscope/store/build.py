@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..question import Question
-from ..whole import PARTIAL, sweep
+from ..whole import sweep
 from . import journal
 from .about import UNTITLED, About
 from .dataset import Dataset
 from .image import StoredImage
-from .lock import NAME as LOCK
-from .lock import locked
+from .lock import contents, locked
 from .manifest import (
     Manifest,
     read_manifest,
@@ -27,7 +26,7 @@ from .manifest import (
     versions_here,
     write_manifest,
 )
-from .shard import Shard, Shared, write_shard
+from .shard import Damaged, Shard, Shared, write_shard
 from .workers import run_all
 
 if TYPE_CHECKING:
@@ -59,18 +58,19 @@ def build(
     progress: Progress | None = None,
     about: About = UNTITLED,
     passage: Passage | None = None,
+    held: bool = False,
 ) -> Dataset:
     """Make the dataset, or what is missing of it; the bytes do not depend on `workers`.
 
     `jobs` says how many shards each split has. `make_shard(spec, split, k)` must be a function at the top
     level of a module and depend on nothing else. `spec` is plain JSON data. `passage` writes a part of the
-    card.
+    card. `held`: the caller holds the folder already.
     """
     plan = Manifest(dict(spec), tuple(jobs.items()), versions_here(), about)
     _check_plan(plan)
-    _prepare(folder)
-    with locked(folder):
-        sweep(folder)
+    refuse_foreign(folder)
+    with nullcontext() if held else locked(folder):
+        refuse_foreign(folder)
         try:
             return _complete(folder, plan, make_shard, workers, repair, progress, passage)
         except KeyboardInterrupt:
@@ -110,7 +110,7 @@ def _complete(
             shards[shard.split, shard.index] = shard
             tell()
     finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
-    dataset = Dataset(folder, finished)
+    dataset = Dataset(folder, finished, made=len(todo))
     if todo or repair or finished != there or not (folder / "README.md").is_file():
         from .card import write_card  # with all that an audit needs, which workers do without
 
@@ -147,13 +147,13 @@ def _check_plan(plan: Manifest) -> None:
         raise UserError("there is nothing to make: no split has any shards")
 
 
-def _prepare(folder: Path) -> None:
-    """A new or empty folder, or one that a build began."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = {p.name for p in folder.iterdir() if not p.name.endswith(PARTIAL)} - {LOCK, WORK}
-    except OSError as error:
-        raise UserError(f"{folder}: can not be used as a folder ({error.strerror})") from None
+def refuse_foreign(folder: Path) -> None:
+    """Refuse what is neither a new or empty folder nor one that a build began."""
+    if not folder.is_dir():
+        if folder.exists():
+            raise UserError(f"{folder}: can not be used as a folder (it is a file)")
+        return
+    found = {*contents(folder)} - {WORK}
     if found and "manifest.json" not in found:
         raise UserError(f"{folder} is not empty and holds no dataset ({min(found)}); choose another folder")
 
@@ -165,7 +165,7 @@ def _whole(folder: Path, known: Mapping[Key, Shard], repair: bool) -> dict[Key, 
         bad = [f for f in shard.files if not f.is_whole(folder)]
         changed = [f.path for f in bad if (folder / f.path).exists()]
         if changed and not repair:
-            raise UserError(
+            raise Damaged(
                 f"{folder / changed[0]} is not what was written there; run the same command again with "
                 "--repair to remake it"
             )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..whole import write_whole
+from ..whole import utf8, write_whole
 from .about import About
 from .columns import IMAGES, PARTS, QUESTIONS, Columns, card_features
 from .dataset import Dataset
@@ -50,7 +50,7 @@ def write_card(dataset: Dataset, passage: Passage | None = None) -> None:
         f"## Spec\n\n```json\n{json.dumps(dict(dataset.manifest.spec), indent=1, ensure_ascii=False)}\n```",
         "Made with " + ", ".join(f"{name} {v}" for name, v in dataset.manifest.made_with) + ".",
     ]
-    write_whole(dataset.folder / "README.md", ("\n\n".join(p for p in parts if p) + "\n").encode())
+    write_whole(dataset.folder / "README.md", utf8("\n\n".join(p for p in parts if p) + "\n"))
 
 
 Config = tuple[str, Columns, dict[str, tuple[str, list[ShardFile]]]]  # name, columns, split → path, files

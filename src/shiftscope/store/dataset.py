@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UserError, unknown
 from ..question import Question
+from ..whole import known_digest
 from .image import StoredImage
 from .manifest import Manifest, read_manifest
-from .shard import QUESTIONS_IN_GROUP, REPAIR, Shard, read_images, read_questions, reading
+from .shard import (
+    QUESTIONS_IN_GROUP,
+    REPAIR,
+    Damaged,
+    Shard,
+    ShardFile,
+    read_images,
+    read_questions,
+    reading,
+    without_picture,
+)
 from .shelf import Shelf
 from .tables import questions_of
 
@@ -30,6 +41,7 @@ class Dataset:
 
     folder: Path
     manifest: Manifest
+    made: int | None = field(default=None, compare=False)  # shards, by the build that gave it; None: opened
 
     @classmethod
     def open(cls, folder: Path) -> Dataset:
@@ -43,9 +55,7 @@ class Dataset:
             )
         for shard in manifest.shards:
             for file in shard.files:
-                path = folder / file.path
-                if not path.is_file() or path.stat().st_size != file.bytes:
-                    raise UserError(f"{path} is missing or cut short; {REPAIR}")
+                _sound(folder, file)
         return cls(folder, manifest)
 
     def __len__(self) -> int:
@@ -70,19 +80,19 @@ class Dataset:
     def images(self, split: str | None = None) -> Iterator[StoredImage]:
         for shard in self.shards(split):
             if shard.images:
-                yield from read_images(self.folder / shard.images.path)
+                yield from read_images(_sound(self.folder, shard.images))
 
     def questions(self, split: str | None = None) -> Iterator[Question]:
         for shard in self.shards(split):
             if shard.questions:
-                yield from read_questions(self.folder / shard.questions.path)
+                yield from read_questions(_sound(self.folder, shard.questions))
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
         """Every question with its images; images asked about in a row are read once."""
         shelf = Shelf(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:
-                for question in read_questions(self.folder / shard.questions.path):
+                for question in read_questions(_sound(self.folder, shard.questions)):
                     yield _example(question, shard, shelf)
 
     def example(self, index: int, split: str | None = None) -> Example:
@@ -95,19 +105,37 @@ class Dataset:
         for shard in shards:
             file = shard.questions
             if file and index < file.rows:
-                with reading(self.folder / file.path) as opened:
+                with reading(_sound(self.folder, file)) as opened:
                     table = opened.read_row_group(index // QUESTIONS_IN_GROUP, use_threads=False)
-                question = next(questions_of(table.slice(index % QUESTIONS_IN_GROUP, 1)))
+                    question = next(questions_of(table.slice(index % QUESTIONS_IN_GROUP, 1)))
                 return _example(question, shard, Shelf(self.folder, self.shards()))
             index -= file.rows if file else 0
         raise AssertionError("the shards hold fewer questions than they say")
+
+    def check(self, file: ShardFile) -> None:
+        """Refuse a file that is not what was written; one that is not touched is read once a process."""
+        if known_digest(self.folder / file.path) != file.digest:
+            raise UserError(f"{self.folder / file.path} is not what was written there; {REPAIR}")
+
+    def without_picture(self) -> frozenset[str]:
+        """The ids of the images that have none; reads next to nothing where all have one."""
+        files = [s.images for s in self.manifest.shards if s.images]
+        return frozenset(name for file in files for name in without_picture(self.folder / file.path))
 
     def verify(self) -> None:
         """Read every byte and refuse the first file that is not what was written."""
         for shard in self.manifest.shards:
             for file in shard.files:
                 if not file.is_whole(self.folder):
-                    raise UserError(f"{self.folder / file.path} is not what was written there; {REPAIR}")
+                    raise Damaged(f"{self.folder / file.path} is not what was written there; {REPAIR}")
+
+
+def _sound(folder: Path, file: ShardFile) -> Path:
+    """Where a file is, if it has the size it was written with: the dataset may be another by now."""
+    path = folder / file.path
+    if not path.is_file() or path.stat().st_size != file.bytes:
+        raise UserError(f"{path} is missing or cut short; {REPAIR}")
+    return path
 
 
 def _example(question: Question, shard: Shard, shelf: Shelf) -> Example:

@@ -10,7 +10,7 @@ from ..catalog import Catalog
 from ..errors import UserError
 from ..whole import PARTIAL, writing
 from .dataset import Dataset
-from .lock import locked
+from .lock import locked_name
 
 EXPORTS = Catalog("export", "shiftscope.store.exports")
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
@@ -28,22 +28,16 @@ def export(folder: Path, to: str, out: Path, *, progress: Progress | None = None
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is already there; choose another folder, or delete it")
     partial = out.with_name(f".{out.name}{PARTIAL}")
-    with writing(out):
-        partial.mkdir(parents=True, exist_ok=True)
-    with locked(partial):
-        for left in partial.iterdir():  # by an export that was killed
-            if left.is_dir():
-                shutil.rmtree(left)
-            elif left.name != ".lock":
-                left.unlink()
+    with locked_name(out), writing(out):
+        if partial.exists():  # left by an export that was killed
+            shutil.rmtree(partial)
         try:
-            with writing(out):
-                module.write(dataset, partial, progress or _silent)
+            partial.mkdir()
+            module.write(dataset, partial, progress or _silent)
+            partial.rename(out)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-    with writing(out):
-        partial.rename(out)
     return out
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..canonical import canonical_json
+from ..canonical import canonical_json, read_json
 from ..errors import UserError
-from ..whole import write_whole
+from ..whole import read_whole, utf8, write_whole
 from .about import UNTITLED, About
-from .shard import Shard
+from .shard import Shard, count_in
 
 NAME = "manifest.json"
 FORMAT = 1
@@ -39,7 +39,8 @@ class Manifest:
 
     @property
     def complete(self) -> bool:
-        return {(s.split, s.index) for s in self.shards} == set(self.jobs)
+        planned = sum(count for _, count in self.plan)
+        return len(self.shards) == planned and {(s.split, s.index) for s in self.shards} == set(self.jobs)
 
     def count(self, split: str) -> tuple[int, int]:
         """How many images and questions a split has."""
@@ -64,9 +65,12 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Manifest:
+        texts = (*data["about"].values(), *data["made_with"].values())
+        if not isinstance(data["spec"], dict) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("no manifest")
         return cls(
             spec=data["spec"],
-            plan=tuple((name, split["shards"]) for name, split in data["splits"].items()),
+            plan=tuple((name, count_in(split, "shards")) for name, split in data["splits"].items()),
             made_with=tuple(data["made_with"].items()),
             about=About(**data["about"]),
             shards=tuple(map(Shard.from_json, data["shards"])),
@@ -86,14 +90,14 @@ def versions_here() -> tuple[tuple[str, str], ...]:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     text = json.dumps(manifest.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(folder / NAME, f"{text}\n".encode())
+    write_whole(folder / NAME, utf8(f"{text}\n"))
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder, or None where there is none."""
     path = folder / NAME
     try:
-        data = json.loads(path.read_bytes())
+        data = read_json(read_whole(path))
         if data["format"] != FORMAT:
             raise UserError(
                 f"{path}: format {data['format']} is not the {FORMAT} this version reads; upgrade it"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import UserError
 from ..question import Question
@@ -16,10 +16,18 @@ from ..whole import PARTIAL, digest_of, file_digest, write_whole, writing
 from .image import StoredImage
 from .tables import image_table, images_of, question_table, questions_of
 
+T = TypeVar("T")
 IMAGES_IN_GROUP = 16  # rows read together to get at one: a few megabytes of pictures
 QUESTIONS_IN_GROUP = 1000
+PNG = "image.bytes"  # the column of pictures
+MOST = 1 << 48  # bytes, rows or shards that a manifest may tell of
 MOST_BYTES = 1 << 30  # Arrow addresses 2 GB of bytes in a column
-REPAIR = "run the command that made it again with --repair"
+REPAIR = "run the shiftscope make that made it again with --repair, or the same shiftscope test again"
+UNLIKE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # what rows that nobody wrote raise
+
+
+class Damaged(UserError):
+    """A file is not what was written there; a build with `repair` makes it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +70,26 @@ class Shard:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Shard:
         def file(f: dict[str, Any] | None) -> ShardFile | None:
-            return ShardFile(f["path"], f["rows"], f["bytes"], f["blake2b"]) if f else None
+            if f is None:
+                return None
+            path, digest = f["path"], f["blake2b"]
+            inside = isinstance(path, str) and not {"/", ".."} & set(Path(path).parts)
+            if not inside or not isinstance(digest, str):
+                raise ValueError(f"{path!r} is no file of a dataset")
+            return ShardFile(path, count_in(f, "rows"), count_in(f, "bytes"), digest)
 
-        return cls(data["split"], data["index"], file(data.get("images")), file(data.get("questions")))
+        split, index = data["split"], count_in(data, "index")
+        if not isinstance(split, str):
+            raise TypeError(f"{split!r} is no split")
+        return cls(split, index, file(data.get("images")), file(data.get("questions")))
+
+
+def count_in(data: Mapping[str, Any], name: str) -> int:
+    """A count that a manifest gives; anything else is a ValueError."""
+    value = data[name]
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError(f"{name} is {value!r}, not a count")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +153,15 @@ def _take_over(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
         try:
-            os.link(source, partial)
-            with suppress(PermissionError):  # the file of another user
-                partial.chmod(0o444)
-        except OSError:  # another disk, or one without links
-            shutil.copyfile(source, partial)
-        partial.replace(target)
-        partial.unlink(missing_ok=True)  # renaming a file to itself leaves both names
+            try:
+                os.link(source, partial)
+                with suppress(PermissionError):  # the file of another user
+                    partial.chmod(0o444)
+            except OSError:  # another disk, or one without links
+                shutil.copyfile(source, partial)
+            partial.replace(target)
+        finally:  # renaming a file to itself leaves both names
+            partial.unlink(missing_ok=True)
 
 
 def _refuse_twice(ids: list[str], what: str) -> None:
@@ -157,14 +184,18 @@ def _encoded(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
 
 def read_images(path: Path) -> Iterator[StoredImage]:
     """The images of a file, a few in memory at a time."""
-    for table in groups(path):
-        yield from images_of(table)
+    yield from _records(path, images_of)
 
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, in order."""
-    for table in groups(path):
-        yield from questions_of(table)
+    yield from _records(path, questions_of)
+
+
+def _records(path: Path, records_of: Callable[[Any], Iterator[T]]) -> Iterator[T]:
+    with reading(path) as file:
+        for k in range(file.num_row_groups):
+            yield from records_of(file.read_row_group(k, use_threads=False))
 
 
 def groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -174,22 +205,37 @@ def groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
             yield file.read_row_group(k, columns=columns, use_threads=False)
 
 
-def columns_of(path: Path, columns: Sequence[str]) -> Any:
-    """A few small columns of a whole file, as one table."""
+def without_picture(path: Path) -> Iterator[str]:
+    """The ids of the images of a file that have no picture; the pictures themselves are not read."""
     with reading(path) as file:
+        for k in range(file.num_row_groups):
+            group = file.metadata.row_group(k)
+            column = next(c for i in range(group.num_columns) if (c := group.column(i)).path_in_schema == PNG)
+            if column.is_stats_set and column.statistics.has_null_count and not column.statistics.null_count:
+                continue
+            table = file.read_row_group(k, columns=["image_id", "image.path"], use_threads=False)
+            yield from table.filter(table["image"].is_null())["image_id"].to_pylist()
+
+
+def columns_of(path: Path, columns: Sequence[str], remedy: str = REPAIR) -> Any:
+    """A few small columns of a whole file, as one table."""
+    with reading(path, remedy) as file:
         return file.read(columns=columns, use_threads=False)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Any]:
-    """An open Parquet file; damage is an error that says how to repair it."""
+def reading(path: Path, remedy: str = REPAIR) -> Iterator[Any]:
+    """An open Parquet file; damage is an error that says how to repair it, also of rows made from it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is no file; {remedy}")
+    try:  # by the bytes of its name, which may be no UTF-8
+        with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
             yield file
     except FileNotFoundError:
-        raise UserError(f"{path} is missing; {REPAIR}") from None
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{path} is damaged ({str(error).splitlines()[0]}); {REPAIR}") from None
+        raise UserError(f"{path} is missing; {remedy}") from None
+    except (pa.ArrowException, OSError, *UNLIKE) as error:
+        why = " ".join(str(error).split())
+        raise UserError(f"{path} is damaged ({why}); {remedy}") from None

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ..errors import UserError
 from .image import StoredImage
-from .shard import IMAGES_IN_GROUP, Shard, groups, reading
+from .shard import IMAGES_IN_GROUP, Shard, ShardFile, groups, reading
 from .tables import images_of
 
 KEPT = 8  # row groups in memory
 
 
 class Shelf:
-    """The images of a dataset. Looks near the question first: most shards hold the images they ask about."""
+    """The images of a dataset. Looks near the question first: most shards hold the images they ask about.
 
-    def __init__(self, folder: Path, shards: Iterable[Shard]) -> None:
+    `check` is called for each file before it is read.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        shards: Iterable[Shard],
+        check: Callable[[ShardFile], None] = lambda file: None,
+    ) -> None:
         self._folder = folder
         self._shards = tuple(s for s in shards if s.images)
+        self._files = {s.images.path: s.images for s in self._shards if s.images}
+        self._check = check
         self._ids: dict[str, dict[str, int]] = {}  # file → image id → row
         self._groups: OrderedDict[tuple[str, int], tuple[StoredImage, ...]] = OrderedDict()
 
@@ -39,6 +49,7 @@ class Shelf:
 
     def _rows(self, path: str) -> dict[str, int]:
         if path not in self._ids:
+            self._check(self._files[path])
             ids = [i for t in groups(self._folder / path, ["image_id"]) for i in t["image_id"].to_pylist()]
             self._ids[path] = {image_id: row for row, image_id in enumerate(ids)}
         return self._ids[path]

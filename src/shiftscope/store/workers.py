@@ -12,30 +12,39 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import UserError
 
 J = TypeVar("J")
 R = TypeVar("R")
+S = TypeVar("S")
 COLLECTED = 50_000  # records made before cycles are looked for among the young ones
 
 
 def run_all(task: Callable[[J], R], jobs: Sequence[J], workers: int) -> Generator[R, None, None]:
     """The results as they come, in any order. One worker runs here; leaving the loop stops the others."""
+    return run_all_with(None, partial(_alone, task), jobs, workers)
+
+
+def run_all_with(
+    shared: S, task: Callable[[S, J], R], jobs: Sequence[J], workers: int
+) -> Generator[R, None, None]:
+    """The same for a task that takes something large besides its job, which is sent to each worker once."""
     if workers < 1:
         raise UserError(f"{workers} workers can not do any work; give at least 1")
     if workers == 1 or len(jobs) < 2:
-        yield from map(task, jobs)
+        yield from (task(shared, job) for job in jobs)
         return
     context = multiprocessing.get_context("spawn")
     watched, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), context, _end_with_parent, (watched,))
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), context, _begin, (watched, shared))
     try:
         with _interrupts_held():
-            pending = [pool.submit(task, job) for job in jobs]
+            pending = [pool.submit(_on_shared, task, job) for job in jobs]
         for done in as_completed(pending):
             yield done.result()
         pool.shutdown()
@@ -75,6 +84,22 @@ def in_order(task: Callable[[J], R], jobs: Iterable[J], workers: int, ahead: int
         held.close()
         pool.shutdown(cancel_futures=True)
         watched.close()
+
+
+_here: list[Any] = []  # in a worker: what was sent to it once
+
+
+def _begin(watched: Connection, shared: Any) -> None:
+    _end_with_parent(watched)
+    _here.append(shared)
+
+
+def _on_shared(task: Callable[[Any, J], R], job: J) -> R:
+    return task(_here[0], job)
+
+
+def _alone(task: Callable[[J], R], shared: None, job: J) -> R:
+    return task(job)
 
 
 def _end_with_parent(watched: Connection) -> None:

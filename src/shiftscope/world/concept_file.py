@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from dataclasses import replace
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 
 from ..errors import UserError, unknown
+from ..formats import _json
+from ..whole import read_whole
 from .concepts import BALANCED, COLORS, NAMES, SHAPES, Concepts, Shares
 
 TOLERANCE = 1e-6  # by which shares may miss a sum of 1
 KNOWN = {value: name for name, values in NAMES.items() for value in values}
 HEADINGS = ("share", "shares", "dist", "probability", "frequency", "weight", "value")  # of the second column
+LARGEST = 64 << 20  # bytes of an .npz, unpacked
 EXTRA = "addi"  # a shape that some official tools name and no scene has: it may have a share of 0
 
 
@@ -36,7 +41,7 @@ Table = dict[str, float] | tuple[list[str], list[str], list[list[float]]]  # row
 def _read(path: Path) -> Table:
     if path.is_dir():
         raise UserError(f"{path}: a folder; a distribution is an .npz or a .csv file")
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"{path}: no such file")
     if path.suffix == ".npz":
         return _read_npz(path)
@@ -52,17 +57,22 @@ def _read_npz(path: Path) -> Table:
     import numpy as np
 
     try:
-        with path.open("rb") as opened:
+        with BytesIO(read_whole(path)) as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("a single array")
             if "names" not in file or "dist" not in file:
                 raise UserError(f"{path}: needs the arrays names and dist, has {', '.join(sorted(file))}")
+            members = file.zip.infolist() if file.zip else []
+            if sum(int(member.file_size) for member in members) > LARGEST:
+                raise UserError(
+                    f"{path}: it unpacks to more than {LARGEST >> 20} MB; a distribution is small"
+                )
             given, dist = file["names"].ravel(), file["dist"]
         if dist.dtype.kind not in "iuf" or given.dtype.kind not in "US":
             raise ValueError("no numbers, or no names")
         names = [n.decode("utf-8") if isinstance(n, bytes) else str(n) for n in given.tolist()]
-    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+    except (ValueError, OSError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error):
         raise UserError(f"{path}: not an .npz file of plain numbers and names") from None
     shares = dist.astype(np.float64)
     if not names:
@@ -76,8 +86,9 @@ def _read_npz(path: Path) -> Table:
 
 def _read_csv(path: Path) -> Table:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(line)]
+        text = _json.read_bytes(path).decode()
+        rows = csv.reader(io.StringIO(text, newline=""))
+        lines = [[cell.strip() for cell in line] for line in rows if any(line)]
     except (UnicodeDecodeError, csv.Error):
         raise UserError(f"{path}: not a text file of comma-separated cells") from None
     if not lines:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .._console import json_line, shard_bar
 from .._size import read_size
+
+if TYPE_CHECKING:
+    from ...store.dataset import Dataset
 
 
 def command(
@@ -38,10 +41,15 @@ def finish(suite: str, order: object, out: Path, workers: int, repair: bool, as_
         dataset = make(suite, order, out, workers=workers or None, repair=repair, progress=progress)
     counts = {split: dataset.count(split) for split in dataset.splits}
     if as_json:
-        json_line(
-            {"folder": str(out), "splits": {s: {"images": i, "questions": q} for s, (i, q) in counts.items()}}
-        )
+        splits = {s: {"images": i, "questions": q} for s, (i, q) in counts.items()}
+        json_line({"folder": str(out), "shards_made": dataset.made, "splits": splits})
         return
     for split, (pictures, asked) in counts.items():
         print(f"{split:<6} {pictures:>8,} images {asked:>10,} questions")
-    print(f"wrote {out} (README.md there says what is in it)")
+    print(done(dataset))
+
+
+def done(dataset: Dataset) -> str:
+    """What a command did, which may be nothing."""
+    what = f"wrote {dataset.folder}" if dataset.made else f"nothing to do: {dataset.folder} was whole already"
+    return f"{what} (README.md there says what is in it)"

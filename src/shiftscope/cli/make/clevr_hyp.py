@@ -9,6 +9,7 @@ import typer
 
 from .._console import json_line, shard_bar, table
 from .._size import read_size
+from .clevr import done
 
 if TYPE_CHECKING:
     from ...store.dataset import Dataset
@@ -76,6 +77,7 @@ def _tell(dataset: Dataset, left_out: int, as_json: bool) -> None:
         json_line(
             {
                 "folder": str(dataset.folder),
+                "shards_made": dataset.made,
                 "scenes_left_out": left_out,
                 "splits": {f.split: f.to_json() for f in found},
             }
@@ -90,4 +92,4 @@ def _tell(dataset: Dataset, left_out: int, as_json: bool) -> None:
         print(line)
     if left_out:
         print(f"\n{left_out:,} scenes do not have 4 to 10 objects and were left out")
-    print(f"\nwrote {dataset.folder} (README.md there says what is in it)")
+    print(f"\n{done(dataset)}")

@@ -11,6 +11,8 @@ import typer
 from ...errors import UserError
 from .._console import json_line, shard_bar, table
 from .._size import read_size
+from ..run import refuse_both
+from .clevr import done
 
 if TYPE_CHECKING:
     from ...run.make_covr import Yield
@@ -87,6 +89,21 @@ def command(
             "MODULE:NAME of a class with probability(texts, images); one with fit is taught here."
         ),
     ] = "",
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the replies already paid for, where --verify names an endpoint."),
+    ] = None,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Pay for every reply: read none from the cache, keep none there."),
+    ] = False,
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code",
+            help="With --verify hf:MODEL: run code of its own, and load pickled weights.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Another seed makes other questions.")] = 0,
     shard: Annotated[int, typer.Option(min=1, help="Questions a shard; part of what is made.")] = 500,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 for one a core.")] = 0,
@@ -94,8 +111,11 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make a COVR dataset: questions over several images, from scene graphs or from a world of ours."""
+    refuse_both(cache, no_cache)
     if bool(graphs) == bool(world):
         raise UserError("give either --graphs FILE or --world superclevr")
+    if trust_remote_code and not verify:
+        raise UserError("--trust-remote-code is for the model of --verify; leave it out")
     common: dict[str, Any] = {
         "questions": _counts(questions),
         "sources": sources,
@@ -121,9 +141,19 @@ def command(
             *(graphs or [], val or [], images, overlap or []),
             keep_spatial=keep_spatial,
             verify=verify,
+            trust_remote_code=trust_remote_code,
             **common,
         )
-    made, came = make_covr(order, out, inputs, workers=workers or None, repair=repair, bar=shard_bar)
+    made, came = make_covr(
+        order,
+        out,
+        inputs,
+        workers=workers or None,
+        repair=repair,
+        bar=shard_bar,
+        cache=cache,
+        use_cache=not no_cache,
+    )
     _tell(made, came, as_json)
 
 
@@ -153,7 +183,8 @@ def _tell(dataset: Dataset, came: Yield, as_json: bool) -> None:
     found = statistics(dataset)
     if as_json:
         splits = {f.split: f.to_json() | {"images": dataset.count(f.split)[0]} for f in found}
-        json_line({"folder": str(dataset.folder), "yield": came.to_json(), "splits": splits})
+        told = {"folder": str(dataset.folder), "shards_made": dataset.made, "yield": came.to_json()}
+        json_line(told | {"splits": splits})
         return
     heads = [f.split for f in found]
     rows = [(name, *(_cell(f.table()[name]) for f in found)) for name in found[0].table()]
@@ -176,7 +207,9 @@ def _tell(dataset: Dataset, came: Yield, as_json: bool) -> None:
         print(f"graphs left out: {left_out}")
     if came.checked:
         print(checked_by(dataset.manifest.spec, came.checked))
-    print(f"wrote {dataset.folder} (README.md there says what is in it)")
+        if came.checked.get("cached"):
+            print(f"{came.checked['cached']:,} of the verifier's replies came from the cache")
+    print(done(dataset))
 
 
 def _listed(counts: Any, total: int) -> str:

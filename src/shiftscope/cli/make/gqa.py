@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .._console import json_line, shard_bar, table
+from .clevr import done
 
 
 def command(
@@ -47,7 +48,8 @@ def command(
     forms = {s: Counter(q.provenance.template for q in made.questions(s)) for s in made.splits}
     if as_json:
         splits = {s: {"images": made.count(s)[0], "questions": dict(sorted(forms[s].items()))} for s in forms}
-        json_line({"folder": str(made.folder), "splits": splits, "graphs_left_out": left_out})
+        whole = {"folder": str(made.folder), "shards_made": made.made, "splits": splits}
+        json_line(whole | {"graphs_left_out": left_out})
         return
     names = sorted({name for found in forms.values() for name in found})
     rows = [(name, *(f"{found[name]:,}" for found in forms.values())) for name in names]
@@ -56,4 +58,4 @@ def command(
     told = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in left_out.items() if n)
     if told:
         print(f"graphs left out: {told}")
-    print(f"wrote {made.folder} (README.md there says what is in it)")
+    print(done(made))

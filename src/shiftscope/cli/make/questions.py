@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
+from ...whole import real
 from .._console import json_line, progress, table
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def command(
 
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
-    if out.resolve() == scenes.resolve():
+    if real(out) == real(scenes):
         raise UserError(f"{out} holds the scenes; write the questions to another file")
     given = read_scenes(scenes)
     chosen = load_templates(templates) if templates else own_templates(given[0].schema)

@@ -13,6 +13,7 @@ import typer
 from ...errors import UserError
 from .._console import json_line, shard_bar, table
 from .._size import read_size
+from .clevr import done
 
 if TYPE_CHECKING:
     from ...run.check_study import Checked
@@ -102,7 +103,7 @@ def command(
             made = make("superclevr", order, out, workers=workers or None, repair=repair, progress=progress)
     _tell(made, as_json)
     if not as_json:
-        print(f"wrote {out} (README.md there says what is in it)")
+        print(done(made))
 
 
 def _concepts(files: list[Path]) -> Any:
@@ -161,15 +162,19 @@ def _study(
         repair=repair,
         bar=lambda name: shard_bar(f"making {name}"),
     )
+    shards = 0
     for member, dataset in made:
+        shards += dataset.made or 0
         counts = {split: dataset.count(split) for split in dataset.splits}
         if as_json:
-            json_line({"variant": member.name, "base": member.base, "splits": _splits(counts)})
+            told = {"variant": member.name, "base": member.base, "shards_made": dataset.made}
+            json_line(told | {"splits": _splits(counts)})
         else:
             pictures, asked = (sum(c[k] for c in counts.values()) for k in (0, 1))
             print(f"{member.name:<8} {pictures:>8,} images {asked:>10,} questions", flush=True)
     if not as_json:
-        print(f"wrote {out} (study.json there names the twins)", flush=True)
+        what = f"wrote {out}" if shards else f"nothing to do: {out} was whole already"
+        print(f"{what} (study.json there names the twins)", flush=True)
     if check:
         _check(check_study(out, bar=lambda name: shard_bar(f"checking {name}")), as_json)
 
@@ -208,7 +213,8 @@ def _tell(dataset: Dataset, as_json: bool) -> None:
     counts = {split: dataset.count(split) for split in dataset.splits}
     found, matrix, hidden = frequencies(dataset), together(dataset), unseen(dataset)
     if as_json:
-        told: dict[str, Any] = {"folder": str(dataset.folder), "splits": _splits(counts)}
+        told: dict[str, Any] = {"folder": str(dataset.folder), "shards_made": dataset.made}
+        told["splits"] = _splits(counts)
         told["concepts"] = [f._asdict() for f in found]
         told |= {"colors_by_shape": [t._asdict() for t in matrix]} if matrix else {}
         told |= {"below_pixel_limits": hidden._asdict()} if hidden else {}

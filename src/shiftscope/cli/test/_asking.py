@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._console import json_line, shard_bar, table
-from ..run import _parameters
+from ..run import _parameters, refuse_both, tell_cache
 
 if TYPE_CHECKING:
     from ...result import Score
@@ -39,11 +40,20 @@ MODE = Annotated[str, typer.Option(help="short: one word is asked for; free: rea
 IN_FLIGHT = Annotated[int, typer.Option(min=1, help="Calls to an endpoint at once.")]
 BATCH = Annotated[int, typer.Option(min=1, help="Prompts at once, for hf models.")]
 DEVICE = Annotated[str, typer.Option(help="For models run here: cpu, cuda, cuda:1, mps.")]
+TRUST = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."
+    ),
+]
 SEED = Annotated[int, typer.Option(help="For models that use chance.")]
 PARAMETERS = Annotated[str, typer.Option(help="JSON sent to an endpoint besides; null drops a parameter.")]
 KEY_ENV = Annotated[str, typer.Option(help="The environment variable that holds the endpoint's key.")]
 CACHE = Annotated[
     Path | None, typer.Option(help="Folder of the replies already paid for; shared by all runs.")
+]
+NO_CACHE = Annotated[
+    bool, typer.Option("--no-cache", help="Pay for every reply: read none from the cache, keep none there.")
 ]
 DRAW = Annotated[int, typer.Option(help="Which of the possible questions chance makes.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -63,10 +73,12 @@ def run_and_show(
     in_flight: int = 16,
     batch: int = 8,
     device: str = "auto",
+    trust_remote_code: bool = False,
     seed: int = 0,
     parameters: str = "",
     key_env: str = "OPENAI_API_KEY",
     cache: Path | None = None,
+    no_cache: bool = False,
     images: Path | None = None,
     as_json: bool = False,
 ) -> None:
@@ -76,6 +88,7 @@ def run_and_show(
     from ...run.evaluate import Order
     from ...run.test import test
 
+    refuse_both(cache, no_cache)
     with shard_bar(f"making {data}") as making:
         folder = data_folder(data, making)
     asking = Options(
@@ -83,6 +96,7 @@ def run_and_show(
         parameters=_parameters(parameters),
         batch=batch,
         device=device,
+        trust_remote_code=trust_remote_code,
         in_flight=in_flight,
         key_env=key_env,
     )
@@ -92,10 +106,17 @@ def run_and_show(
     target = out or Path(f"test-{name.replace('_', '-')}")
     with shard_bar(f"asking {model}") as tell:
         made = test(
-            name, order, target, options, cache=cache, tell=lambda exam, d, n: tell(d, n, exam), warn=_warn
+            name,
+            order,
+            target,
+            options,
+            cache=cache,
+            use_cache=not no_cache,
+            tell=lambda exam, d, n: tell(d, n, exam),
+            warn=_warn,
         )
     if as_json:
-        json_line(made.data())
+        json_line(made.data() | {"asked_now": made.new})
     else:
         show(made, target)
     if not any(score.n for line in made.lines for score in line.scores):
@@ -124,7 +145,9 @@ def show(made: Outcome, out: Path) -> None:
     table([*facts, "n", *names, *apart], rows)
     for why, n in made.plan.left_out:
         print(f"left out: {n:,} ({why})")
-    print(f"wrote {out}; next: shiftscope report {' '.join(map(str, made.shown))}")
+    tell_cache(made.cache, made.asked)
+    done = f"wrote {out}" if made.new else f"nothing to do: all replies were in {out} already"
+    print(f"{done}; next: shiftscope report {' '.join(quote(str(run)) for run in made.shown)}")
 
 
 def _cell(line: Line, metric: str) -> str:

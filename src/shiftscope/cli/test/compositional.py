@@ -46,8 +46,10 @@ def command(
     parameters: asking.PARAMETERS = "",
     key_env: asking.KEY_ENV = "OPENAI_API_KEY",
     cache: asking.CACHE = None,
+    no_cache: asking.NO_CACHE = False,
     batch: asking.BATCH = 8,
     device: asking.DEVICE = "auto",
+    trust_remote_code: asking.TRUST = False,
     seed: asking.SEED = 0,
     as_json: asking.JSON = False,
 ) -> None:
@@ -76,8 +78,10 @@ def command(
         parameters=parameters,
         key_env=key_env,
         cache=cache,
+        no_cache=no_cache,
         batch=batch,
         device=device,
+        trust_remote_code=trust_remote_code,
         seed=seed,
         as_json=as_json,
     )

@@ -46,10 +46,12 @@ def command(
     in_flight: asking.IN_FLIGHT = 16,
     batch: asking.BATCH = 8,
     device: asking.DEVICE = "auto",
+    trust_remote_code: asking.TRUST = False,
     seed: asking.SEED = 0,
     parameters: asking.PARAMETERS = "",
     key_env: asking.KEY_ENV = "OPENAI_API_KEY",
     cache: asking.CACHE = None,
+    no_cache: asking.NO_CACHE = False,
     as_json: asking.JSON = False,
 ) -> None:
     """Cross-benchmark transfer: on shared answers, counting left out, yes-or-no and open questions apart."""
@@ -79,10 +81,12 @@ def command(
         in_flight=in_flight,
         batch=batch,
         device=device,
+        trust_remote_code=trust_remote_code,
         seed=seed,
         parameters=parameters,
         key_env=key_env,
         cache=cache,
+        no_cache=no_cache,
         images=images,
         as_json=as_json,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...scene import Scene
 from .view import family_of, is_adjective, is_thing
@@ -45,6 +46,20 @@ class Vocabulary:
             {place: _common(found) for place, found in sorted(names.items())},
             _common(relations),
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, in the order of the words."""
+        names = [[relation, end, dict(counts)] for (relation, end), counts in self.names.items()]
+        return {
+            "values": {family: dict(counts) for family, counts in self.values.items()},
+            "names": names,
+            "relations": dict(self.relations),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Vocabulary:
+        names = {(relation, end): counts for relation, end, counts in data["names"]}
+        return cls(data["values"], names, data["relations"])
 
 
 def _common(found: Counter[str]) -> Counts:

@@ -145,10 +145,11 @@ def _relation(text: str, where: str) -> Step:
 
 
 def _three(text: str, where: str) -> tuple[str, str, str]:
-    name, *relation, role = text.split(",")
-    if not relation or role not in ROLES:
+    name, _, rest = text.partition(",")
+    relation, comma, role = rest.rpartition(",")
+    if not comma or role not in ROLES:
         raise ProgramError(f"{where}: expected name,relation,s or name,relation,o, came {text!r}")
-    return name, ",".join(relation), ROLES[role]
+    return name, relation, ROLES[role]
 
 
 def _two(text: str, where: str) -> tuple[str, str]:

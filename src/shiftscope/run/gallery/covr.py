@@ -12,6 +12,9 @@ from ...graph.ask.statistics import template_names
 from ...question import Question
 from ...scene import Scene
 from ...store.dataset import Dataset, Example
+from ...store.lock import locked
+from ...suites import covr
+from ...suites._again import command_line
 from ...whole import write_whole
 from ..make_covr import Yield, read_yield, statistics
 
@@ -22,8 +25,9 @@ NAME = "covr.md"
 def write_page(data: Path, out: Path, seed: int = 0, source: str = "") -> Path:
     """Write `covr.md` with questions drawn from all splits; `source` says what the graphs are."""
     dataset = Dataset.open(data)
-    text = page(dataset, read_yield(data), drawn(dataset, seed), seed, source)
-    write_whole(out / NAME, text.encode())
+    with locked(out):
+        text = page(dataset, read_yield(data), drawn(dataset, seed), seed, source)
+        write_whole(out / NAME, text.encode())
     return out / NAME
 
 
@@ -64,12 +68,11 @@ def page(dataset: Dataset, came: Yield, examples: Sequence[Example], seed: int, 
 
 def _commands(spec: Mapping[str, Any], seed: int, source: str) -> list[str]:
     """What made the dataset and this page."""
-    given = f"--world {spec['world']} -n {spec['n']}" if spec.get("world") else "--graphs FILE"
-    asked = " ".join(f"--{name} {spec[name]}" for name in ("questions", "sources", "subgraphs", "seed"))
-    shown = f"--source '{source}' --seed {seed}" if source else f"--seed {seed}"
+    again = covr.again(spec)
+    shown = {"of": "covr", "data": "data/covr", "source": source, "seed": seed, "out": "docs/gallery"}
     return [
-        f"shiftscope make covr {given} {asked} --out data/covr",
-        f"shiftscope gallery --of covr --data data/covr {shown} --out docs/gallery",
+        command_line("shiftscope make covr", {**again.options, "out": "data/covr"}, again.needs),
+        command_line("shiftscope gallery", shown),
     ]
 
 

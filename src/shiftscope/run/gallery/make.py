@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ...errors import unknown
+from ...store.lock import locked
 from ...whole import write_whole
 from .sheet import encoded
 
@@ -19,8 +20,9 @@ def gallery(out: Path, seed: int = 0, worlds: Sequence[str] = WORLDS) -> list[Pa
         if world not in WORLDS:
             raise unknown("world", world, WORLDS)
     written = []
-    for world in worlds:
-        for name, sheet in import_module(f".{world}", __package__).sheets(seed).items():
-            write_whole(out / name, encoded(sheet))
-            written.append(out / name)
+    with locked(out):
+        for world in worlds:
+            for name, sheet in import_module(f".{world}", __package__).sheets(seed).items():
+                write_whole(out / name, encoded(sheet))
+                written.append(out / name)
     return written

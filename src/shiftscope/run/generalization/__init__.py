@@ -3,7 +3,8 @@
 A file here is a test, found by its name (`segment_combine` is `shiftscope test segment-combine`). It holds
 
     APPLIES    one sentence: which data the test applies to, and what it asks of them
-    Options    a frozen dataclass of what a user may choose; every field has a default and is plain JSON data
+    Options    a frozen dataclass of what a user may choose; every field has a default and is plain JSON data;
+               `words()` gives them as options of the command line
     plan(data: Material, options: Options) -> Plan
                the exams: which questions are asked, of which dataset, learned from what; what was left out,
                and how often; an empty plan has `why_not`, the sentence that the user is told (exit code 2)

@@ -28,10 +28,10 @@ def write_exam(folder: Path, exam: Exam, spec: Mapping[str, Any]) -> Dataset:
             raise UserError(
                 f"{folder} holds the questions of another test; choose another folder for --out, or delete it"
             )
-        return Dataset.open(folder)
+        if all(file.is_whole(folder) for shard in there.shards for file in shard.files):
+            return Dataset.open(folder)
     base = Dataset.open(exam.data)
     found = _holders(base, {name for q in exam.questions for name in q.scenes})
-    folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         shards = _written(folder, base, exam.questions, found)
         about = About("The questions of a generalization test", f"Made from {base.manifest.about.title}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ...lang.exec.exact import Undefined, execute
 from ...lang.program import Program
 from ...lang.world import World
 from ...question import Question
-from ...result import AS_IS, Facts, RunLog, Score
+from ...result import AS_IS, CacheUse, Facts, RunLog, Score
 from ...scene import Scene
 from ...store.shard import groups
 from ..part import Part
@@ -72,6 +72,7 @@ class Taken:
     exam: Exam
     log: RunLog
     folder: Path
+    new: int = 0  # rows that were not there before
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +103,19 @@ class Outcome:
     runs: tuple[Path, ...]
     asked: int = 0
     shown: tuple[Path, ...] = ()  # those of the runs that a report is best made of
+    given: Mapping[str, Any] = field(default_factory=dict)  # what else the model was asked with
+    new: int = 0  # replies that were not there before; not in `data()`, which is the same whenever it is made
+    cache: CacheUse | None = None  # where an endpoint was asked
 
     def data(self) -> dict[str, Any]:
         return {
             "test": self.test,
             "model": self.model,
             **self.spec,
+            **({"given": dict(self.given)} if self.given else {}),
             "considered": self.plan.considered,
             "asked": self.asked,
+            **({"cache": self.cache.to_json()} if self.cache else {}),
             "left_out": dict(self.plan.left_out),
             "lines": [
                 {"of": dict(line.of), "scores": {s.metric: _figures(s) for s in line.scores}}

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
+from ...formats import _json
 from ...graph.pack import noun_of
 from ...lang.check import plan_of
 from ...lang.program import Program
@@ -188,11 +189,12 @@ def mismatched(question: Question, scenes: Sequence[Scene], names: Names) -> tup
 
 def read_table(path: Path) -> tuple[Pair, ...]:
     """The user's table: a CSV file with the columns `program` and `scene`; others are ignored."""
+    if not path.is_file():
+        raise UserError(f"{path}: can not be read (there is no such file)")
     try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UserError(f"{path}: can not be read ({why})") from None
+        text = _json.read_bytes(path).decode()
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: can not be read (it is not UTF-8)") from None
     rows = csv.DictReader(io.StringIO(text))
     if not set(COLUMNS) <= set(rows.fieldnames or ()):
         raise UserError(f"{path}: a table of names has the columns {' and '.join(COLUMNS)} in its first line")

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,11 @@ class Options:
     seed: int = 0  # of what is drawn
     text: str = ""  # the text-only model
     upper: str = ""  # the upper bound; "same": the model itself, which learns here; as text, shown no image
+
+    def words(self) -> dict[str, Any]:
+        """As options of the command line."""
+        given = {"from-split": self.split, "name": self.name, "hold-out": self.hold_out, "shots": self.shots}
+        return given | {"draw": self.seed, "text": self.text, "upper": self.upper}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...answer import Answer, spell
 from ...errors import unknown
@@ -70,6 +71,10 @@ class Options:
         for name in self.sets:
             if name not in SETS:
                 raise unknown("contrast set", name, SETS)
+
+    def words(self) -> dict[str, Any]:
+        """As options of the command line."""
+        return {"set": list(self.sets), "draw": self.seed, "wordnet": self.wordnet}
 
 
 def plan(data: Material, options: Options) -> Plan:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import UserError
 from ...graph.gqa.levels import SHARES, Trimmed, at_level, removed, trimmed
@@ -42,6 +43,10 @@ class Options:
         if not set(self.shares) <= set(range(101)):
             raise UserError("shares are whole percents from 0 to 100")
         object.__setattr__(self, "shares", tuple(sorted({0, *self.shares})))
+
+    def words(self) -> dict[str, Any]:
+        """As options of the command line."""
+        return {"shares": ",".join(map(str, self.shares)), "draw": self.seed}
 
 
 def plan(data: Material, options: Options) -> Plan:

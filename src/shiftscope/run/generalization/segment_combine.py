@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...answer import Answer, same_answer, spell
 from ...lang.exec.exact import Undefined
@@ -54,6 +55,10 @@ class Options:
     """`seed` draws the irrelevant images."""
 
     seed: int = 0
+
+    def words(self) -> dict[str, Any]:
+        """As options of the command line."""
+        return {"draw": self.seed}
 
 
 def combined(kind: str, replies: Sequence[Answer]) -> Answer | None:

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,11 @@ class Options:
     back: str = ""  # the model that learned from the data, for the way back; "same": it learns here
     names: str = ""  # a table of names
     wordnet: str = ""  # the folder of WordNet's files
+
+    def words(self) -> dict[str, Any]:
+        """As options of the command line."""
+        given = {"from": self.home, "home-split": self.home_split, "at-home": self.at_home}
+        return given | {"back": self.back, "names": self.names, "wordnet": self.wordnet}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...canonical import content_id
 from ...errors import UserError
-from ...metrics._resample import Resampling, interval, share
+from ...metrics._interval import Scenes
+from ...metrics._resample import Resampling, interval
 from ...metrics._shares import known
 from ...metrics._statistics import Paired, paired
 from ...metrics.relative_degrade import relative_degrade
@@ -51,16 +52,19 @@ class Degrade:
     low: float | None
     high: float | None
     replicates: Floats
+    scenes: int
 
     def against(self, other: Degrade) -> tuple[float, float | None, float | None]:
         """This less the other, with a paired interval."""
-        return self.value - other.value, *_ends(self.replicates - other.replicates)
+        value = self.value - other.value
+        return value, *_ends(self.replicates - other.replicates, value, self.scenes)
 
     def over(self, other: Degrade) -> tuple[float, float | None, float | None]:
         """This as a multiple of the other, with a paired interval."""
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = self.replicates / other.replicates
-        return self.value / other.value if other.value else float("nan"), *_ends(ratios)
+        value = self.value / other.value if other.value else float("nan")
+        return value, *_ends(ratios, value, self.scenes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,12 +109,13 @@ class Board:
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = relative_degrade(replicates, grid.factor, form)
-        return Degrade(value, *_ends(drawn), drawn)
+        scenes = self.scale.tested
+        return Degrade(value, *_ends(drawn, value, scenes), drawn, scenes)
 
     def compare(self, first: str, second: str, trained: Trained, tested: Domain, sort: str) -> Paired | None:
         """Two models of one training on the same questions: the first less the second."""
         a, b = (self.outcome(model, trained, tested, sort) for model in (first, second))
-        return paired(a.hits(), b.hits(), a.clusters()) if a and b else None
+        return paired(a.hits(), b.hits(), Scenes(a.clusters())) if a and b else None
 
     def _sheet(self, sort: str) -> _Sheet:
         if sort not in self._sheets:
@@ -133,15 +138,21 @@ class _Sheet:
             clusters = outcome.clusters()
             asked[k] = np.bincount(clusters, minlength=images)
             hits[k] = np.bincount(clusters, outcome.hits(), minlength=images)
-        scenes = Resampling(np.tile(np.arange(images), len(there)))
+        scene = np.tile(np.arange(images), len(there))
         at = np.repeat(np.arange(len(there)), images)
-        value, low, high = share(scenes, hits.ravel(), asked.ravel(), at, len(there))
-        self._right = scenes.sums(hits.ravel(), at, len(there))
-        self._asked = scenes.sums(asked.ravel(), at, len(there))
+        made = Scenes(scene).shares(hits.ravel(), asked.ravel(), at, len(there))
+        drawn = Resampling(scene)
+        self._right = drawn.sums(hits.ravel(), at, len(there))
+        self._asked = drawn.sums(asked.ravel(), at, len(there))
         for k, (key, outcome) in enumerate(there):
-            ends = (known(low[k]), known(high[k]))
             self.scores[key] = Score(
-                "accuracy", float(value[k]), outcome.asked, *ends, undefined=outcome.undefined
+                "accuracy",
+                float(made.value[k]),
+                outcome.asked,
+                known(made.low[k]),
+                known(made.high[k]),
+                undefined=outcome.undefined,
+                scenes=int(made.scenes[k]),
             )
 
     def replicates(self, key: Key) -> Floats:
@@ -249,6 +260,6 @@ def _chosen(cells: Sequence[Cell], group: Callable[[Cell], K], by: Callable[[Cel
     }
 
 
-def _ends(replicates: Floats) -> tuple[float | None, float | None]:
-    low, high = interval(replicates[:, None])
+def _ends(replicates: Floats, value: float, scenes: int) -> tuple[float | None, float | None]:
+    low, high = interval(replicates[:, None], value, scenes)
     return known(low[0]), known(high[0])

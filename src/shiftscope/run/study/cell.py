@@ -173,7 +173,7 @@ class Training:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Training:
-        found = tuple((str(k), float(v)) for k, v in data["validation"].items())
+        found = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
         return cls(Origin.from_json(data), _seconds(data), found, str(data["command"]))
 
 
@@ -234,8 +234,8 @@ class Diagnosis:
             Origin.from_json(data),
             Asked.from_json(data),
             oracles,
-            tuple((str(name), _share(one)) for name, one in data["shares"].items()),
-            tuple((str(name), Reliability.from_json(one)) for name, one in data["reliability"].items()),
+            tuple((str(name), _share(one)) for name, one in dict(data["shares"]).items()),
+            tuple((str(name), Reliability.from_json(one)) for name, one in dict(data["reliability"]).items()),
         )
 
 
@@ -262,7 +262,7 @@ def _head(kind: str) -> dict[str, Any]:
 
 
 def _seconds(data: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    return tuple((str(stage), float(taken)) for stage, taken in data["seconds"].items())
+    return tuple((str(stage), float(taken)) for stage, taken in dict(data["seconds"]).items())
 
 
 def _share(pair: Any) -> Share:

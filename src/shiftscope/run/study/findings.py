@@ -85,7 +85,7 @@ def targets(board: Board) -> Iterator[Finding]:
     found = board.compare("p_nsvqa", "nsvqa", *home, SORT)
     yield Finding(
         "p_nsvqa on default is better than nsvqa.",
-        "paired interval by scene above 0, and exact McNemar test p < 0.05",
+        "paired interval by scene above 0, and permutation test by scene p < 0.05",
         OPEN
         if found is None or found.low is None or found.p is None
         else _verdict(found.low > 0 and found.p < SURE),
@@ -158,7 +158,7 @@ def _no_cell_worse(board: Board) -> Finding:
     says = "p_nsvqa_exact is in no cell of the matrix surely worse than p_nsvqa."
     rule = (
         "every cell is there, and none has a lower accuracy on object questions with an interval by scene "
-        "below 0 and p < 0.05 (McNemar, Holm over the cells)"
+        "below 0 and p < 0.05 (permutation by scene, Holm over the cells)"
     )
     wanted = {(t, at) for one in every_grid() for _, t in one.trained for _, at in one.tested}
     compared = {key: board.compare("p_nsvqa_exact", "p_nsvqa", *key, SORT) for key in pairs(board)}

@@ -14,6 +14,7 @@ from ...canonical import canonical_json
 from ...errors import UserError
 from ...result import Prediction, asked_of
 from ...store.runlog import NAME, RunWriter
+from ...whole import read_whole
 from .cell import Origin
 from .exam import Exam
 from .matrix import EXACT, Domain, Grid, Trained, every_grid, grid
@@ -58,7 +59,7 @@ def _there(folder: Path, spec: Mapping[str, Any]) -> bool:
     if not path.exists():
         return False
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_whole(path))
         old, finished = found["spec"], bool(found["finished"])
         of_study = {"suite", "weights", "model"} <= set(old)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ...canonical import read_json
 from ...errors import UserError
-from ...whole import write_whole, writing
+from ...whole import read_whole, utf8, write_whole, writing
 from .cell import Record, record_of
 
 LINES = ".jsonl"
@@ -41,7 +42,7 @@ class Shelf:
                 os.fsync(file.fileno())
             return
         text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
-        write_whole(self.path / record.name, text.encode())
+        write_whole(self.path / record.name, utf8(text))
 
     def _cut_short(self, size: int) -> None:
         """Cut off what a kill left of a last line, so that the next one begins a line."""
@@ -62,17 +63,17 @@ class Shelf:
 
     def _lines(self) -> Iterator[Record]:
         """A last line that a kill cut short is left out."""
-        data = self.path.read_bytes()
+        data = read_whole(self.path)
         whole = data[: data.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             yield _record(line, f"{self.path}, line {number}")
 
     def is_cut_short(self) -> bool:
         """Whether it is a file whose last line a kill cut short."""
-        return self.is_lines and self.path.read_bytes()[-1:] not in (b"\n", b"")
+        return self.is_lines and read_whole(self.path)[-1:] not in (b"\n", b"")
 
     def _read(self, path: Path) -> Record:
-        record = _record(path.read_bytes(), str(path))
+        record = _record(read_whole(path), str(path))
         if record.name != path.name:
             raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
         return record
@@ -80,7 +81,7 @@ class Shelf:
 
 def _record(data: bytes, where: str) -> Record:
     try:
-        return record_of(json.loads(data))
+        return record_of(read_json(data))
     except (ValueError, KeyError, TypeError, UserError) as error:
         raise UserError(f"{where}: not a record of a study ({error})") from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,7 @@ from ...errors import UserError, unknown
 from ...models._weights import QUESTIONS, SCENE, write_joined
 from ...models._weights import Trained as Weights
 from ...models.p_nsvqa_exact import ATTUNED, ATTUNING
+from ...store.lock import locked, locked_name
 from ..train.device import accelerator_for, device_name
 from ..train.train import Bar, need_torch, no_bar
 from .ahead import Ahead, working_ahead
@@ -113,6 +115,11 @@ class _Study:
         self.readers: dict[Parser, Reader] = {}
 
     def run(self) -> Iterator[Record]:
+        lines = locked_name(self.shelf.path) if self.shelf.is_lines else nullcontext()
+        with locked(self.order.out), lines:
+            yield from self._records()
+
+    def _records(self) -> Iterator[Record]:
         stored = self.shelf.records()
         if self.order.known is not None:
             stored += Shelf(self.order.known).records()

@@ -1,16 +1,23 @@
-"""Checkpoint: where a training stands, in one file, written whole; the same training goes on from it."""
+"""Checkpoint: where a training stands, in one file, written whole; the same training goes on from it.
+
+The file is in safetensors: all tensors by number, and how they go together as JSON in a tensor of bytes.
+"""
 
 from __future__ import annotations
 
-import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
-from ...whole import write_whole
+from ...whole import read_whole, utf8, write_whole
 
+if TYPE_CHECKING:
+    import torch
+
+PLAN = "plan"
 Weights = dict[str, Any]  # a module's state by name
 
 
@@ -33,25 +40,63 @@ class State:
 
 def write_state(path: Path, state: State) -> None:
     import torch
+    from safetensors.torch import save
 
-    held = io.BytesIO()
-    torch.save({name: getattr(state, name) for name in State.__slots__}, held)
-    write_whole(path, held.getbuffer())
+    tensors: dict[str, torch.Tensor] = {}
+    plan = json.dumps({name: _taken_apart(getattr(state, name), tensors) for name in State.__slots__})
+    tensors[PLAN] = torch.frombuffer(bytearray(plan.encode()), dtype=torch.uint8)
+    write_whole(path, save(tensors))
 
 
 def read_state(path: Path) -> State | None:
     """Where the training stands; None where it has not begun."""
-    import torch
+    from safetensors.torch import load
 
     if not path.exists():
         return None
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-        return State(**found)
+        tensors = load(read_whole(path))
+        plan = json.loads(bytes(tensors.pop(PLAN).tolist()))
+        return State(**{name: _put_together(value, tensors) for name, value in plan.items()})
     except Exception as error:
         raise UserError(
             f"{path} is damaged ({type(error).__name__}); delete it, and training begins anew there"
         ) from None
+
+
+def _taken_apart(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
+    """Plain JSON data: a tensor stands as its number, a dict as its entries, whose keys may be numbers."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        name = str(len(tensors))
+        tensors[name] = value.detach().to("cpu", copy=True).contiguous()
+        return {"tensor": name, "stride": list(value.stride())}
+    if isinstance(value, dict):
+        return {"dict": [[key, _taken_apart(one, tensors)] for key, one in value.items()]}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_taken_apart(one, tensors) for one in value]}
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a checkpoint cannot keep a {type(value).__name__}")
+
+
+def _put_together(value: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+    import torch
+
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        found, stride = tensors[value["tensor"]], value["stride"]
+        if list(found.stride()) == stride or 0 in stride:
+            return found
+        # a fused optimizer wants its sums laid out in memory exactly like the weights
+        return torch.empty_strided(found.shape, stride, dtype=found.dtype).copy_(found)
+    ((kind, listed),) = value.items()
+    if kind == "dict":
+        return {key: _put_together(one, tensors) for key, one in listed}
+    made = [_put_together(one, tensors) for one in listed]
+    return tuple(made) if kind == "tuple" else made
 
 
 def hold_to(path: Path, spec: dict[str, Any]) -> None:
@@ -59,7 +104,7 @@ def hold_to(path: Path, spec: dict[str, Any]) -> None:
     text = json.dumps(spec, ensure_ascii=False, indent=1, sort_keys=True)
     if path.exists():
         try:
-            before = json.loads(path.read_text("utf-8"))
+            before = json.loads(read_whole(path))
         except ValueError:
             raise UserError(f"{path} is damaged; delete the folder {path.parent} to begin anew") from None
         other = unlike(before, json.loads(text))
@@ -68,7 +113,7 @@ def hold_to(path: Path, spec: dict[str, Any]) -> None:
                 f"{path.parent.parent} holds another training: {other}; name another folder with --out"
             )
         return
-    write_whole(path, f"{text}\n".encode())
+    write_whole(path, utf8(f"{text}\n"))
 
 
 def unlike(before: Any, now: Any, name: str = "") -> str:

@@ -122,6 +122,8 @@ def _folder(path: Path, images: int, part: Part | None) -> Folder:
                 f"{path} has no images in a split {split!r}: training needs {TRAIN} to learn from and "
                 f"{VAL} to be chosen by"
             )
+        for file in (file for shard in found.dataset.shards(split) for file in shard.files):
+            found.dataset.check(file)
     if part is not None:
         part.check(data_id(found.dataset), TRAIN, (q.id for q in found.dataset.questions(TRAIN)))
     return found

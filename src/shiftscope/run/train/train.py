@@ -10,8 +10,8 @@ import platform
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ from ...models._weights import (
     round_off,
     write_trained,
 )
-from ...whole import digest_of, sweep, write_whole
+from ...store.lock import contents, locked
+from ...whole import digest_of, write_whole
 from ..memory import default_folder
 from ..part import Part
 from .checkpoint import hold_to, read_state, unlike
@@ -139,11 +140,11 @@ def train_on(
         return _finished(out, spec)
     _refuse_foreign(out)
     with _Training(order, data, other, out, spec, bar, lessons) as training:
-        return training.run()
+        return _finished(out, spec) if training.is_finished else replace(training.run(), new=True)
 
 
 class _Training:
-    """One training in its folder."""
+    """One training in its folder, which its main process holds."""
 
     def __init__(
         self,
@@ -161,29 +162,42 @@ class _Training:
         self.accelerator = accelerator_for(order.device)
         cpu = self.accelerator.device.type == "cpu"
         self.device = "cpu" if cpu else str(self.accelerator.device)
-        main = self.accelerator.is_main_process
-        self.bar = bar if main else no_bar
-        if main:
-            hold_to(self.held / SPEC, json.loads(json.dumps(spec)))
-            sweep(out)
-        self.accelerator.wait_for_everyone()
+        self.bar = bar if self.accelerator.is_main_process else no_bar
         self.seconds: dict[str, float] = {}
         self.logged: dict[str, list[dict[str, Any]]] = {}
+        self._lock = ExitStack()
 
     def __enter__(self) -> _Training:
+        if self.accelerator.is_main_process:
+            self._lock.enter_context(locked(self.out))
+            try:
+                self._claim()
+            except BaseException:
+                self._lock.close()
+                raise
+        self.accelerator.wait_for_everyone()
         return self
 
+    def _claim(self) -> None:
+        """Keep to this training; another process may have begun or finished one since the folder was free."""
+        _refuse_foreign(self.out)
+        if not self.is_finished:
+            hold_to(self.held / SPEC, json.loads(json.dumps(self.spec)))
+
+    @property
+    def is_finished(self) -> bool:
+        return (self.out / NAME).exists()
+
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        self.accelerator.free_memory()
-        if kind is not None and issubclass(kind, UserError) and self.accelerator.is_main_process:
-            self._tidy()
+        with self._lock:
+            self.accelerator.free_memory()
+            if kind is not None and issubclass(kind, UserError) and self.accelerator.is_main_process:
+                self._tidy()
 
     def _tidy(self) -> None:
         """Leave no folder behind where nothing was trained yet."""
-        if [path.name for path in self.held.iterdir()] == [SPEC]:
+        if self.held.is_dir() and contents(self.held) == [SPEC]:
             shutil.rmtree(self.held)
-            if not any(self.out.iterdir()):
-                self.out.rmdir()
 
     def run(self) -> Trained:
         start = time.monotonic()
@@ -225,7 +239,7 @@ class _Training:
         return state is not None and state.done
 
     def _state(self, part: str) -> Path:
-        return self.held / f"{part}.pt"
+        return self.held / f"{part}.safetensors"
 
     def _gather(self, split: str, parts: list[str]) -> Gathered:
         if self.lessons is not None:
@@ -351,7 +365,8 @@ def _refuse_foreign(out: Path) -> None:
     """Nothing is written into a folder of something else."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; name a folder with --out")
-    if out.is_dir() and any(out.iterdir()) and not (out / UNDER_WAY).is_dir():
+    ours = (out / UNDER_WAY).is_dir() or (out / NAME).exists()
+    if out.is_dir() and contents(out) and not ours:
         raise UserError(f"{out} is not empty and holds no training; name another folder with --out")
 
 
