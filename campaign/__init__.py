@@ -1,0 +1,1 @@
+"""The campaign: attacks on what figures and folders promise, seeded and resumable; `make campaign`."""
