@@ -179,12 +179,10 @@ def interrupt(on: Stage, folder: Path, in_flight: int, stop: str, kept: int) -> 
         process.send_signal(getattr(signal, stop))
     elif stop == "401":
         on.proxy.release("401")
-    try:
-        said, complaint = process.communicate(timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+    told = read_out(process)
+    if told is None:
         return [f"{stop} does not end a run"]
+    said, complaint = told
     on.proxy.release()
     if not reached:
         return [f"only {remembered(folder / 'cache')} of {kept} replies came: {complaint}"]
@@ -198,18 +196,26 @@ def complete(on: Stage, folder: Path, in_flight: int) -> list[str]:
     """Run until nothing is left that failed: what is refused for good is asked again by the next run."""
     for _ in range(6):
         process = start(on.proxy.url, on.data, folder, in_flight)
-        try:
-            said, complaint = process.communicate(timeout=LONGEST)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+        told = read_out(process)
+        if told is None:
             return [f"a run does not end within {LONGEST:g} s"]
+        said, complaint = told
         if process.returncode:
             return [f"a run ends with {process.returncode}: {complaint}"]
         faults = blame(said, complaint)
         if faults or not json.loads(said.splitlines()[-1])["conditions"][0]["failed"]:
             return faults
     return ["calls fail that meet no fault any more"]
+
+
+def read_out(process: subprocess.Popen[str]) -> tuple[str, str] | None:
+    """What a run prints and complains of, once it has ended; None where it does not, and is killed."""
+    try:
+        return process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return None
 
 
 def blame(said: str, complaint: str) -> list[str]:

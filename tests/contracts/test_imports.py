@@ -70,7 +70,7 @@ def test_imports_point_one_way(path):
 
 
 HEAVY = {"torch", "transformers", "datasets", "webdataset", "mitsuba", "trimesh", "ray", "fastapi"}
-NOT_EVERYWHERE = {"polars", "msgspec"}  # a bare GPU node has neither
+NOT_EVERYWHERE = {"msgspec"}  # a bare GPU node has none
 NETWORKS = {"_scene_parser", "_question_parser"}  # made of torch; imported only where one is used
 
 

@@ -22,10 +22,10 @@ import pytest
 from PIL import Image
 
 from asked import dataset
+from campaign.calls import remembered
 from campaign.proxy import FAULTS, Proxy
 from command import here, refused
 from shiftscope.run.described import described
-from shiftscope.run.memory import DiskMemory
 from shiftscope.run.prompts import prompt_text
 from shiftscope.run.serve import _bind
 from shiftscope.store.dataset import Dataset
@@ -106,16 +106,6 @@ def wait_for(condition, seconds=30):
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
-
-
-def remembered(cache):
-    if not (cache / "replies.sqlite").exists():
-        return 0
-    memory = DiskMemory(cache)
-    try:
-        return len(memory)
-    finally:
-        memory.close()
 
 
 @pytest.fixture(scope="module")
