@@ -41,7 +41,7 @@ campaign: setup  # attacks, by turns: make campaign MINUTES=60; goes on where it
 	$(BIN)/python -m campaign --minutes $(MINUTES)
 
 docs: setup
-	$(BIN)/python -m shiftscope.docs
+	$(BIN)/python -m tools.docs
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

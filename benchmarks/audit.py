@@ -24,8 +24,8 @@ import numpy as np
 
 from benchmarks.table import row
 from shiftscope import rng
-from shiftscope.audit.rows import raw_rows
-from shiftscope.audit.types import TYPES
+from shiftscope.formats.vqa import question_types
+from shiftscope.json_files import iterate_elements, read_bytes
 from shiftscope.schemas.coco import NAMES
 
 SAMPLES = 658_111
@@ -37,21 +37,21 @@ COLUMNS = ("train groups", "test groups", "imbalanced", "head", "tail (OOD)")
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from shiftscope.audit.audit import audit
-from shiftscope.audit.layout import write_sets
-from shiftscope.audit.marks import write_marks
-from shiftscope.audit.reading import read_vqa
-from shiftscope.audit.tables import table
-from shiftscope.shift.vqa_vs import sets_of
+from shiftscope.formats import read_question_table
+from shiftscope.shift.vqa_vs import build_audit_sets
+from shiftscope.shortcuts.audit import audit_shortcuts
+from shiftscope.shortcuts.audit_folder import write_sets
+from shiftscope.shortcuts.audit_folder import write_marks
+from shiftscope.shortcuts.statistics import compute_statistics
 folder = Path(sys.argv[1])
 def now():
     return time.perf_counter(), time.process_time()
 times = [now()]
-samples = read_vqa(*([folder / f"{n}.json"] for n in ("questions", "annotations", "instances")))
+samples = read_question_table(*([folder / f"{n}.json"] for n in ("questions", "annotations", "instances")))
 times.append(now())
-found = audit(samples)
+found = audit_shortcuts(samples)
 times.append(now())
-write_sets(samples, sets_of(found), folder / "out")
+write_sets(samples, build_audit_sets(found), folder / "out")
 times.append(now())
 write_marks(found, folder / "out")
 times.append(now())
@@ -63,7 +63,7 @@ print(json.dumps({
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     "lines": [
         [one.shortcut, one.train_groups, one.test_groups, one.imbalanced, one.head, one.tail]
-        for one in table(found)
+        for one in compute_statistics(found)
     ],
 }))
 """
@@ -91,9 +91,7 @@ def main() -> None:
                 strict=False,
             ):
                 row(f"{what} (processor {then - busy:.1f} s)", f"{end - start:.1f} s", "-")
-            row(
-                "from JSON to written OOD sets", f"{told['times'][-1][0] - told['times'][0][0]:.1f} s", "25 s"
-            )
+            row("from JSON to written OOD sets", f"{told['times'][-1][0] - told['times'][0][0]:.1f} s", "25 s")
             row("processor time of that, imports included", f"{told['cpu']:.1f} s", "-")
             row("peak memory", f"{told['peak']:.2f} GB", "4 GB")
         print(f"{'shortcut':<10}" + "".join(f"{name:>14}" for name in COLUMNS))
@@ -103,9 +101,7 @@ def main() -> None:
 
 def _measure(folder: Path) -> dict[str, Any]:
     """In a process of its own, so that its peak memory is what an audit needs."""
-    made = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(folder)], capture_output=True, text=True, check=True
-    )
+    made = subprocess.run([sys.executable, "-c", MEASURED, str(folder)], capture_output=True, text=True, check=True)
     told: dict[str, Any] = json.loads(made.stdout)
     return told
 
@@ -115,9 +111,9 @@ Answers = Sequence[str]  # JSON of the ten answers
 
 
 def _resampled(questions: Path, annotations: Path) -> tuple[Questions, Answers]:
-    told = {r["question_id"]: r for r in map(json.loads, map(bytes, raw_rows(annotations)))}
-    asked = [json.loads(bytes(r)) for r in raw_rows(questions)]
-    pairs = [(q, told[q["question_id"]]) for q in asked if q["question_id"] in told]
+    answered = {r["question_id"]: r for r in iterate_elements(read_bytes(annotations), "annotations", annotations)}
+    asked = iterate_elements(read_bytes(questions), "questions", questions)
+    pairs = [(q, answered[q["question_id"]]) for q in asked if q["question_id"] in answered]
     return (
         [(a["question_type"], q["question"].split(), a["multiple_choice_answer"]) for q, a in pairs],
         [json.dumps(a["answers"]) for _, a in pairs],
@@ -130,7 +126,7 @@ def _made() -> tuple[Questions, Answers]:
     answers = ["yes", "no", *(f"answer{k}" for k in range(20_000))]
     made = [
         (
-            TYPES[min(int(draw.pareto(0.6)), len(TYPES) - 1)],
+            question_types()[min(int(draw.pareto(0.6)), len(question_types()) - 1)],
             [words[min(int(draw.pareto(0.35)), len(words) - 1)] for _ in range(draw.integers(1, 7))],
             answers[min(int(draw.pareto(0.5)), len(answers) - 1)],
         )

@@ -13,8 +13,7 @@ import numpy as np
 
 from benchmarks.table import row
 from shiftscope.formats.clevr import read_scenes
-from shiftscope.geometry.camera import SIZE
-from shiftscope.geometry.fit import fit_camera
+from shiftscope.geometry.camera import SIZE, fit_camera
 from shiftscope.scene import Scene
 from shiftscope.world import clevr as world
 
@@ -36,7 +35,7 @@ def main() -> None:
 
 def _sampled() -> list[Scene]:
     """Scenes whose camera is forgotten, so that it has to be recovered."""
-    return [replace(world.scene(0, "fit", i), notes=()) for i in range(SAMPLED)]
+    return [replace(world.sample_scene(0, "fit", i), notes=()) for i in range(SAMPLED)]
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import sys
 import time
 
 from benchmarks.table import row
-from shiftscope.act import partitions
-from shiftscope.suites.clevr_hyp import OBJECTS
+from shiftscope.questions.hypothetical import partitions
+from shiftscope.suites.clevr_hyp.suite import OBJECTS
 from shiftscope.world import clevr
 
 SCENES = 250  # a shard
@@ -24,10 +24,10 @@ PARTITIONS = ("original", "balanced", "two_actions", "two_parts")
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else SCENES
-    rules = clevr.Rules(objects=OBJECTS)
+    rules = clevr.ClevrRules(objects=OBJECTS)
     print("clevr_hyp (one core, no images)")
     began = time.process_time()
-    scenes = [clevr.scene(0, "bench", i, rules) for i in range(count)]
+    scenes = [clevr.sample_scene(0, "bench", i, rules) for i in range(count)]
     each = (time.process_time() - began) / count
     rates = {}
     for name in PARTITIONS:

@@ -6,8 +6,8 @@ import numpy as np
 
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.program import Program
-from shiftscope.lang.text import parse
-from shiftscope.lang.world import World
+from shiftscope.lang.text import parse_program
+from shiftscope.lang.world import ExecutionWorld
 from shiftscope.rng import derive
 from shiftscope.scene import Object, Relation, Scene
 from shiftscope.schemas.clevr import SCHEMA
@@ -40,15 +40,15 @@ def scenes(n: int) -> list[Scene]:
     return made
 
 
-def programs(n: int, worlds: list[World]) -> tuple[list[Program], np.ndarray]:
+def programs(n: int, worlds: list[ExecutionWorld]) -> tuple[list[Program], np.ndarray]:
     """Well-founded programs and the scene each is about."""
     rng = derive("benchmark programs")
     made: list[Program] = []
     rows: list[int] = []
     while len(made) < n:
-        program = parse(_text(rng))
+        program = parse_program(_text(rng))
         for k in rng.integers(0, len(worlds), 8).tolist():
-            if execute(program, worlds[k]).defined:
+            if execute(program, worlds[k]).is_defined:
                 made.append(program)
                 rows.append(k)
                 break

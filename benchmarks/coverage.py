@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
-from shiftscope.metrics._interval import FEW_SCENES, Scenes
+from shiftscope.metrics.intervals import FEW_SCENES, SceneClusters
 from shiftscope.rng import derive
 
 from .table import table
@@ -80,14 +80,12 @@ def shares(kind: str, scenes: int, replicates: int, seed: int) -> Iterator[Point
         yield measured(partial(share, kind, scenes, *at), replicates, seed)
 
 
-def share(
-    kind: str, scenes: int, accuracy: float, correlation: float, size: str, replicates: int, seed: int
-) -> Point:
+def share(kind: str, scenes: int, accuracy: float, correlation: float, size: str, replicates: int, seed: int) -> Point:
     random = derive("coverage", kind, scenes, str(accuracy), str(correlation), size, seed)
     asked = sizes(random, size, (replicates, scenes))
     right = random.binomial(asked, chances(random, kind, accuracy, correlation, asked.shape))
     where = np.repeat(np.arange(replicates), scenes)
-    made = Scenes(np.tile(np.arange(scenes), replicates)).shares(
+    made = SceneClusters(np.tile(np.arange(scenes), replicates)).estimate_shares(
         right.ravel(), asked.ravel(), where, replicates
     )
     good = (made.low <= accuracy + 1e-12) & (made.high >= accuracy - 1e-12)
@@ -137,22 +135,18 @@ def drops(scenes: int, replicates: int, seed: int) -> Iterator[Point]:
         yield measured(partial(drop, scenes, *at), max(1, replicates // 5), seed)
 
 
-def drop(
-    scenes: int, lost: float, gained: float, correlation: float, size: int, runs: int, seed: int
-) -> Point:
+def drop(scenes: int, lost: float, gained: float, correlation: float, size: int, runs: int, seed: int) -> Point:
     random = derive("coverage", "drop", scenes, str(lost), str(gained), str(correlation), size, seed)
     covered, width = 0, 0.0
     scene = np.repeat(np.arange(scenes), size)
     for _ in range(runs):
         down, up = (
-            chances(random, "beta", one, correlation, (scenes, 1)).repeat(size)
-            if one
-            else np.zeros(len(scene))
+            chances(random, "beta", one, correlation, (scenes, 1)).repeat(size) if one else np.zeros(len(scene))
             for one in (lost, gained)
         )
         fate = random.random(len(scene))
         change = (fate < down).astype(float) - (fate > 1 - up)
-        made = Scenes(scene).difference(np.maximum(change, 0), np.maximum(-change, 0))
+        made = SceneClusters(scene).estimate_difference(np.maximum(change, 0), np.maximum(-change, 0))
         covered += made.low <= lost - gained <= made.high
         width += made.high - made.low
     name = f"lost {lost}, gained {gained}, correlation {correlation}, {size} questions"

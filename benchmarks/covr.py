@@ -16,14 +16,14 @@ from pathlib import Path
 from benchmarks.graph import graphs
 from benchmarks.table import row
 from shiftscope import rng
-from shiftscope.formats._any import read_scenes
-from shiftscope.graph.ask.asker import Asker, collect_seldom
-from shiftscope.graph.ask.reworded import reworded
-from shiftscope.graph.index import build
-from shiftscope.graph.overlap import overlap_for
-from shiftscope.graph.pack import pack
-from shiftscope.graph.related import Related
+from shiftscope.formats import read_scenes
+from shiftscope.questions.covr.questioner import CovrQuestioner, reduce_garbage_collection
 from shiftscope.scene import Scene
+from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.scene_graph.index import build_index
+from shiftscope.scene_graph.normalize import normalize_scene
+from shiftscope.scene_graph.pack import pack_graphs
+from shiftscope.scene_graph.related_images import RelatedImages
 
 GRAPHS = 20_000
 SECONDS = 20.0  # asked for, after as long to get warm
@@ -37,27 +37,28 @@ def main() -> None:
         scenes = (scene for path in given for scene in read_scenes(Path(path)))
     else:
         scenes = graphs(int(given[0]) if given else GRAPHS)
-    index = build(pack(map(reworded, scenes), repeated="first"))
+    first = {scene.id: scene for scene in reversed(list(scenes))}  # of an image that has several graphs
+    index = build_index(pack_graphs(map(normalize_scene, reversed(first.values()))))
     schema = index.graphs.schema
     wordnet = WORDNET if WORDNET.is_dir() and not schema.closed else None
-    asker = Asker(Related(index, overlap_for(schema, wordnet=wordnet)), 0)
-    collect_seldom()
+    asker = CovrQuestioner(RelatedImages(index, build_exclusivity(schema, wordnet=wordnet)), 0)
+    reduce_garbage_collection()
     order = rng.derive("bench").permutation(len(index.graphs)).tolist()
     print(f"{len(index.graphs):,} graphs; seed 0")
     for what in ("first", "next"):
         order = _ask(asker, order, what)
 
 
-def _ask(asker: Asker, order: list[int], what: str) -> list[int]:
+def _ask(asker: CovrQuestioner, order: list[int], what: str) -> list[int]:
     """Ask about as many graphs as there is time for; the graphs that are left."""
     asker.refused.clear()
     if order:
-        asker.about(order[0])  # compiled by now
+        asker.generate_questions(order[0])  # compiled by now
     found: Counter[str] = Counter()
     paired = asked = 0
     began = time.process_time()
     while asked < len(order) and time.process_time() - began < SECONDS:
-        for question in asker.about(order[asked]):
+        for question in asker.generate_questions(order[asked]):
             found[question.provenance.template] += 1
             paired += question.note("pair") is not None
         asked += 1

@@ -14,12 +14,12 @@ from typing import Any
 
 from benchmarks.store import _image, _picture, _question
 from benchmarks.table import row
-from shiftscope.models._model import Prompt, Reply
-from shiftscope.reply import NUMBER, TRUTH, expected_value, read_reply
+from shiftscope.model import Prompt, Response
+from shiftscope.response import NUMBER, TRUTH, expect_value, parse_response
 from shiftscope.result import CONDITIONS
-from shiftscope.run.evaluate import Order, evaluate
+from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 
 IMAGES = 150
 QUESTIONS = 10  # an image
@@ -29,7 +29,7 @@ REPLY = "The thing left of the large red cube is a small metal ball. So the answ
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        build(folder / "data", {"suite": "benchmark"}, {"test": 1}, _make)
+        build_dataset(folder / "data", {"suite": "benchmark"}, {"test": 1}, _make)
         for condition in CONDITIONS:
             seconds = _run(folder, "benchmarks.evaluate:Instant", condition)
             _tell(f"run, {condition}: beyond the model's time", seconds)
@@ -40,10 +40,10 @@ def main() -> None:
             again = _run(folder, f"openai:m@{url}", "as_is", "again")
         _tell("run, endpoint: processor time, the call itself included", seconds, "-")
         _tell("run, endpoint: all replies known", again)
-    kinds = (NUMBER, TRUTH, expected_value(SCHEMA, "color"))
+    kinds = (NUMBER, TRUTH, expect_value(SCHEMA, "color"))
     start = time.perf_counter()
     for k in range(3000):
-        read_reply(REPLY, kinds[k % 3])
+        parse_response(REPLY, kinds[k % 3])
     row("read a reply of two sentences", f"{1e6 * (time.perf_counter() - start) / 3000:.0f} µs", "-")
 
 
@@ -54,8 +54,8 @@ def _tell(what: str, seconds: float, budget: str = "≤ 1 ms") -> None:
 class Instant:
     """A model that takes no time."""
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [Reply(raw=REPLY)] * len(batch)
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return [Response(raw=REPLY)] * len(batch)
 
 
 def _make(spec: Any, split: str, k: int) -> Any:
@@ -64,7 +64,7 @@ def _make(spec: Any, split: str, k: int) -> Any:
 
 
 def _run(folder: Path, model: str, condition: str, name: str = "") -> float:
-    order = Order(model, folder / "data", conditions=(condition,))
+    order = RunSpec(model, folder / "data", conditions=(condition,))
     out = folder / f"{model.split(':')[0]}-{condition}-{name}"
     start = time.perf_counter()
     evaluate(order, out, cache=folder / "cache")

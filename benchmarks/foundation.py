@@ -12,10 +12,10 @@ from benchmarks.table import best, row
 from shiftscope.answer import spell
 from shiftscope.formats.clevr import write_questions, write_scenes
 from shiftscope.lang.exec.exact import execute
-from shiftscope.lang.exec.packed import Lowering, run
-from shiftscope.lang.world import World
+from shiftscope.lang.exec.packed import ProgramLowering, run_lowered
+from shiftscope.lang.world import ExecutionWorld
 from shiftscope.question import Provenance, Question
-from shiftscope.scenetable import pack
+from shiftscope.scene_table import pack_scenes
 
 SCENES = 500
 PROGRAMS = 20_000
@@ -39,37 +39,31 @@ def main() -> None:
     whole = best(lambda: subprocess.run([sys.executable, "-c", "import shiftscope"], check=True))
     row("import shiftscope", f"{whole - empty:.3f} s", "0.3 s")
     helped = best(
-        lambda: subprocess.run(
-            [sys.executable, "-m", "shiftscope", "--help"], check=True, capture_output=True
-        )
+        lambda: subprocess.run([sys.executable, "-m", "shiftscope", "--help"], check=True, capture_output=True)
     )
     row("shiftscope --help", f"{helped:.2f} s", "0.6 s")
 
     made = scenes(SCENES)
-    table, worlds = pack(made), [World((s,)) for s in made]
+    table, worlds = pack_scenes(made), [ExecutionWorld((s,)) for s in made]
     asked, rows = programs(PROGRAMS, worlds)
     nodes = sum(map(len, asked)) / len(asked)
     pairs = list(zip(asked, rows.tolist(), strict=True))
     seconds = best(lambda: [execute(p, worlds[k]) for p, k in pairs])
-    row(
-        f"exact execution with trace, {nodes:.1f} nodes a program", f"{PROGRAMS / seconds:,.0f}/s", "40,000/s"
-    )
+    row(f"exact execution with trace, {nodes:.1f} nodes a program", f"{PROGRAMS / seconds:,.0f}/s", "40,000/s")
 
-    lowering = Lowering(table.schema, table.relations)
-    run(lowering(asked, rows), table)  # compiles
-    seconds = best(lambda: run(lowering(asked, rows), table))
+    lowering = ProgramLowering(table.schema, table.relations)
+    run_lowered(lowering(asked, rows), table)  # compiles
+    seconds = best(lambda: run_lowered(lowering(asked, rows), table))
     row("packed execution from Program objects", f"{PROGRAMS / seconds:,.0f}/s", "100,000/s")
     lowered = lowering(asked * 20, rows.tolist() * 20)
-    seconds = best(lambda: run(lowered, table), runs=5)
+    seconds = best(lambda: run_lowered(lowered, table), runs=5)
     row("packed execution once lowered", f"{len(lowered) / seconds:,.0f}/s", "15,000,000/s")
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "questions.json"
         write_scenes(Path(folder) / "scenes.json", made)
         write_questions(path, _questions(pairs, made, worlds))
-        read = subprocess.run(
-            [sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True
-        )
+        read = subprocess.run([sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True)
         count, taken, memory = map(float, read.stdout.split())
         size = path.stat().st_size / 1e6
         row(f"reading {count:,.0f} CLEVR questions ({size:.0f} MB)", f"{taken:.2f} s", "4 s")

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from shiftscope.errors import UserError
-from shiftscope.render.gpu.batch import TUNING, Batch, Tuning
-from shiftscope.render.gpu.pack import pack
-from shiftscope.render.gpu.raster import check_device, render_batch
-from shiftscope.render.images import Images
+from shiftscope.render.gpu.pack import pack_batch
+from shiftscope.render.gpu.raster import TUNING, GpuBatch, GpuTuning, check_device, render_batch
+from shiftscope.render.image import RenderedImages
 from shiftscope.render.raster import render
 from shiftscope.scene import Scene
 
-INTERPRETED = Tuning(
+INTERPRETED = GpuTuning(
     vertices=8192, triangles=4096, cells=(64, 32), tile=(128, 64), block=(128, 64), samples=4096, turns=1
 )
 
@@ -61,11 +60,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _feed(images: int, device: str) -> None:
     """Batches with ten questions an image of each sort, from worlds made as they are drawn."""
-    from shiftscope.run.feed import Feed, SuiteSource
-    from shiftscope.suites.superclevr import Order
+    from shiftscope.suites.superclevr.suite import SuperclevrSpec
+    from shiftscope.train.feed import Feed, SuiteSource
 
     cores = os.cpu_count() or 1
-    source = SuiteSource("superclevr", Order(images=images * 3 // 2, shard=50, visual="mid"))
+    source = SuiteSource("superclevr", SuperclevrSpec(images=images * 3 // 2, shard=50, visual="mid"))
     began, seen = 0.0, 0
     for batch in Feed(source, 100, device, cores):
         if began:
@@ -75,7 +74,7 @@ def _feed(images: int, device: str) -> None:
     print(f"feed: {seen} images with questions, {cores} cores: {rate:,.0f} images/s", flush=True)
 
 
-def _changed(tuning: Tuning, change: str) -> Tuning:
+def _changed(tuning: GpuTuning, change: str) -> GpuTuning:
     new: dict[str, Any] = {}
     for item in filter(None, change.split(",")):
         name, _, value = item.partition("=")
@@ -88,10 +87,10 @@ def _scene(world: str, index: int) -> Scene:
     if world == "clevr":
         from shiftscope.world import clevr
 
-        return clevr.scene(0, "bench", index)
+        return clevr.sample_scene(0, "bench", index)
     from shiftscope.world import superclevr
 
-    return superclevr.scene(0, "bench", index, superclevr.Rules(visual="hard"))
+    return superclevr.sample_scene(0, "bench", index, superclevr.SuperClevrRules(visual="hard"))
 
 
 def _scenes(world: str, count: int) -> list[Scene]:
@@ -101,7 +100,7 @@ def _scenes(world: str, count: int) -> list[Scene]:
         return list(pool.map(partial(_scene, world), range(count), chunksize=8))
 
 
-def _compare(world: str, scenes: Sequence[Scene], size: tuple[int, int], device: str, tuning: Tuning) -> None:
+def _compare(world: str, scenes: Sequence[Scene], size: tuple[int, int], device: str, tuning: GpuTuning) -> None:
     """Pixels, masks and boxes against the CPU's."""
     cpu = render(scenes, size, ("rgb", "mask", "parts"))
     gpu = render_batch(scenes, size, device, tuning=tuning)
@@ -109,16 +108,14 @@ def _compare(world: str, scenes: Sequence[Scene], size: tuple[int, int], device:
     off = np.abs(gpu.rgb.cpu().numpy().astype(int) - cpu.rgb.astype(int)).max(axis=3)
     worst = np.unravel_index(int(off.argmax()), off.shape)
     print(f"{world}: {len(scenes)} scenes against the CPU")
-    print(
-        f"  pixels within 1/255    {100 * np.mean(off <= 1):9.4f} %   equal {100 * np.mean(off == 0):.2f} %"
-    )
+    print(f"  pixels within 1/255    {100 * np.mean(off <= 1):9.4f} %   equal {100 * np.mean(off == 0):.2f} %")
     print(f"  worst difference       {off.max():9d}     at image, row, column {[int(i) for i in worst]}")
     print(f"  masks equal            {100 * np.mean(gpu.mask.cpu().numpy() == cpu.mask):9.4f} %")
     print(f"  part masks equal       {100 * np.mean(gpu.parts.cpu().numpy() == cpu.parts):9.4f} %")
     print(f"  boxes and counts equal {_same_boxes(cpu, gpu.boxes.cpu().numpy(), gpu.visible.cpu().numpy())}")
 
 
-def _same_boxes(cpu: Images, boxes: Any, visible: Any) -> bool:
+def _same_boxes(cpu: RenderedImages, boxes: Any, visible: Any) -> bool:
     return all(
         np.array_equal(boxes[i, : len(b)], b) and np.array_equal(visible[i, : len(b)], v)
         for i, (b, v) in enumerate(zip(cpu.boxes, cpu.visible, strict=True))
@@ -126,21 +123,17 @@ def _same_boxes(cpu: Images, boxes: Any, visible: Any) -> bool:
 
 
 def _time(
-    world: str, scenes: Sequence[Scene], size: tuple[int, int], device: str, tuning: Tuning, change: str
+    world: str, scenes: Sequence[Scene], size: tuple[int, int], device: str, tuning: GpuTuning, change: str
 ) -> None:
     """Images a second, all of it and step by step."""
     began = time.perf_counter()
-    packed = pack(scenes, size)
+    packed = pack_batch(scenes, size)
     packing = time.perf_counter() - began
     triangles = int(sum(len(packed.meshes[m].triangles) for m in packed.mesh_of)) / len(scenes)
     print(f"{world}: {len(scenes)} images of {size[0]}×{size[1]}, {triangles:,.0f} triangles each; {change}")
     print(f"  packing on the host, one core {len(scenes) / packing:>12,.0f} images/s")
-    batch = Batch(packed, device, tuning)
-    _row(
-        "all, each batch sent",
-        _seconds(lambda: render_batch(packed, device=device, tuning=tuning), 4),
-        scenes,
-    )
+    batch = GpuBatch(packed, device, tuning)
+    _row("all, each batch sent", _seconds(lambda: render_batch(packed, device=device, tuning=tuning), 4), scenes)
     _row("all", _seconds(batch.render, 4), scenes)
     _row("masks and boxes alone", _seconds(lambda: batch.render(False), 4), scenes)
     spent: dict[str, list[float]] = {}

@@ -19,12 +19,12 @@ import numpy as np
 
 from benchmarks.table import row
 from shiftscope import rng
-from shiftscope.graph.extract import subgraphs
-from shiftscope.graph.index import build, load
-from shiftscope.graph.overlap import overlap_for
-from shiftscope.graph.pack import pack
-from shiftscope.graph.related import Related
 from shiftscope.scene import FREE, Object, Relation, Scene
+from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.scene_graph.extract import extract_subgraphs
+from shiftscope.scene_graph.index import build_index, load_index
+from shiftscope.scene_graph.pack import pack_graphs
+from shiftscope.scene_graph.related_images import RelatedImages
 from shiftscope.schemas.gqa import RELATIONS, SCHEMA
 
 GRAPHS = 100_000
@@ -37,9 +37,7 @@ WORDS = sorted({value for a in SCHEMA.attributes for value in a.values})
 
 def graphs(count: int) -> Iterator[Scene]:
     """Random graphs, a thousand drawn at a time."""
-    names, words, relations = (
-        np.array(_shuffled(words, k)) for k, words in enumerate((NAMES, WORDS, RELATIONS[2:]))
-    )
+    names, words, relations = (np.array(_shuffled(words, k)) for k, words in enumerate((NAMES, WORDS, RELATIONS[2:])))
     for start in range(0, count, 1_000):
         draw = rng.derive("graphs", start)
         some = min(1_000, count - start)
@@ -75,9 +73,9 @@ def _shuffled(words: list[str] | tuple[str, ...], k: int) -> list[str]:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else GRAPHS
     start, cpu = time.perf_counter(), time.process_time()
-    packed = pack(graphs(count))
+    packed = pack_graphs(graphs(count))
     packed_at = time.process_time()
-    index = build(packed)
+    index = build_index(packed)
     built = time.process_time()
     row(f"draw and pack {count:,} graphs", f"{packed_at - cpu:.1f} s", "")
     row(f"index of them: {len(index):,} atoms", f"{built - packed_at:.1f} s", "")
@@ -89,38 +87,34 @@ def main() -> None:
         cpu = time.process_time()
         index.save(path)
         saved = time.process_time()
-        load(path)
+        load_index(path)
         row(f"save {path.stat().st_size / 1e6:.0f} MB", f"{saved - cpu:.1f} s", "")
         row("load", f"{time.process_time() - saved:.1f} s", "")
-    _look_up(Related(index, overlap_for(SCHEMA)), count)
+    _look_up(RelatedImages(index, build_exclusivity(SCHEMA)), count)
 
 
-def _look_up(related: Related, count: int) -> None:
+def _look_up(related: RelatedImages, count: int) -> None:
     draw = rng.derive("look-ups")
     wanted = []
     cpu = time.process_time()
     found = 0
     for graph in draw.integers(count, size=2 * LOOKUPS).tolist():
-        mine = subgraphs(related.graphs, graph, most=100)
+        mine = extract_subgraphs(related.graphs, graph, most=100)
         found += len(mine)
         wanted.append((graph, mine[draw.integers(len(mine))]))
     row("extract subgraphs", f"{found / (time.process_time() - cpu):,.0f} /s", "")
-    related.containing(wanted[0][1], 1, 0)
-    related.distractors(wanted[0][1], 1, 0)  # compiled by now
+    related.find_containing(wanted[0][1], 1, 0)
+    related.find_distractors(wanted[0][1], 1, 0)  # compiled by now
     cpu = time.process_time()
     for k, (_, subgraph) in enumerate(wanted):
-        related.containing(subgraph, 3, k)
+        related.find_containing(subgraph, 3, k)
     row("images with a subgraph", f"{len(wanted) / (time.process_time() - cpu):,.0f} /s", "1,000 /s")
-    for what, some in (
-        ("first", wanted[:LOOKUPS]),
-        ("next", wanted[LOOKUPS:]),
-        ("first again", wanted[:LOOKUPS]),
-    ):
+    for what, some in (("first", wanted[:LOOKUPS]), ("next", wanted[LOOKUPS:]), ("first again", wanted[:LOOKUPS])):
         same = other = 0
         cpu = time.process_time()
         for k, (graph, subgraph) in enumerate(some):
-            same += len(related.containing(subgraph, 3, k, without=[graph]))
-            other += len(related.distractors(subgraph, 4, k, without=[graph]))
+            same += len(related.find_containing(subgraph, 3, k, without=[graph]))
+            other += len(related.find_distractors(subgraph, 4, k, without=[graph]))
         rate = len(some) / (time.process_time() - cpu)
         row(f"these and distractors, {what} {len(some):,}", f"{rate:,.0f} /s", "1,000 /s")
         print(f"   {same / len(some):.2f} images with it, {other / len(some):.2f} distractors a look-up")

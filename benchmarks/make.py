@@ -22,11 +22,7 @@ def main() -> None:
         start = time.perf_counter()
         subprocess.run([*command, f"{folder}/data", "--images", str(IMAGES)], check=True, capture_output=True)
         seconds = time.perf_counter() - start
-    row(
-        f"{IMAGES} images with questions, start-up included",
-        f"{IMAGES / seconds:.1f} images/s",
-        "40 images/s",
-    )
+    row(f"{IMAGES} images with questions, start-up included", f"{IMAGES / seconds:.1f} images/s", "40 images/s")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     row("  peak memory of a process", f"{peak:.0f} MB", "2,000 MB")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 
 from benchmarks.table import row
-from shiftscope.answer import same_answer
+from shiftscope.answer import is_same_answer
+from shiftscope.model import ModelOptions, ModelSetting, Picture, Prompt, fit_pixels
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
-from shiftscope.models._model import Options, Prompt, Setting
 from shiftscope.schemas.superclevr import SCHEMA
-from shiftscope.suites.superclevr import SHARE, Order, make_shard
+from shiftscope.suites.superclevr.suite import SHARE, SUITE, SuperclevrSpec
 
 IMAGES = 20
 EACH = 10  # questions about vehicles, and about parts
@@ -26,7 +26,7 @@ def main() -> None:
     prompts = _prompts()
     warm = len({p.images[0] for p in prompts[: 2 * EACH * WARM]})
     print(f"neuro-symbolic models on a processor: {IMAGES - warm} images, {2 * EACH} questions each")
-    setting = Setting(schema=SCHEMA, options=Options(device="cpu"))
+    setting = ModelSetting(schema=SCHEMA, options=ModelOptions(device="cpu"))
     for module in (nsvqa, p_nsvqa, p_nsvqa_exact):
         model = module.build("", setting)
         model.predict(prompts[: 2 * EACH * WARM])
@@ -35,17 +35,11 @@ def main() -> None:
         said = model.predict(asked)
         clock, work = time.perf_counter() - clock, time.process_time() - work
         right = sum(
-            r.answer is not None
-            and p.question.answer is not None
-            and same_answer(r.answer, p.question.answer)
+            r.answer is not None and p.question.answer is not None and is_same_answer(r.answer, p.question.answer)
             for r, p in zip(said, asked, strict=True)
         )
         name = module.__name__.rpartition(".")[2]
-        row(
-            f"{name}, {100 * right / len(asked):.1f} % right",
-            f"{len(asked) / clock:,.0f} questions/s",
-            BUDGET,
-        )
+        row(f"{name}, {100 * right / len(asked):.1f} % right", f"{len(asked) / clock:,.0f} questions/s", BUDGET)
         row("  by processor time", f"{len(asked) / work:,.0f} questions/s", BUDGET)
     _stages(model, asked)
 
@@ -55,32 +49,27 @@ def _stages(model: object, asked: list[Prompt]) -> None:
     import numpy as np
     import torch
 
-    from shiftscope.models._neuro_symbolic import NeuroSymbolic
-    from shiftscope.models._picture import decoded, fitted
+    from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel
 
-    assert isinstance(model, NeuroSymbolic)
+    assert isinstance(model, NeuroSymbolicModel)
     parsers = model.parsers
-    pictures = list(dict.fromkeys(p.images[0] for p in asked))
+    pictures = list(dict.fromkeys(p.pictures[0] for p in asked))
     start = time.process_time()
-    arrays = [fitted(decoded(png, "one"), parsers.trained.size) for png in pictures]
+    arrays = [fit_pixels(p.pixels(), parsers.trained.size) for p in pictures]
     row("  PNG decoded", f"{len(pictures) / (time.process_time() - start):,.0f} images/s", "none")
     start = time.process_time()
-    parsers.see(torch.from_numpy(np.stack(arrays)))
+    parsers.parse_images(torch.from_numpy(np.stack(arrays)))
     row("  scenes parsed", f"{len(pictures) / (time.process_time() - start):,.1f} images/s", "8 images/s")
     start = time.process_time()
-    parsers.read([p.question.text for p in asked])
-    row(
-        "  questions parsed",
-        f"{len(asked) / (time.process_time() - start):,.0f} questions/s",
-        "400 questions/s",
-    )
+    parsers.parse_questions([p.question.text for p in asked])
+    row("  questions parsed", f"{len(asked) / (time.process_time() - start):,.0f} questions/s", "400 questions/s")
 
 
 def _prompts() -> list[Prompt]:
-    order = Order(images=SHARE * IMAGES, questions=EACH, part_questions=EACH)
-    images, questions = make_shard(order.spec(), "test", 0)
-    shown = {image.id: image.png for image in images}
-    return [Prompt(q, images=(shown[q.scenes[0]],)) for q in questions]
+    order = SuperclevrSpec(images=SHARE * IMAGES, questions=EACH, part_questions=EACH)
+    images, questions = SUITE.make_shard(order.spec(), "test", 0)
+    shown = {image.id: Picture(image.png, name=image.id) for image in images}
+    return [Prompt(q, pictures=(shown[q.scenes[0]],)) for q in questions]
 
 
 if __name__ == "__main__":

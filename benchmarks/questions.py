@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 from benchmarks.table import row
-from shiftscope.ask.load import load_templates
-from shiftscope.ask.own import own_part_templates, own_templates
-from shiftscope.ask.questions import ask
-from shiftscope.ask.template import TemplateSet
 from shiftscope.formats.clevr import read_scenes
+from shiftscope.questions.clevr.generator import generate_questions
+from shiftscope.questions.clevr.template import TemplateSet
+from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
 from shiftscope.scene import Scene
 from shiftscope.world import clevr, superclevr
 
@@ -27,11 +26,11 @@ RUNS = 4  # with another seed each: what one run has met before must not help th
 
 def main() -> None:
     given = [Path(a) for a in sys.argv[1:]]
-    scenes = read_scenes(given[0]) if given else [clevr.scene(0, "bench", i) for i in range(SCENES)]
-    templates = load_templates(given[1]) if len(given) > 1 else own_templates(scenes[0].schema)
+    scenes = read_scenes(given[0]) if given else [clevr.sample_scene(0, "bench", i) for i in range(SCENES)]
+    templates = load_templates(given[1]) if len(given) > 1 else builtin_templates(scenes[0].schema)
     print("questions (one core)")
     began = time.perf_counter()
-    ask(scenes[:1], templates)
+    generate_questions(scenes[:1], templates)
     row("compiling, or loading what was compiled before", f"{time.perf_counter() - began:.1f} s", "20 s")
     row(
         f"valid questions, {len(templates)} templates, {len(scenes)} scenes",
@@ -44,11 +43,11 @@ def main() -> None:
 
 def vehicles() -> None:
     """Super-CLEVR's two kinds of questions, and how long a whole study of them would take."""
-    scenes = [superclevr.scene(0, "bench", i) for i in range(VEHICLE_SCENES)]
+    scenes = [superclevr.sample_scene(0, "bench", i) for i in range(VEHICLE_SCENES)]
     seconds = 0.0
     for what, templates in (
-        ("vehicles", own_templates(scenes[0].schema)),
-        ("their parts", own_part_templates(scenes[0].schema)),
+        ("vehicles", builtin_templates(scenes[0].schema)),
+        ("their parts", builtin_part_templates(scenes[0].schema)),
     ):
         found = rate(scenes, templates)
         seconds += 10 * STUDY / found
@@ -61,7 +60,7 @@ def rate(scenes: list[Scene], templates: TemplateSet) -> float:
     best = 0.0
     for seed in range(RUNS):
         began = time.process_time()
-        made = ask(scenes, templates, seed=seed)
+        made = generate_questions(scenes, templates, seed=seed)
         best = max(best, len(made) / (time.process_time() - began))
     return best
 

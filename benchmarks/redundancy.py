@@ -10,28 +10,28 @@ import time
 from pathlib import Path
 
 from benchmarks.table import row
-from shiftscope.ask.own import own_templates
-from shiftscope.ask.questions import PER_IMAGE, asker_of
-from shiftscope.ask.redundancy.levels import at_level
 from shiftscope.formats.clevr import read_scenes
-from shiftscope.scenetable import pack
-from shiftscope.world.clevr import scene
+from shiftscope.questions.clevr.generator import PER_IMAGE, get_generator
+from shiftscope.questions.clevr.redundancy.levels import build_level
+from shiftscope.questions.clevr.template_sets import builtin_templates
+from shiftscope.scene_table import pack_scenes
+from shiftscope.world.clevr import sample_scene
 
 SCENES = 250
 RUNS = 3  # with another seed each
 
 
 def main() -> None:
-    scenes = read_scenes(Path(sys.argv[1])) if sys.argv[1:] else [scene(0, "bench", i) for i in range(SCENES)]
-    asker = asker_of(own_templates(scenes[0].schema), scenes[0].schema)
-    table = pack(scenes)
+    scenes = read_scenes(Path(sys.argv[1])) if sys.argv[1:] else [sample_scene(0, "bench", i) for i in range(SCENES)]
+    asker = get_generator(builtin_templates(scenes[0].schema), scenes[0].schema)
+    table = pack_scenes(scenes)
     best: dict[str, float] = {}
     for seed in range(RUNS):
-        found = asker.find(table, PER_IMAGE, 60, ("bench", seed))
-        questions = asker.questions(scenes, found, "bench", 0)
+        found = asker.find_matches(table, PER_IMAGE, 60, ("bench", seed))
+        questions = asker.build_questions(scenes, found, "bench", 0)
         for level in ("rd-", "rd", "rd+"):
             began = time.process_time()
-            made = at_level(level, asker, scenes, found, questions)
+            made = build_level(level, asker, scenes, found, questions)
             best[level] = max(best.get(level, 0.0), len(made) / (time.process_time() - began))
     print("redundancy (one core)")
     for level, rate in best.items():

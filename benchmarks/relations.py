@@ -14,18 +14,17 @@ import numpy as np
 import torch
 
 from shiftscope.answer import spell
-from shiftscope.lang.beliefs import Beliefs, joined
-from shiftscope.lang.exec.possible import answer
+from shiftscope.lang.calibration import BOXES, PLACES, fit_spatial_likelihood
+from shiftscope.lang.exec.possible_worlds import infer_answers
 from shiftscope.lang.exec.soft import SoftAnswers, execute_soft
-from shiftscope.lang.matching import match
-from shiftscope.lang.spatial import BOXES, PLACES, fit
-from shiftscope.models._neuro_symbolic import load_parsers
-from shiftscope.models._weights import SHIPPED, read_trained
+from shiftscope.lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
+from shiftscope.models.nsvqa.neuro_symbolic import load_parsers
+from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.question import Question
-from shiftscope.run.feed import Feed, SuiteSource
 from shiftscope.scene import Scene
-from shiftscope.scenetable import pack
-from shiftscope.suites.superclevr import SHARE, Order
+from shiftscope.scene_table import pack_scenes
+from shiftscope.suites.superclevr.suite import SHARE, SuperclevrSpec
+from shiftscope.train.feed import Feed, SuiteSource
 
 BATCH = 16
 
@@ -37,17 +36,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--variant", default="default", help="what the second half shows")
     args = parser.parse_args(argv)
     half = args.images // 2
-    trained = read_trained(SHIPPED / "superclevr")
+    trained = read_trained_model(SHIPPED / "superclevr")
     scenes, _, beliefs = _seen("default", slice(half), args.images)
     shown, questions, other = _seen(args.variant, slice(half, None), args.images)
-    table = pack(scenes)
-    pairs = match(beliefs, table).objects
+    table = pack_scenes(scenes)
+    pairs = match_to_truth(beliefs, table).objects
     programs = [q.program for some in questions for q in some if q.program]
     truth = [spell(q.answer) for some in questions for q in some if q.answer is not None]
     rows = np.repeat(np.arange(len(shown)), [len(some) for some in questions])
     told = {
-        f"p_nsvqa_exact, {source}": answer(
-            programs, trained.calibration.apply(other), rows, relation=fit(beliefs, table, pairs, source)
+        f"p_nsvqa_exact, {source}": infer_answers(
+            programs,
+            trained.calibration.apply(other),
+            rows,
+            relation=fit_spatial_likelihood(beliefs, table, pairs, source),
         )
         for source in (PLACES, BOXES)
     }
@@ -64,15 +66,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _seen(
     variant: str, which: slice, images: int
-) -> tuple[Sequence[Scene], list[tuple[Question, ...]], Beliefs]:
+) -> tuple[Sequence[Scene], list[tuple[Question, ...]], ScenePosterior]:
     """Some validation scenes of a variant, their questions, and what the shipped parser believes of them."""
-    order = replace(Order.named(variant), images=SHARE * images, part_questions=0)
-    parsers = load_parsers(read_trained(SHIPPED / "superclevr"), "cpu")
+    order = replace(SuperclevrSpec.from_variant(variant), images=SHARE * images, part_questions=0)
+    parsers = load_parsers(read_trained_model(SHIPPED / "superclevr"), "cpu")
     batches = list(Feed(SuiteSource("superclevr", order, "val"), images, "cpu"))
     scenes = [scene for batch in batches for scene in batch.scenes][which]
     questions = [asked for batch in batches for asked in batch.questions][which]
     pixels = torch.cat([batch.images.rgb for batch in batches if batch.images.rgb is not None])[which]
-    return scenes, questions, joined([parsers.see(some).numpy() for some in pixels.split(BATCH)])
+    return (
+        scenes,
+        questions,
+        concatenate_posteriors([parsers.parse_images(some).to_numpy() for some in pixels.split(BATCH)]),
+    )
 
 
 def _right(found: SoftAnswers, truth: Sequence[str]) -> np.ndarray:

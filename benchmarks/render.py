@@ -13,10 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from shiftscope.render.png import png
+from shiftscope.render.image import encode_png
 from shiftscope.render.raster import render
 from shiftscope.scene import Scene
-from shiftscope.store.masks import encode
+from shiftscope.store.image import encode_mask
 from shiftscope.world import clevr, superclevr
 
 BATCH = 20  # scenes a worker renders at once
@@ -51,16 +51,14 @@ def main(images: int = 400) -> None:
                 _row(name, images, began, sum(busy for busy, _, _ in done), cores)
             print(f"mean size of a colour image {sum(size for _, _, size in done) / images / 1e3:.0f} kB")
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    print(
-        f"\npeak memory: {own:.0f} MB here, {max(peak for _, peak, _ in done):.0f} MB in the largest worker"
-    )
+    print(f"\npeak memory: {own:.0f} MB here, {max(peak for _, peak, _ in done):.0f} MB in the largest worker")
 
 
 def _scenes(world: str, first: int, count: int) -> list[Scene]:
     indices = range(first, first + count)
     if world == "clevr":
-        return [clevr.scene(0, "bench", i) for i in indices]
-    return [superclevr.scene(0, "bench", i) for i in indices]
+        return [clevr.sample_scene(0, "bench", i) for i in indices]
+    return [superclevr.sample_scene(0, "bench", i) for i in indices]
 
 
 def _sampled(job: tuple[str, int]) -> Done:
@@ -73,10 +71,10 @@ def _made(job: tuple[str, int]) -> Done:
     busy = time.process_time()
     images = render(_scenes(*job, BATCH), layers=WORLDS[job[0]], workers=1)
     assert images.rgb is not None and images.mask is not None
-    size = sum(len(png(rgb)) for rgb in images.rgb)
+    size = sum(len(encode_png(rgb)) for rgb in images.rgb)
     for masks in (images.mask, images.parts):
         for mask in () if masks is None else masks:
-            encode(mask)
+            encode_mask(mask)
     return time.process_time() - busy, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, size
 
 

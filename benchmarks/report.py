@@ -13,13 +13,13 @@ import numpy as np
 
 from benchmarks.store import _image, _picture
 from shiftscope import rng
-from shiftscope.lang.text import parse
+from shiftscope.columns import Column
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
-from shiftscope.report.page import page
-from shiftscope.report.section import sections
-from shiftscope.report.study import Study, study_of
-from shiftscope.result import Column, Records, RunLog, asked_of, records_of
-from shiftscope.store.build import build
+from shiftscope.report.run_page import build_report
+from shiftscope.report.runs import ReportRuns, arrange_runs
+from shiftscope.result import RunLog, RunRecords, build_question_record, records_of
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
 
@@ -32,15 +32,15 @@ KINDS = ("count", "exist", "query_color", "query_shape", "equal_color", "greater
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
-        dataset = build(Path(name) / "data", {"suite": "benchmark"}, {"test": 1}, make_shard)
+        dataset = build_dataset(Path(name) / "data", {"suite": "benchmark"}, {"test": 1}, make_shard)
         study = _study(dataset)
         start = time.perf_counter()
         last, made = start, []
-        for key, section in sections(study):
+        for key, section in build_report(study).build_sections():
             made.append((key, section))
             print(f"  {key}: {time.perf_counter() - last:.2f} s, {len(section.body) / 1e6:.2f} MB")
             last = time.perf_counter()
-        size = len(page(study, made).encode())
+        size = len(build_report(study).render(made).encode())
         seconds = time.perf_counter() - start
     rows = sum(len(run.records) for run in study.runs)
     print(f"report of {len(study.runs)} runs, {rows:,} answers: {seconds:.1f} s, {size / 1e6:.2f} MB")
@@ -59,16 +59,16 @@ def _question(image: StoredImage, n: int) -> Question:
         f"{image.id}-{n}",
         f"How many {words} cubes are there?",
         (image.id,),
-        parse("count(filter(filter(scene(), shape=cube), size=small))"),
+        parse_program("count(filter(filter(scene(), shape=cube), size=small))"),
         ("yes", "no", "red", "blue", "cube", "1", "2", "3")[int(random.integers(8))],
         kind=kind,
         provenance=Provenance("benchmark", split="test", template=f"template_{n % 9}"),
     )
 
 
-def _study(dataset: Dataset) -> Study:
+def _study(dataset: Dataset) -> ReportRuns:
     scenes = {image.id: image.scene for image in dataset.images()}
-    asked = [asked_of(q, [scenes[q.scenes[0]]]) for q in dataset.questions()]
+    asked = [build_question_record(q, [scenes[q.scenes[0]]]) for q in dataset.questions()]
     base = records_of((a, None) for a in asked)
     logs = []
     for model, accuracy in MODELS:
@@ -76,10 +76,10 @@ def _study(dataset: Dataset) -> Study:
             spec = {"model": model, "data": str(dataset.folder), "split": "test", "variant": variant}
             records = _answered(base, variant, accuracy - 0.02 * k, model)
             logs.append((RunLog(tuple(spec.items()), records, len(base)), None))
-    return study_of(logs)
+    return arrange_runs(logs)
 
 
-def _answered(base: Records, variant: str, accuracy: float, model: str) -> Records:
+def _answered(base: RunRecords, variant: str, accuracy: float, model: str) -> RunRecords:
     """Right as often as asked for; every variant but the first is a twin of the first."""
     random = rng.derive("benchmark", "report", model, variant)
     n = len(base)

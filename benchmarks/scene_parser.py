@@ -37,19 +37,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     import torch
 
-    from shiftscope.models import _scene_parser as p
+    from shiftscope.models.nsvqa import scene_parser as p
     from shiftscope.schemas.superclevr import SCHEMA
 
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")
-    rules = superclevr.Rules(visual="mid")
-    few = [superclevr.scene(0, "bench", i, rules) for i in range(min(batch, 64))]
-    labels = p.labels_of([few[i % len(few)] for i in range(batch)]).tensors(device)
+    rules = superclevr.SuperClevrRules(visual="mid")
+    few = [superclevr.sample_scene(0, "bench", i, rules) for i in range(min(batch, 64))]
+    labels = p.label_scenes([few[i % len(few)] for i in range(batch)]).to_tensors(device)
     images = torch.randint(0, 256, (batch, SIZE[1], SIZE[0], 3), dtype=torch.uint8, device=device)
-    data = p.Batch(images, labels)
-    config = p.Config(SCHEMA)
+    data = p.SceneParserBatch(images, labels)
+    config = p.SceneParserConfig(SCHEMA)
     module: Any = p.build(config).to(device)
-    loss_of = p.lesson(config, p.Recipe())
+    loss_of = p.make_training_loss(config, p.SceneParserRecipe())
     module = module.to(memory_format=torch.channels_last)
     half = torch.autocast(device, torch.bfloat16, enabled=device != "cpu")
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-6, fused=device != "cpu")

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from shiftscope import rng
-from shiftscope.result import Asked, Prediction
+from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.score import score_run
-from shiftscope.store.runlog import RunWriter, read_run
+from shiftscope.store.run_log import RunWriter, read_run
 
 ROWS = 1_000_000
 PER_SCENE = 10
@@ -48,23 +48,12 @@ def _write(folder: Path) -> None:
             rows = []
             for k, said in enumerate(drawn, first):
                 truth = answers[said[0]]
-                facts = (
-                    ("kind", KINDS[k % 7]),
-                    ("family", k % 90),
-                    ("length", said[1] + 8),
-                    ("objects", 3 + k % 8),
-                )
-                asked = Asked(
-                    str(k),
-                    (f"scene_{k // PER_SCENE:06d}",),
-                    truth,
-                    tuple(answers[s] for s in said[2:]),
-                    facts,
+                facts = (("kind", KINDS[k % 7]), ("family", k % 90), ("length", said[1] + 8), ("objects", 3 + k % 8))
+                asked = QuestionRecord(
+                    str(k), (f"scene_{k // PER_SCENE:06d}",), truth, tuple(answers[s] for s in said[2:]), facts
                 )
                 answer = truth if belief[k - first] > 0.4 else answers[said[1]]
-                rows.append(
-                    (asked, Prediction(str(k), answer, f"Answer: {answer}", belief=belief[k - first]))
-                )
+                rows.append((asked, Prediction(str(k), answer, f"Answer: {answer}", belief=belief[k - first])))
             run.add(rows)
         run.finish([str(k) for k in range(ROWS)])
 

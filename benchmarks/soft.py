@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import row
-from shiftscope.lang.beliefs import Beliefs, certain
-from shiftscope.lang.exec import possible
-from shiftscope.lang.exec.likeliest import likeliest
-from shiftscope.lang.exec.soft import Arranged, SoftLowering, arrange, run
-from shiftscope.lang.soft_world import PAPER, SceneTables
-from shiftscope.run.feed import SuiteSource
-from shiftscope.scenetable import pack
-from shiftscope.suites.superclevr import Order
+from shiftscope.lang.exec import possible_worlds as possible
+from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
+from shiftscope.lang.exec.soft import DeviceOpSchedule, SoftLowering, build_schedule, run_schedule
+from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
+from shiftscope.lang.world import PAPER, SoftSceneTables
+from shiftscope.scene_table import pack_scenes
+from shiftscope.suites.superclevr.suite import SuperclevrSpec
+from shiftscope.train.feed import SuiteSource
 
 SCENES = 250  # with 10 questions about vehicles and 10 about parts each
 TIMES = 20  # how often each question is asked
@@ -24,8 +24,8 @@ TIMES = 20  # how often each question is asked
 
 def main() -> None:
     print("soft (Super-CLEVR questions; processor time of one core, wall time on a GPU)")
-    examples = SuiteSource("superclevr", Order(images=6 * SCENES, shard=SCENES), "val").block(0)
-    beliefs = doubtful(certain(pack([scene for scene, _ in examples])))
+    examples = SuiteSource("superclevr", SuperclevrSpec(images=6 * SCENES, shard=SCENES), "val").block(0)
+    beliefs = doubtful(build_certain_posterior(pack_scenes([scene for scene, _ in examples])))
     asked = [(q.program, k, i < 10) for k, (_, qs) in enumerate(examples) for i, q in enumerate(qs)]
     programs = [program for program, _, _ in asked if program is not None]
     rows = np.array([k for _, k, _ in asked])
@@ -34,12 +34,12 @@ def main() -> None:
     lower = SoftLowering(beliefs.schema)
     lowered = lower(many, many_rows)
     row("lowering Program objects", _rate(len(many), lambda: lower(many, many_rows)), "100,000/s")
-    waves = arrange(lowered)
-    row("sorting them into waves", _rate(len(many), lambda: arrange(lowered)), "100,000/s")
+    waves = build_schedule(lowered)
+    row("sorting them into waves", _rate(len(many), lambda: build_schedule(lowered)), "100,000/s")
 
-    def soft(kind: Beliefs, clock: Callable[[], float] = time.process_time) -> str:
-        arranged, tables = Arranged.on(waves, kind), SceneTables(kind, PAPER)
-        return _rate(len(many), lambda: _wait(run(arranged, tables).value), clock)
+    def soft(kind: ScenePosterior, clock: Callable[[], float] = time.process_time) -> str:
+        arranged, tables = DeviceOpSchedule.from_schedule(waves, kind), SoftSceneTables(kind, PAPER)
+        return _rate(len(many), lambda: _wait(run_schedule(arranged, tables).value), clock)
 
     row("soft execution once lowered, NumPy", soft(beliefs), "20,000/s")
     try:
@@ -51,16 +51,16 @@ def main() -> None:
         row("  torch on the CPU", soft(beliefs.to("cpu")), "20,000/s")
         if torch.cuda.is_available():
             row("  torch on the GPU", soft(beliefs.to("cuda"), time.perf_counter), "1,000,000/s")
-    row("likeliest scenes", _rate(len(beliefs), lambda: likeliest(beliefs)), "5,000/s")
+    row("likeliest scenes", _rate(len(beliefs), lambda: build_most_likely_scenes(beliefs)), "5,000/s")
     for what, chosen in (("vehicles", True), ("parts", False)):
         some = [p for p, _, objects in asked if objects == chosen and p is not None]
         some_rows = np.array([k for _, k, objects in asked if objects == chosen])
-        possible.answer(some[:1], beliefs, some_rows[:1])  # compiles
-        rate = _rate(len(some), lambda p=some, r=some_rows: possible.answer(p, beliefs, r))  # type: ignore[misc]
-        row(f"possible scenes, {possible.WORLDS} a question, about {what}", rate, "5,000/s")
+        possible.infer_answers(some[:1], beliefs, some_rows[:1])  # compiles
+        rate = _rate(len(some), lambda p=some, r=some_rows: possible.infer_answers(p, beliefs, r))  # type: ignore[misc]
+        row(f"possible scenes, {possible.MAX_WORLDS} a question, about {what}", rate, "5,000/s")
 
 
-def doubtful(beliefs: Beliefs) -> Beliefs:
+def doubtful(beliefs: ScenePosterior) -> ScenePosterior:
     """The true scenes, each value believed at 0.97."""
 
     def spread(p: Any) -> Any:

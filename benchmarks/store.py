@@ -12,12 +12,11 @@ import numpy as np
 from PIL import Image
 
 from shiftscope import rng
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.image import StoredImage
-from shiftscope.store.masks import Mask, decode, encode
+from shiftscope.store.image import Mask, StoredImage, decode_mask, encode_mask
 from shiftscope.store.shard import read_images, read_questions, write_shard
 
 SIZE = (480, 320)
@@ -31,7 +30,7 @@ def main() -> None:
     images = [_image(k, *picture) for k, picture in enumerate(pictures)]
     questions = [_question(image, n) for image in images for n in range(QUESTIONS)]
     masks = [mask for _, mask in pictures]
-    runs = [encode(mask) for mask in masks]
+    runs = [encode_mask(mask) for mask in masks]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shard = write_shard(folder, "warm", 0, images[:8], questions[:8])
@@ -50,8 +49,8 @@ def main() -> None:
         print(f"verify: {sum(f.bytes for f in shard.files) / verified / 1e6:,.0f} MB/s")
         print(f"bytes an image: {png:,.0f} of PNG, {shard.images.bytes / IMAGES - png:,.0f} of all else")
         print(f"bytes a question: {shard.questions.bytes / len(questions):,.0f}")
-    print(f"encode a mask: {len(masks) / _seconds(lambda: [encode(m) for m in masks]):,.0f}/s")
-    print(f"decode a mask: {len(runs) / _seconds(lambda: [decode(r) for r in runs]):,.0f}/s")
+    print(f"encode a mask: {len(masks) / _seconds(lambda: [encode_mask(m) for m in masks]):,.0f}/s")
+    print(f"decode a mask: {len(runs) / _seconds(lambda: [decode_mask(r) for r in runs]):,.0f}/s")
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -75,9 +74,7 @@ def _picture(k: int) -> tuple[bytes, Mask]:
     colors = random.integers(40, 216, (OBJECTS + 1, 3))
     shade = 20 * np.sin(x / 50 + y / 70)[..., None] + random.integers(-3, 4, (*x.shape, 1))
     file = io.BytesIO()
-    Image.fromarray(np.clip(colors[mask] + shade, 0, 255).astype(np.uint8)).save(
-        file, "PNG", compress_level=1
-    )
+    Image.fromarray(np.clip(colors[mask] + shade, 0, 255).astype(np.uint8)).save(file, "PNG", compress_level=1)
     return file.getvalue(), mask
 
 
@@ -92,7 +89,7 @@ def _image(k: int, png: bytes, mask: Mask) -> StoredImage:
     scene = Scene(tuple(things), directions=directions, schema=SCHEMA, size=SIZE, id=f"benchmark_{k:06d}")
     counts = np.bincount(mask.ravel(), minlength=OBJECTS + 1)[1:]
     boxes = tuple((k, k, k + i, k + i) for i in range(OBJECTS))
-    return StoredImage(scene, png, encode(mask), boxes, tuple(map(int, counts)))
+    return StoredImage(scene, png, encode_mask(mask), boxes, tuple(map(int, counts)))
 
 
 def _question(image: StoredImage, n: int) -> Question:
@@ -100,7 +97,7 @@ def _question(image: StoredImage, n: int) -> Question:
     size, color, material, shape = (a.values[random.integers(len(a.values))] for a in SCHEMA.attributes)
     side = SCHEMA.relations[random.integers(4)]
     one = f"unique(filter(scene(), color={color}, size={size}))"
-    program = parse(f"count(filter(relate({one}, {side}), shape={shape}, material={material}))")
+    program = parse_program(f"count(filter(relate({one}, {side}), shape={shape}, material={material}))")
     text = f"How many {material} {shape}s are on the {side} side of the {size} {color} thing?"
     origin = Provenance("clevr", "train", "one_hop.json", n)
     return Question(f"{image.id}-{n}", text, (image.id,), program, n % 4, kind="count", provenance=origin)

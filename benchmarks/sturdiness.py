@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,20 +20,20 @@ import numpy as np
 import torch
 
 from shiftscope.answer import spell
-from shiftscope.lang.beliefs import certain
-from shiftscope.lang.exec.packed import Lowering
-from shiftscope.lang.matching import match
 from shiftscope.lang.program import Program
-from shiftscope.models._scene_parser.attune import attuned, doubt, seen, with_averages_of
-from shiftscope.models._weights import SHIPPED, read_trained
-from shiftscope.models.p_nsvqa_exact import ATTUNED
-from shiftscope.run.feed import Feed, SuiteSource
-from shiftscope.run.study.matrix import MODELS
-from shiftscope.run.study.pipeline import Eyes, answering, answers
+from shiftscope.lang.scene_posterior import build_certain_posterior, concatenate_posteriors, match_to_truth
+from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
+from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers, load_parsers
+from shiftscope.models.nsvqa.scene_parser.adapt import adapt_normalisation, adapt_parser, measure_uncertainty, parse_all
+from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
+from shiftscope.models.p_nsvqa_exact import ADAPTATION_IMAGES
 from shiftscope.scene import Scene
-from shiftscope.scenetable import pack
-from shiftscope.suites.superclevr import SHARE, Order
+from shiftscope.scene_table import pack_scenes
+from shiftscope.suites.superclevr.study import MODELS
+from shiftscope.suites.superclevr.suite import SHARE, SuperclevrSpec
+from shiftscope.train.feed import Feed, SuiteSource
 
+TOGETHER = 64  # images parsed at once
 SEED = 7  # of images of variants that are for testing alone; a study's have 0
 
 
@@ -62,40 +62,36 @@ def main(argv: Sequence[str] | None = None) -> None:
     if nothing := [variant for variant, one in shown.items() if not one.programs]:
         parser.error(f"nothing is asked of that sort about {', '.join(nothing)}")
     for folder in args.folders:
-        as_trained = Eyes(read_trained(folder), args.device)
-        schema, sort = as_trained.config.schema, "part" if args.parts else "object"
+        as_trained = load_parsers(read_trained_model(folder), args.device)
+        schema, sort = as_trained.trained.schema, "part" if args.parts else "object"
         names = (*MODELS, *(a.name for a in (schema.part_attributes if args.parts else schema.attributes)))
         print(f"{folder}, {args.images} images a variant, {sort} questions: right, %")
         print(f"{'':<26}{''.join(f'{n:>14}' for n in names)}{'doubt':>10}")
         for variant, one in shown.items():
-            first = one.pixels[:ATTUNED].to(args.device)
-            for told, eyes in _ways(variant, as_trained, first):
-                right = _right(eyes, one, args.parts)
-                with eyes.precision():
-                    unsure, _ = doubt(seen(eyes.module, first))
+            first = one.pixels[:ADAPTATION_IMAGES].to(args.device)
+            for told, parsers in _ways(variant, as_trained, first):
+                right = _right(parsers, one, args.parts)
+                unsure, _ = measure_uncertainty(parsers.apply(parse_all, first))
                 figures = "".join(f"{100 * share:>14.2f}" for share in right)
                 print(f"{told:<26}{figures}{unsure:>10.4f}", flush=True)
 
 
-def _ways(variant: str, as_trained: Eyes, first: torch.Tensor) -> Iterator[tuple[str, Eyes]]:
-    """What each way of seeing is called, and the eyes that see so; attuned last."""
-    module, calibration = as_trained.module, as_trained.calibration
-    with as_trained.precision():
-        used = attuned(module, first, calibration)
-        made = {
-            variant: module,
-            "  with its averages": with_averages_of(module, first),
-            f"  attuned{', to the look too' if used.look else ''}": used.module,
-        }
-    for told, seeing in made.items():
-        eyes = copy(as_trained)
-        eyes.module = seeing
-        yield told, eyes
+def _ways(variant: str, as_trained: NsvqaParsers, first: torch.Tensor) -> Iterator[tuple[str, NsvqaParsers]]:
+    """What each way of seeing is called, and the parsers that see so; adapted last."""
+    calibration = as_trained.trained.calibration
+    used = as_trained.apply(partial(adapt_parser, calibration=calibration), first)
+    made = {
+        variant: as_trained.scene,
+        "  with its averages": as_trained.apply(adapt_normalisation, first),
+        f"  adapted{', normalisation too' if used.adapted_norms else ''}": used.module,
+    }
+    for told, scene in made.items():
+        yield told, replace(as_trained, scene=scene)
 
 
 def _shown(variant: str, images: int, parts: bool, device: str, workers: int) -> Shown:
     asked = {"questions": 0} if parts else {"part_questions": 0}
-    order = replace(Order.named(variant), images=SHARE * images, **asked)
+    order = replace(SuperclevrSpec.from_variant(variant), images=SHARE * images, **asked)
     split = "val" if "val" in order.splits() else "test"
     source = SuiteSource("superclevr", order if split == "val" else replace(order, seed=SEED), split)
     batches = list(Feed(source, min(images, 250), device, workers=workers))
@@ -110,23 +106,26 @@ def _shown(variant: str, images: int, parts: bool, device: str, workers: int) ->
     )
 
 
-def _right(eyes: Eyes, shown: Shown, parts: bool) -> list[float]:
+def _right(parsers: NsvqaParsers, shown: Shown, parts: bool) -> list[float]:
     """The share of questions that each model gets right, then of things whose attribute is read right."""
-    beliefs = eyes.see(shown.pixels)
-    prepared = Lowering(eyes.config.schema).prepare(shown.programs)
+    blocks = range(0, len(shown.pixels), TOGETHER)
+    beliefs = concatenate_posteriors([parsers.parse_images(shown.pixels[k : k + TOGETHER]) for k in blocks])
+    run = {
+        "nsvqa": nsvqa.execute,
+        "p_nsvqa": p_nsvqa.execute,
+        "p_nsvqa_exact": p_nsvqa_exact.make_executor(parsers.trained),
+    }
     right = []
     for model in MODELS:
-        said = answers(answering(model, eyes), prepared, beliefs, shown.rows).answers
+        said = [None if r.answer is None else spell(r.answer) for r in run[model](shown.programs, beliefs, shown.rows)]
         right.append(float(np.mean([s == t for s, t in zip(said, shown.truths, strict=True)])))
-    held, truth = beliefs.numpy(), pack(shown.scenes)
-    found, sure = match(held, truth), certain(truth)
+    held, truth = beliefs.to_numpy(), pack_scenes(shown.scenes)
+    found, sure = match_to_truth(held, truth), build_certain_posterior(truth)
     pairs = found.parts if parts else found.objects  # [image, believed thing] the true one
     image, seat = np.nonzero(pairs >= 0)
     both = ((one.part_attributes if parts else one.attributes) for one in (held, sure))
     for read, true in zip(*both, strict=True):
-        right.append(
-            float((read[image, seat].argmax(-1) == true[image, pairs[image, seat]].argmax(-1)).mean())
-        )
+        right.append(float((read[image, seat].argmax(-1) == true[image, pairs[image, seat]].argmax(-1)).mean()))
     return right
 
 

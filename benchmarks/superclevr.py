@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from benchmarks.table import row
 from shiftscope.formats.clevr import write_scenes
-from shiftscope.world.superclevr import scene
+from shiftscope.world.superclevr import sample_scene
 
 WHOLE = 30_000  # images of the default dataset
 SCENES = 300
@@ -26,10 +26,10 @@ IMAGES = 600
 def main() -> None:
     full = "--full" in sys.argv
     print("superclevr (480×320, 3–10 vehicles)")
-    scene(0, "bench", 0)  # compiles
+    sample_scene(0, "bench", 0)  # compiles
     start = time.process_time()
     for i in range(SCENES):
-        scene(0, "bench", i)
+        sample_scene(0, "bench", i)
     row("scenes sampled, a core", f"{SCENES / (time.process_time() - start):.0f} scenes/s", "60 scenes/s")
     with tempfile.TemporaryDirectory() as folder:
         _questions(Path(folder), WHOLE if full else GIVEN)
@@ -41,7 +41,7 @@ def main() -> None:
 def _questions(folder: Path, count: int) -> None:
     """20 questions about each of so many given scenes, without images; all cores."""
     for name, size in (("few", 4), ("scenes", count)):
-        write_scenes(folder / f"{name}.json", [scene(0, "given", i) for i in range(size)])
+        write_scenes(folder / f"{name}.json", [sample_scene(0, "given", i) for i in range(size)])
     idle = _timed(folder / "idle", ["--scenes", str(folder / "few.json"), "--no-images"])
     took = _timed(folder / "asked", ["--scenes", str(folder / "scenes.json"), "--no-images"])
     rate = f"{20 * count / took.wall:,.0f}/s"

@@ -27,9 +27,9 @@ from pathlib import Path
 import numpy as np
 
 from shiftscope.rng import derive
-from shiftscope.run.memory import NAME as REPLIES
-from shiftscope.run.memory import DiskMemory
-from shiftscope.store.runlog import read_run, run_content_id
+from shiftscope.store.response_cache import NAME as REPLIES
+from shiftscope.store.response_cache import DiskResponseCache
+from shiftscope.store.run_log import compute_run_content_id, read_run
 
 from .proxy import FAULTS, ODD, REFUSED, Choose, Proxy
 from .toys import toy_dataset
@@ -44,7 +44,7 @@ IMAGES, QUESTIONS = 30, 10
 KEY = "sk-campaign-0123456789"
 TIMEOUT = 4.0  # seconds of a call
 LONGEST = 120.0  # seconds of a run
-FAST = "import shiftscope.models._endpoint as e; e.FIRST_WAIT = 0.01; from shiftscope.cli import main; main()"
+FAST = "import shiftscope.models.openai.endpoint as e; e.FIRST_WAIT = 0.01; from shiftscope.cli import main; main()"
 RARE = ("slow", "trickle", "endless", "gzip bomb")  # they cost seconds, or megabytes
 STOPS = ("none", "none", "none", "SIGKILL", "SIGINT", "SIGTERM", "401")
 LISTING = ("500", "429", "dropped", "cut off", "not JSON")
@@ -68,9 +68,7 @@ def stage() -> Stage:
     data = toy_dataset(folder / "data", IMAGES, QUESTIONS)
     words = ("serve", "--model", "oracle", "--port", "0", "--idle", "600", "--json")
     served = subprocess.Popen(
-        [sys.executable, "-m", "shiftscope", *words, "--data", str(data.folder)],
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "shiftscope", *words, "--data", str(data.folder)], stdout=subprocess.PIPE, text=True
     )
     held.callback(served.wait, 20)
     held.callback(served.terminate)
@@ -80,7 +78,7 @@ def stage() -> Stage:
     run = start(proxy.url, data.folder, folder, in_flight=16)
     _, complaint = run.communicate(timeout=LONGEST)
     assert run.returncode == 0, complaint
-    return Stage(data.folder, proxy, data.count("test")[1], run_content_id(folder / "run"))
+    return Stage(data.folder, proxy, data.count("test")[1], compute_run_content_id(folder / "run"))
 
 
 def start(url: str, data: Path, folder: Path, in_flight: int) -> subprocess.Popen[str]:
@@ -230,7 +228,7 @@ def blame(said: str, complaint: str) -> list[str]:
 
 def compare(on: Stage, folder: Path) -> list[str]:
     faults = []
-    if run_content_id(folder / "run") != on.content:
+    if compute_run_content_id(folder / "run") != on.content:
         faults.append("the answers differ from those of the undisturbed run")
     if not read_run(folder / "run").finished:
         faults.append("the run is not finished")
@@ -247,7 +245,7 @@ def compare(on: Stage, folder: Path) -> list[str]:
 def remembered(cache: Path) -> int:
     if not (cache / REPLIES).exists():
         return 0
-    memory = DiskMemory(cache)
+    memory = DiskResponseCache(cache)
     try:
         return len(memory)
     finally:

@@ -98,11 +98,7 @@ VQA_ANNOTATIONS: dict[str, Any] = {
 }
 VQA_RESULTS = [{"question_id": 10, "answer": "red"}, {"question_id": 20, "answer": "no"},
                {"question_id": 30, "answer": "2"}]  # fmt: skip
-PREDICTED = [
-    {"question": "a", "answer": 3},
-    {"question": "b", "raw": "It is red."},
-    {"qid": "c", "answer": None},
-]
+PREDICTED = [{"question": "a", "answer": 3}, {"question": "b", "raw": "It is red."}, {"qid": "c", "answer": None}]
 VQA_CP = [{"coco_split": "train2014", "image_id": 33, "question": "Is it red?", "question_id": 33001}]
 COCO = {
     "info": {}, "licenses": [],
@@ -147,10 +143,7 @@ def rows(*lines: str) -> list[dict[str, Any]]:
 
 
 COVR_PROGRAMS = [
-    [
-        *rows("find dog"),
-        {"operation": "all", "arguments": [rows("scene", "filter white [0]")], "dependencies": [0]},
-    ],
+    [*rows("find dog"), {"operation": "all", "arguments": [rows("scene", "filter white [0]")], "dependencies": [0]}],
     rows("find dog", "group_by_images [0]", "keep_if_values_count_eq 1 [1]", "keys [2]", "count [3]"),
     rows("find ball", "find dog", "with_relation near [1, 0]", "unique [2]", "choose_attr black, white [3]"),
     rows("find cat", "exists [0]"),
@@ -179,11 +172,7 @@ COVR_COMPOSITIONAL = [{"qid": "a", "utterance": "How many?", "scenes": ["61"], "
 def listed(*lines: str) -> list[dict[str, Any]]:
     """`filter_color red [0]`: a function, its values, its inputs."""
     return [
-        {
-            "function": row["operation"],
-            "inputs": row.get("dependencies", []),
-            "value_inputs": row.get("arguments", []),
-        }
+        {"function": row["operation"], "inputs": row.get("dependencies", []), "value_inputs": row.get("arguments", [])}
         for row in rows(*lines)
     ]
 
@@ -238,7 +227,7 @@ LISTING = {"object": "list", "data": [{"id": "m", "created": 5, "owned_by": "me"
 
 
 def matrix() -> str:
-    from shiftscope.world.concepts import COLORS, SHAPES
+    from shiftscope.world.superclevr.concepts import COLORS, SHAPES
 
     share = 1 / len(COLORS)
     return "\n".join([",".join(["", *COLORS]), *(",".join([s, *[str(share)] * len(COLORS)]) for s in SHAPES)])
@@ -310,10 +299,10 @@ def data(folder: Path) -> None:
 
 def run(folder: Path) -> None:
     """The run of a built-in model over toy data; its pictures and data are not in it."""
-    from shiftscope.run.evaluate import Order, evaluate
+    from shiftscope.run.evaluate import RunSpec, evaluate
 
     made = toy_dataset(folder / "data", 3, 3)
-    evaluate(Order("majority", made.folder), folder / "run")
+    evaluate(RunSpec("majority", made.folder), folder / "run")
     for path in (folder / "run").iterdir():
         path.rename(folder / path.name)
 
@@ -322,11 +311,11 @@ def shards(folder: Path) -> None:
     """The two files of a shard, and the same as JSON, so that their cells can be changed."""
     import pyarrow.parquet as pq
 
-    from shiftscope.store.tables import image_table, question_table
+    from shiftscope.store.tables import build_image_table, build_question_table
 
     shown = [toy_image(f"i{k}") for k in range(2)]
     asked = [q for image in shown for q in toy_questions(image, "test", 3)]
-    for name, made in (("images", image_table(shown)), ("questions", question_table(asked))):
+    for name, made in (("images", build_image_table(shown)), ("questions", build_question_table(asked))):
         pq.write_table(made, folder / f"{name}.parquet", compression="zstd")
         (folder / f"{name}.json").write_text(json.dumps(_cells(made)))
 
@@ -347,12 +336,12 @@ def as_parquet(path: Path, what: str) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from shiftscope.store.columns import IMAGES, QUESTIONS, arrow_type
+    from shiftscope.store.tables import IMAGE_COLUMNS, QUESTION_COLUMNS, arrow_type
 
     try:
         found = json.loads(path.read_bytes())
-        names = [name for name, _ in (IMAGES if what == "images" else QUESTIONS)]
-        kinds = dict(IMAGES if what == "images" else QUESTIONS)
+        names = [name for name, _ in (IMAGE_COLUMNS if what == "images" else QUESTION_COLUMNS)]
+        kinds = dict(IMAGE_COLUMNS if what == "images" else QUESTION_COLUMNS)
         columns = {}
         for name in names:
             cells = [picture("x") if name == "image" else _cell(row.get(name), kinds[name]) for row in found]
@@ -361,15 +350,7 @@ def as_parquet(path: Path, what: str) -> Path:
             columns[name] = _column(cells, arrow_type(kinds[name]))
         out = path.with_suffix(".parquet")
         pq.write_table(pa.table(columns), out)
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        KeyError,
-        OverflowError,
-        pa.ArrowException,
-        RecursionError,
-    ):
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, pa.ArrowException, RecursionError):
         raise UserError("not a table at all") from None
     return out
 
@@ -397,46 +378,53 @@ def split(folder: Path) -> None:
 
 
 def cells(folder: Path) -> None:
-    from shiftscope.run.study.board import asked_order, train_order
-    from shiftscope.run.study.cell import Asked, Cell, Origin, Training
-    from shiftscope.run.study.matrix import Domain, Trained
-    from shiftscope.run.study.outcome import Outcome
-    from shiftscope.run.study.scale import Scale
-    from shiftscope.run.study.shelf import Shelf
+    from shiftscope.metrics.transfer_matrix import EntryOutcome
+    from shiftscope.run.study.entries import EntryOrigin, StudyTestId, TrainingRecord, TransferEntry
+    from shiftscope.run.study.entry_store import EntryStore
+    from shiftscope.run.study.transfer_matrix import hash_test_data, hash_train_data
+    from shiftscope.suites.superclevr.study import StudyDomain, StudyScale, TrainingSetup
 
-    scale = Scale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)
-    trained, tested = Trained(), Domain()
+    scale = StudyScale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)
+    trained, tested = TrainingSetup(), StudyDomain()
     files = (("scene_parser", "s"), ("question_parser", "q"))
-    origin = Origin(
-        scale, trained, files, train_order(trained, scale), "r", "cpu", "0", "2026-11-15T00:00:00Z"
+    origin = EntryOrigin(
+        "superclevr",
+        scale,
+        trained,
+        files,
+        hash_train_data("superclevr", trained, scale),
+        "r",
+        "cpu",
+        "0",
+        "2026-11-15T00:00:00Z",
     )
-    asked = Asked(tested, asked_order(tested, scale), "questions")
+    asked = StudyTestId(tested, hash_test_data(tested, scale), "questions")
     hits = np.arange(20) < 7
-    objects = Outcome.of(hits, np.full(10, 2), belief=np.where(hits, 0.9, 0.3))
-    parts = Outcome.of(np.arange(10) < 5, np.full(10, 1))
+    objects = EntryOutcome.from_arrays(hits, np.full(10, 2), confidence=np.where(hits, 0.9, 0.3))
+    parts = EntryOutcome.from_arrays(np.arange(10) < 5, np.full(10, 1))
     seconds = (("make", 9.0), ("see", 2.0))
-    cell = Cell("p_nsvqa", origin, asked, (("object", objects), ("part", parts)), seconds)
-    shelf = Shelf(folder / "cells.jsonl")
+    cell = TransferEntry("p_nsvqa", origin, asked, (("object", objects), ("part", parts)), seconds)
+    shelf = EntryStore(folder / "cells.jsonl")
     shelf.add(cell)
-    shelf.add(Training(origin, seconds, (("color", 0.99),), "shiftscope study"))
+    shelf.add(TrainingRecord(origin, seconds, (("color", 0.99),), "shiftscope study"))
     (folder / "cell.json").write_text(json.dumps(cell.to_json()))
 
 
 def cell_in_place(path: Path) -> Any:
     """The record of a file, wherever it lies; where it belongs, a shelf reads it too."""
-    from shiftscope.run.study.shelf import Shelf, _record
+    from shiftscope.run.study.entry_store import EntryStore, _parse_line
 
-    record = _record(path.read_bytes(), str(path))
-    shelf = Shelf(path.parent / "shelf")
+    record = _parse_line(path.read_bytes(), str(path))
+    shelf = EntryStore(path.parent / "shelf")
     shelf.add(record)
-    (found,) = shelf.records()
+    (found,) = shelf.read_records()
     (path.parent / "shelf" / record.name).unlink()
     assert found == record
     return None
 
 
 def audit(folder: Path) -> None:
-    from shiftscope.run.audit import Files, audit_files
+    from shiftscope.run.audit import AuditFiles, audit_files
 
     asked = [
         {"image_id": k, "question": f"What {('color', 'shape')[k % 2]} is the {w}?", "question_id": 10 * k}
@@ -447,7 +435,7 @@ def audit(folder: Path) -> None:
     place.mkdir()
     for name, value in (("q", {"questions": asked}), ("a", {"annotations": told})):
         (place / f"{name}.json").write_text(json.dumps(value))
-    audit_files(Files((place / "q.json",), (place / "a.json",)), folder, blind=False)
+    audit_files(AuditFiles((place / "q.json",), (place / "a.json",)), folder, blind=False)
 
 
 def weights(folder: Path) -> None:
@@ -455,7 +443,7 @@ def weights(folder: Path) -> None:
     import torch
     from safetensors.torch import save
 
-    from shiftscope.models._weights import SHIPPED
+    from shiftscope.models.nsvqa.trained_model import SHIPPED
 
     (folder / "model.json").write_bytes((SHIPPED / "superclevr" / "model.json").read_bytes())
     made = {"a": torch.zeros(3, 4, dtype=torch.float16), "b": torch.ones(2), "c": torch.arange(3)}
@@ -470,15 +458,15 @@ def use_trained(trained: Any) -> Any:
 
 def tensors(path: Path) -> Any:
     """The tensors of a file that is what its description says."""
-    from shiftscope.models._weights import SCENE, Trained
-    from shiftscope.whole import digest_of
+    from shiftscope.files import digest_of
+    from shiftscope.models.nsvqa.trained_model import SCENE_PARSER, TrainedModel
 
-    trained = Trained(path.parent, {SCENE: {"blake2b": digest_of(path.read_bytes())}})
-    return {name: str(tensor.shape) for name, tensor in trained.tensors(SCENE).items()}
+    trained = TrainedModel(path.parent, {SCENE_PARSER: {"blake2b": digest_of(path.read_bytes())}})
+    return {name: str(tensor.shape) for name, tensor in trained.read_tensors(SCENE_PARSER).items()}
 
 
 def concepts(folder: Path) -> None:
-    from shiftscope.world.concepts import COLORS
+    from shiftscope.world.superclevr.concepts import COLORS
 
     file = io.BytesIO()
     np.savez(file, names=np.array(COLORS), dist=np.full(len(COLORS), 1 / len(COLORS)))

@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from shiftscope.metrics import accuracy
-from shiftscope.metrics._statistics import Paired, compare_models
-from shiftscope.report.measure import accuracy as accuracy_of
-from shiftscope.report.shift import shifts
-from shiftscope.report.study import study_of
-from shiftscope.result import Asked, Lineage, Prediction, Records, RunLog, Score, records_of
+from shiftscope.metrics.statistics import PairedTest, compare_models
+from shiftscope.report.measure import measure_accuracy as accuracy_of
+from shiftscope.report.runs import arrange_runs
+from shiftscope.report.shift import find_shifts
+from shiftscope.result import Lineage, Prediction, QuestionRecord, RunLog, RunRecords, Score, records_of
 
 from .trial import Trial
 
@@ -36,14 +36,14 @@ ENOUGH = 1000  # trials before shares are judged
 NEAR = 1e-9
 KINDS = ("count", "exist", "query")
 
-Row = tuple[Asked, Prediction | None]
+Row = tuple[QuestionRecord, Prediction | None]
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     """How questions are spread over scenes, and how likely each is answered right."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[QuestionRecord, ...]
     chance: np.ndarray  # [question]
 
 
@@ -107,7 +107,7 @@ def draw_world(random: np.random.Generator) -> World:
         for k in range(int(random.integers(1, most + 1))):
             facts = (("kind", KINDS[int(random.integers(3))]),)
             name = f"{s}-{k}"
-            asked.append(Asked(name, (f"scene {s}",), "yes", facts=facts, content=f"seed 0 {name}"))
+            asked.append(QuestionRecord(name, (f"scene {s}",), "yes", facts=facts, content=f"seed 0 {name}"))
             chance.append(likely)
     return World(tuple(asked), np.array(chance))
 
@@ -115,14 +115,10 @@ def draw_world(random: np.random.Generator) -> World:
 def sample(random: np.random.Generator, world: World) -> list[Row]:
     """What a model says that answers at random: right with the chance of each question."""
     right = random.random(len(world.asked)) < world.chance
-    return [
-        (a, Prediction(a.question, "yes" if r else "no")) for a, r in zip(world.asked, right, strict=True)
-    ]
+    return [(a, Prediction(a.question, "yes" if r else "no")) for a, r in zip(world.asked, right, strict=True)]
 
 
-def shift(
-    random: np.random.Generator, world: World, base: Sequence[Row], lost: float
-) -> tuple[list[Row], float]:
+def shift(random: np.random.Generator, world: World, base: Sequence[Row], lost: float) -> tuple[list[Row], float]:
     """A twin of the data on which a share of the right answers is lost; and the drop that is expected."""
     twin: list[Row] = []
     for asked, said in base:
@@ -134,19 +130,19 @@ def shift(
     return twin, lost * float(world.chance.mean())
 
 
-def twin_drop(base: Records, twin: Records) -> Paired:
+def twin_drop(base: RunRecords, twin: RunRecords) -> PairedTest:
     """The paired drop as the report has it."""
     logs = [
         RunLog((("model", "m"), ("data_id", name)), records, lineage=Lineage(name, "base", "base"))
         for name, records in (("base", base), ("hard", twin))
     ]
-    (found,) = shifts(study_of([(log, None) for log in logs]))
-    made = found.drop()
+    (found,) = find_shifts(arrange_runs([(log, None) for log in logs]))
+    made = found.measure_drop()
     assert made is not None
     return made
 
 
-def changed_by_order(random: np.random.Generator, first: Records, second: Records) -> list[str]:
+def changed_by_order(random: np.random.Generator, first: RunRecords, second: RunRecords) -> list[str]:
     mixed = first.take(random.permutation(len(first)))
     one, other = (accuracy.measure(records, ("kind",)) for records in (first, mixed))
     pairs = zip(one, other, strict=True)
@@ -157,14 +153,14 @@ def changed_by_order(random: np.random.Generator, first: Records, second: Record
     if not np.allclose(turned, expected, atol=NEAR):
         faults.append(f"the order of models changes {there} to {back}")
     logs = [(log(records, model), None) for model, records in (("a", first), ("b", second))]
-    studies = [study_of(order) for order in (logs, logs[::-1])]
+    studies = [arrange_runs(order) for order in (logs, logs[::-1])]
     found = [{run.model: accuracy_of(run) for run in study.runs} for study in studies]
     if found[0] != found[1]:
         faults.append(f"the order of runs changes {found[0]} to {found[1]}")
     return faults
 
 
-def changed_by_duplicates(rows: Sequence[Sequence[Row]], first: Records, second: Records) -> list[str]:
+def changed_by_duplicates(rows: Sequence[Sequence[Row]], first: RunRecords, second: RunRecords) -> list[str]:
     doubled = [records_of([*one, *map(again, one)]) for one in rows]
     faults = []
     one, two = (accuracy.measure(records)[0] for records in (first, doubled[0]))
@@ -184,7 +180,7 @@ def again(row: Row) -> Row:
     return replace(asked, question=name, content=f"{asked.content} again"), told
 
 
-def raised_by_missing(random: np.random.Generator, rows: Sequence[Row], records: Records) -> list[str]:
+def raised_by_missing(random: np.random.Generator, rows: Sequence[Row], records: RunRecords) -> list[str]:
     gone = random.random(len(rows)) < random.uniform(0, 1)
     left = records_of((a, None if g else p) for (a, p), g in zip(rows, gone, strict=True))
     whole, part = (accuracy.measure(r)[0] for r in (records, left))
@@ -196,17 +192,17 @@ def raised_by_missing(random: np.random.Generator, rows: Sequence[Row], records:
     return faults
 
 
-def paired_across_seeds(first: Records, rows: Sequence[Row]) -> list[str]:
+def paired_across_seeds(first: RunRecords, rows: Sequence[Row]) -> list[str]:
     elsewhere = [(replace(a, content=a.content.replace("seed 0", "seed 1")), p) for a, p in rows]
     found = compare_models(replace(first, data="data 0"), replace(records_of(elsewhere), data="data 1"))
     return [f"data of two seeds pair in {found.n} questions"] if found.n else []
 
 
-def log(records: Records, model: str) -> RunLog:
+def log(records: RunRecords, model: str) -> RunLog:
     return RunLog((("model", model), ("data", "d")), records)
 
 
-def ends(figure: Score | Paired) -> tuple[float, float, float]:
+def ends(figure: Score | PairedTest) -> tuple[float, float, float]:
     value = figure.value if isinstance(figure, Score) else figure.drop
     return value or 0.0, figure.low or 0.0, figure.high or 0.0
 

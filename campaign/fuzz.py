@@ -105,9 +105,7 @@ def judge(trials: list[Trial]) -> list[str]:
     total = {name: sum(t.figures.get(name, 0.0) for t in trials) for name in ("read", "refused")}
     rare = [name for name, count in total.items() if count < 0.05 * TARGET]
     missed = {t.name for t in targets()} - {t.what.partition(" at ")[0] for t in trials}
-    return [f"few inputs are {name}" for name in rare] + [
-        f"{name} was never tried" for name in sorted(missed)
-    ]
+    return [f"few inputs are {name}" for name in rare] + [f"{name} was never tried" for name in sorted(missed)]
 
 
 def describe(trials: list[Trial]) -> str:

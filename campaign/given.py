@@ -49,11 +49,7 @@ def audited(count: int) -> tuple[dict[str, Any], dict[str, Any]]:
         color = ("red", "blue", "green")[int(random.integers(3))]
         forms = (
             (f"What color is the {thing}?", "red" if thing == "bus" else color, "what color is the"),
-            (
-                f"Is there a {thing}?",
-                "yes" if thing == "dog" or random.random() < 0.5 else "no",
-                "is there a",
-            ),
+            (f"Is there a {thing}?", "yes" if thing == "dog" or random.random() < 0.5 else "no", "is there a"),
             (f"How many {thing}s are there?", str(int(random.integers(4))), "how many"),
         )
         text, answer, start = forms[int(random.integers(3))]

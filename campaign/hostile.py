@@ -72,9 +72,7 @@ def fill_disk(random: np.random.Generator, story: Story, folder: Path) -> str:
 
 @contextmanager
 def mounted(disk: Path, size: int) -> Any:
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=True, capture_output=True
-    )
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=True, capture_output=True)
     try:
         yield lambda: subprocess.run(["mount", "-o", "remount,size=512m", disk], check=True)
     finally:

@@ -206,9 +206,7 @@ def _shift(holder: Any, key: Any, which: int, places: Places) -> None:
     if isinstance(old, bool) or old is None:
         holder[key] = [old, str(old), 1][which % 3]
     elif isinstance(old, int | float):
-        holder[key] = [-old, old + 1, old - 1, old * 1000, str(old), float(old) if abs(old) < 1e300 else 0][
-            which % 6
-        ]
+        holder[key] = [-old, old + 1, old - 1, old * 1000, str(old), float(old) if abs(old) < 1e300 else 0][which % 6]
     elif isinstance(old, str):
         holder[key] = edit_text(old, [(which, which, which)])
     else:

@@ -23,15 +23,7 @@ FAULTS = (  # after which another attempt may succeed
     "dropped after the head",
 )  # fmt: skip
 REFUSED = ("400", "gzip bomb", "endless")  # that fail a call for good; a run that is resumed asks again
-ODD = (
-    "late",
-    "drip",
-    "wrong type",
-    "gzipped",
-    "UTF-16",
-    "byte order mark",
-    "another fingerprint",
-)  # but whole
+ODD = ("late", "drip", "wrong type", "gzipped", "UTF-16", "byte order mark", "another fingerprint")  # but whole
 WISHES = ("-1", "nan", "1e999", "soon", "Wed, 21 Oct 2015 07:28:00 GMT", "0.01, 5", "٣")
 PIECE = b" " * (1 << 16)
 Choose = Callable[[str, int, int], str]  # of a request: its key, its number, its attempt; "" for no fault

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shiftscope import __version__
-from shiftscope.whole import write_whole
+from shiftscope.files import write_whole
 
 from .trial import Part, Trial, latest
 
@@ -73,10 +73,7 @@ def _mended(trials: Sequence[Trial], last: Sequence[Trial]) -> list[str]:
     return [
         line
         for t in found
-        for line in (
-            "",
-            f"At first trial {t.number} (seed {t.seed}) found, and no longer: {t.what}: {t.fault}",
-        )
+        for line in ("", f"At first trial {t.number} (seed {t.seed}) found, and no longer: {t.what}: {t.fault}")
     ]
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftscope.store.runlog import NAME as RUN
-from shiftscope.store.runlog import run_content_id
+from shiftscope.store.run_log import RUN_FILE as RUN
+from shiftscope.store.run_log import compute_run_content_id
 
 from .given import NEEDED, commands, lay_out
 from .process import Command, Ended
@@ -121,7 +121,7 @@ def _name(path: Path) -> str:
 
 def _digest(path: Path, folder: Path) -> str:
     if path.name == "predictions.parquet":
-        return run_content_id(path.parent)
+        return compute_run_content_id(path.parent)
     data = path.read_bytes()
     if path.suffix == ".html" and (path.parent / "cells").is_dir():
         data = data[-8:]  # a study's page tells how fast it went; its cells are compared
@@ -147,7 +147,5 @@ def differing(story: Story, folder: Path) -> str:
     if expected == found:
         return ""
     names = sorted(n for n in {*expected, *found} if expected.get(n) != found.get(n))
-    how = [
-        f"{n} is {'missing' if n not in found else 'new' if n not in expected else 'other'}" for n in names
-    ]
+    how = [f"{n} is {'missing' if n not in found else 'new' if n not in expected else 'other'}" for n in names]
     return "; ".join(how[:4])

@@ -13,8 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shiftscope._reply_words import ANYTHING, NUMBER, TRUTH, expected_value
 from shiftscope.errors import UserError
+from shiftscope.response import ANYTHING, NUMBER, TRUTH, expect_value
 from shiftscope.schemas import clevr as clevr_schema
 from shiftscope.schemas import superclevr as superclevr_schema
 
@@ -99,13 +99,12 @@ def targets() -> tuple[Target, ...]:
 
 def formats() -> Iterator[Target]:
     """Official files."""
-    from shiftscope.formats import _any, clevr, coco, covr, gqa, imsitu, visual_genome, vqa, vqa_cp, yolo
+    from shiftscope import formats as _any
+    from shiftscope.formats import clevr, coco, covr, gqa, imsitu, visual_genome, vqa, vqa_cp, yolo
 
     scenes = rewritten(clevr.write_scenes, clevr.read_scenes)
     yield Target("reader of CLEVR scenes", stored("clevr_scenes.json"), clevr.read_scenes, again=scenes)
-    yield Target(
-        "reader of Super-CLEVR scenes", stored("superclevr_scenes.json"), clevr.read_scenes, again=scenes
-    )
+    yield Target("reader of Super-CLEVR scenes", stored("superclevr_scenes.json"), clevr.read_scenes, again=scenes)
     for family in ("clevr", "superclevr", "clevr_hyp"):
         yield Target(
             f"reader of {family} questions",
@@ -129,7 +128,7 @@ def formats() -> Iterator[Target]:
         "reader of GQA rows",
         of(examples.GQA_ROWS),
         all_of(gqa.read_questions),
-        again=rewritten(gqa.write_rows, gqa.read_questions),
+        again=rewritten(gqa.write_call_rows, gqa.read_questions),
     )
     yield Target(
         "reader of VQA questions",
@@ -138,20 +137,14 @@ def formats() -> Iterator[Target]:
         again=rewritten(vqa.write_questions, vqa.read_questions),
     )
     yield Target("reader of VQA annotations", of(examples.VQA_ANNOTATIONS), all_of(vqa.read_annotations))
-    yield Target("reader of VQA results", of(examples.VQA_RESULTS), all_of(vqa.read_results))
     yield Target("reader of VQA-CP questions", of(examples.VQA_CP), all_of(vqa_cp.read_questions))
     yield Target(
         "reader of joined VQA files",
         of(examples.VQA_ANNOTATIONS),
-        lambda path: vqa.read(path.with_name("q.json"), path),
+        lambda path: vqa.read_joined(path.with_name("q.json"), path),
         given=examples.vqa_files,
     )
-    yield Target(
-        "reader of COCO instances",
-        of(examples.COCO),
-        all_of(coco.read_scenes),
-        again=rewritten(coco.write_scenes, coco.read_scenes),
-    )
+    yield Target("reader of COCO instances", of(examples.COCO), all_of(coco.read_scenes))
     yield Target(
         "reader of YOLO labels",
         texts(*examples.YOLO),
@@ -172,9 +165,7 @@ def formats() -> Iterator[Target]:
         lambda path: list(covr.read_questions(path, clevr_schema.SCHEMA)),
         "input.jsonl",
     )
-    yield Target(
-        "reader of imSitu frames", of(examples.IMSITU), all_of(imsitu.read_scenes), given=examples.space
-    )
+    yield Target("reader of imSitu frames", of(examples.IMSITU), all_of(imsitu.read_scenes), given=examples.space)
     yield Target("reader of imSitu's space", of(examples.SPACE), imsitu.read_space)
     yield Target(
         "reader of Visual Genome graphs",
@@ -184,27 +175,25 @@ def formats() -> Iterator[Target]:
         again=rewritten(visual_genome.write_scenes, visual_genome.read_scenes),
     )
     every = (stored(p.name) for p in sorted(FILES.glob("*.json")))
-    mixed = either(
-        *every, of(examples.COCO), of(examples.VQA_QUESTIONS), of(examples.IMSITU), lines(examples.COVR)
-    )
+    mixed = either(*every, of(examples.COCO), of(examples.VQA_QUESTIONS), of(examples.IMSITU), lines(examples.COVR))
     yield Target("reader of any scenes", mixed, _any.read_scenes, given=examples.space)
     yield Target("reader of any questions", mixed, all_of(_any.read_questions))
 
 
 def notations() -> Iterator[Target]:
     """Programs, predicates, replies: what is typed, or a part of other files."""
-    from shiftscope.lang.dialects import clevr, clevr_hyp, covr, covr_compositional, gqa, superclevr
-    from shiftscope.lang.dialects._gqa_calls import read_calls, write_calls
-    from shiftscope.lang.text import parse, show
-    from shiftscope.reply import read_reply
-    from shiftscope.shift.held_out.expression import parse as parse_predicate
-    from shiftscope.shift.held_out.named import named
+    from shiftscope.lang.notations import clevr, clevr_hyp, covr, covr_compositional, gqa, superclevr
+    from shiftscope.lang.notations.gqa import read_calls, write_calls
+    from shiftscope.lang.text import format_program, parse_program
+    from shiftscope.response import parse_response
+    from shiftscope.shift.held_out.predicates import parse_expression as parse_predicate
+    from shiftscope.shift.held_out.splits import get_split
 
     yield Target(
         "parser of our notation",
         texts(*examples.PROGRAMS),
-        lambda path: parse(text_of(path)),
-        again=lambda program, path: parse(show(program)),
+        lambda path: parse_program(text_of(path)),
+        again=lambda program, path: parse_program(format_program(program)),
     )
     for name, dialect, programs in (
         ("CLEVR", clevr, examples.clevr_programs()),
@@ -222,26 +211,22 @@ def notations() -> Iterator[Target]:
         lambda path: parse_predicate(text_of(path)),
         again=lambda predicate, path: parse_predicate(str(predicate)),
     )
-    yield Target(
-        "names of splits", texts("has_quant_all", "HAS-NUM-3 ∪ ANS-3"), lambda path: named(text_of(path))
-    )
+    yield Target("names of splits", texts("has_quant_all", "HAS-NUM-3 ∪ ANS-3"), lambda path: get_split(text_of(path)))
     for kind, expected in (
         ("a number", NUMBER),
         ("yes or no", TRUTH),
         ("anything", ANYTHING),
-        ("a color", expected_value(clevr_schema.SCHEMA, "color")),
-        ("a shape", expected_value(superclevr_schema.SCHEMA, "shape")),
+        ("a color", expect_value(clevr_schema.SCHEMA, "color")),
+        ("a shape", expect_value(superclevr_schema.SCHEMA, "shape")),
     ):
         yield Target(
             f"reader of replies, expecting {kind}",
             texts(*examples.REPLIES),
-            lambda path, expected=expected: read_reply(text_of(path), expected),  # type: ignore[misc]
+            lambda path, expected=expected: parse_response(text_of(path), expected),  # type: ignore[misc]
         )
 
 
-def notation(
-    name: str, read: Callable[[Any], Any], write: Callable[[Any], Any], programs: list[Any]
-) -> Target:
+def notation(name: str, read: Callable[[Any], Any], write: Callable[[Any], Any], programs: list[Any]) -> Target:
     def attempt(path: Path) -> Any:
         listed = json_value(path)
         if not isinstance(listed, list):  # as whoever calls it has seen to
@@ -258,18 +243,18 @@ def notation(
 
 def folders() -> Iterator[Target]:
     """What ShiftScope wrote itself, damaged or edited since."""
-    from shiftscope.audit.marks import splits_of
-    from shiftscope.models._weights import read_trained
-    from shiftscope.run.make_study import read_study
-    from shiftscope.run.part import read_part
-    from shiftscope.run.study.shelf import Shelf
-    from shiftscope.run.vqa_files import VqaFiles
+    from shiftscope.models.nsvqa.trained_model import read_trained_model
+    from shiftscope.run.source import VqaFiles
+    from shiftscope.run.study.entry_store import EntryStore
+    from shiftscope.shortcuts.audit_folder import read_splits
     from shiftscope.store.dataset import Dataset
-    from shiftscope.store.runlog import read_rows, read_run, run_content_id
+    from shiftscope.store.question_part import read_part
+    from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
     from shiftscope.store.shard import read_images, read_questions
+    from shiftscope.suites.superclevr.make_study import read_study
 
     def run_of(path: Path) -> Any:
-        return read_run(path.parent), list(read_rows(path.parent)), run_content_id(path.parent)
+        return read_run(path.parent), list(read_rows(path.parent)), compute_run_content_id(path.parent)
 
     def dataset_of(path: Path) -> Any:
         dataset = Dataset.open(path.parent)
@@ -277,9 +262,7 @@ def folders() -> Iterator[Target]:
 
     run, data = examples.run, examples.data
     yield Target("reader of run.json", there("run.json"), run_of, "run.json", given=run)
-    yield Target(
-        "reader of a run's Parquet", there("predictions.parquet"), run_of, "predictions.parquet", given=run
-    )
+    yield Target("reader of a run's Parquet", there("predictions.parquet"), run_of, "predictions.parquet", given=run)
     yield Target("reader of manifest.json", there("manifest.json"), dataset_of, "manifest.json", given=data)
     for what, read in (("images", read_images), ("questions", read_questions)):
         yield Target(
@@ -309,7 +292,7 @@ def folders() -> Iterator[Target]:
     yield Target(
         "reader of a study's cells",
         there("cells.jsonl"),
-        lambda path: Shelf(path).records(),
+        lambda path: EntryStore(path).read_records(),
         "cells.jsonl",
         given=examples.cells,
     )
@@ -323,7 +306,7 @@ def folders() -> Iterator[Target]:
     yield Target(
         "reader of an audit's marks",
         there("marks.parquet"),
-        lambda path: splits_of(path.parent),
+        lambda path: read_splits(path.parent),
         "marks.parquet",
         given=examples.audit,
     )
@@ -337,7 +320,7 @@ def folders() -> Iterator[Target]:
     yield Target(
         "reader of trained weights' model.json",
         there("model.json"),
-        lambda path: examples.use_trained(read_trained(path.parent)),
+        lambda path: examples.use_trained(read_trained_model(path.parent)),
         "model.json",
         given=examples.weights,
         examples=40,
@@ -353,26 +336,26 @@ def folders() -> Iterator[Target]:
 
 
 def others() -> Iterator[Target]:
-    from shiftscope.ask.load import load_templates
-    from shiftscope.audit.reading import read_samples
-    from shiftscope.formats import _any
+    from shiftscope import formats as _any
     from shiftscope.formats import clevr as clevr_files
-    from shiftscope.graph.overlap import read_table as read_verdicts
+    from shiftscope.formats import read_question_table
+    from shiftscope.model import ModelSetting
     from shiftscope.models import predictions
-    from shiftscope.models._endpoint import read_completion
-    from shiftscope.models._model import Setting
-    from shiftscope.models._server import read_listing
-    from shiftscope.render.images import LAYERS
+    from shiftscope.models.openai.endpoint import read_completion
+    from shiftscope.questions.clevr.template_sets import load_templates
+    from shiftscope.render import LAYERS
     from shiftscope.render.raster import render
-    from shiftscope.run.answer import SceneBook, answer
-    from shiftscope.run.generalization._names import read_table as read_names
+    from shiftscope.run.answer import SceneLookup, answer
+    from shiftscope.run.generalization._name_dictionary import read_name_table as read_names
     from shiftscope.run.render import render_files
     from shiftscope.run.score import read_results
     from shiftscope.run.serve import read_messages
-    from shiftscope.world.concept_file import read_concepts
+    from shiftscope.scene_graph.exclusivity import read_exclusivity_table as read_verdicts
+    from shiftscope.server_identity import read_listing
+    from shiftscope.world.superclevr.concepts import read_concept_file
 
     def answered(path: Path) -> Any:
-        book = SceneBook(_any.read_scenes(path))
+        book = SceneLookup(_any.read_scenes(path))
         return [one.verdict for one in answer(_any.read_questions(path.with_name("q.json")), book)]
 
     def rendered(path: Path) -> Any:
@@ -386,19 +369,14 @@ def others() -> Iterator[Target]:
             raise UserError(f"no completion: {error!r}") from None
 
     yield Target(
-        "table of concepts",
-        either(table(examples.CONCEPTS), table(examples.MATRIX)),
-        read_concepts,
-        "input.csv",
+        "table of concepts", either(table(examples.CONCEPTS), table(examples.MATRIX)), read_concept_file, "input.csv"
     )
     yield Target(
-        "arrays of concepts", there("concepts.npz"), read_concepts, "concepts.npz", given=examples.concepts
+        "arrays of concepts", there("concepts.npz"), read_concept_file, "concepts.npz", given=examples.concepts
     )
     for name, given in (("list", of(examples.VQA_RESULTS)), ("object", of({"a": "red", "b": 2, "c": None})),
                         ("lines", lines(examples.PREDICTED))):  # fmt: skip
-        yield Target(
-            f"reader of a {name} of predictions", given, lambda p: predictions.build(str(p), Setting())
-        )
+        yield Target(f"reader of a {name} of predictions", given, lambda p: predictions.build(str(p), ModelSetting()))
     yield Target(
         "reader of results to score",
         either(of(examples.VQA_RESULTS), of(examples.PREDICTED)),
@@ -414,30 +392,28 @@ def others() -> Iterator[Target]:
     yield Target(
         "reader of audited files",
         of(examples.VQA_QUESTIONS),
-        lambda path: read_samples([path], [path.with_name("a.json")], [path.with_name("o.json")]),
+        lambda path: read_question_table([path], [path.with_name("a.json")], [path.with_name("o.json")]),
         given=examples.vqa_files,
     )
     yield Target(
         "reader of audited annotations",
         of(examples.VQA_ANNOTATIONS),
-        lambda path: read_samples([path.with_name("q.json")], [path], [path.with_name("o.json")]),
+        lambda path: read_question_table([path.with_name("q.json")], [path], [path.with_name("o.json")]),
         given=examples.vqa_files,
     )
     yield Target(
         "reader of audited objects",
         either(of(examples.COCO), of(examples.GQA_GRAPHS)),
-        lambda path: read_samples([path.with_name("q.json")], [path.with_name("a.json")], [path]),
+        lambda path: read_question_table([path.with_name("q.json")], [path.with_name("a.json")], [path]),
         given=examples.vqa_files,
     )
-    yield Target("reader of audited GQA", of(examples.GQA_QUESTIONS), lambda path: read_samples([path]))
+    yield Target("reader of audited GQA", of(examples.GQA_QUESTIONS), lambda path: read_question_table([path]))
     yield Target("reader of templates", of(examples.TEMPLATES), load_templates)
     yield Target("table of verdicts", table(examples.VERDICTS), read_verdicts, "input.csv")
     yield Target("table of names", table("program,scene\ncup,mug\nman,person"), read_names, "input.csv")
     yield Target("reader of requests", of(examples.REQUEST), lambda path: read_messages(json_value(path)))
     yield Target("reader of completions", of(examples.COMPLETION), completion)
-    yield Target(
-        "reader of listings", of(examples.LISTING), lambda path: read_listing(path.read_bytes(), "m")
-    )
+    yield Target("reader of listings", of(examples.LISTING), lambda path: read_listing(path.read_bytes(), "m"))
     for family in ("clevr", "superclevr"):
         yield Target(
             f"answers on {family} scenes",
@@ -446,10 +422,7 @@ def others() -> Iterator[Target]:
             given=lambda folder, family=family: examples.questions(folder, family),  # type: ignore[misc]
         )
         yield Target(
-            f"pictures of {family} scenes",
-            of(examples.staged(f"{family}_scenes.json")),
-            rendered,
-            examples=150,
+            f"pictures of {family} scenes", of(examples.staged(f"{family}_scenes.json")), rendered, examples=150
         )
     yield Target(
         "pictures of stored scenes",

@@ -12,14 +12,13 @@ from PIL import Image
 
 from shiftscope import rng
 from shiftscope.lang.exec.exact import execute
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.image import StoredImage
-from shiftscope.store.masks import encode
+from shiftscope.store.image import StoredImage, encode_mask
 
 WIDTH, HEIGHT = 24, 16
 MADE_OF = "query_material"
@@ -36,7 +35,7 @@ DIRECTIONS = (
 def toy_dataset(folder: Path, images: int, questions: int, seed: int = 0) -> Dataset:
     """One split `test`, and a `train` of one image, with that many questions an image."""
     spec = {"suite": "toy", "seed": seed, "images": images, "questions": questions}
-    build(folder, spec, {"train": 1, "test": 1}, make)
+    build_dataset(folder, spec, {"train": 1, "test": 1}, make)
     return Dataset.open(folder)
 
 
@@ -72,7 +71,7 @@ def toy_image(name: str, seed: int = 0) -> StoredImage:
         mask[4:12, 5 * i : 5 * i + 4] = i + 1
     count = len(scene.objects)
     boxes = tuple((5 * i, 4, 4, 8) for i in range(count))
-    return StoredImage(scene, picture(name, seed), encode(mask), boxes, (32,) * count)
+    return StoredImage(scene, picture(name, seed), encode_mask(mask), boxes, (32,) * count)
 
 
 def picture(*path: str | int) -> bytes:
@@ -88,17 +87,13 @@ def toy_questions(image: StoredImage, split: str, most: int) -> Iterator[Questio
         *((f"How many {c} things are there?", f"count(filter(scene(), color={c}))", "count") for c in COLORS),
         *((f"Is there a {s}?", f"exist(filter(scene(), shape={s}))", "exist") for s in SHAPES),
         *(
-            (
-                f"What is the {c} thing made of?",
-                f"query(unique(filter(scene(), color={c})), material)",
-                "query",
-            )
+            (f"What is the {c} thing made of?", f"query(unique(filter(scene(), color={c})), material)", "query")
             for c in COLORS
         ),
     ]
     kept = 0
     for text, program, kind in forms:
-        parsed = parse(program)
+        parsed = parse_program(program)
         answer = execute(parsed, image.scene).answer
         if kept == most or not isinstance(answer, bool | int | str):
             continue

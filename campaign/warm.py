@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch  # noqa: F401
 
-import shiftscope.run.train.train  # noqa: F401
+import shiftscope.train.train  # noqa: F401
 from shiftscope.cli import main
 
 from .given import commands, lay_out

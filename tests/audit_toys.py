@@ -63,12 +63,7 @@ def dataset(count: int, seed: int = 0, typed: float = 0.9) -> dict[str, Any]:
         annotations.append(row)
     order = draw.permutation(count)
     boxes = [
-        {
-            "id": k,
-            "image_id": image,
-            "category_id": int(draw.integers(1, len(KINDS) + 1)),
-            "bbox": [0, 0, 1, 1],
-        }
+        {"id": k, "image_id": image, "category_id": int(draw.integers(1, len(KINDS) + 1)), "bbox": [0, 0, 1, 1]}
         for k, image in enumerate(int(draw.integers(1, IMAGES - 50)) for _ in range(3 * IMAGES))
     ]
     return {

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shiftscope.lang.program import Program
-from shiftscope.lang.text import parse
-from shiftscope.models._model import Prompt, Reply, Setting
+from shiftscope.lang.text import parse_program
+from shiftscope.model import ModelSetting, Prompt, Response
 from shiftscope.question import Provenance, Question
 from shiftscope.result import program_text
 from shiftscope.scene import Object, Scene
 from shiftscope.schema import Attribute, Schema
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
 
@@ -27,7 +27,7 @@ def scene(name: str, called: str, color: str) -> Scene:
 
 def pointing(text: str, **ids: str) -> Program:
     """A program whose names point at objects: pointing("…", bird="1")."""
-    meant = parse(text)
+    meant = parse_program(text)
     nodes = [
         type(n)(n.op, n.inputs, n.params, (("id", ids[n.params[0]]),) if n.op == "find" and n.params[0] in ids else ())
         for n in meant.nodes
@@ -66,7 +66,7 @@ def make(spec, split, k):
 
 def dataset(folder: Path, called: str, third: str) -> Dataset:
     spec = {"suite": "birds", "called": called, "third": third}
-    return build(folder, spec, {"train": 1, "test": 1}, make, workers=1)
+    return build_dataset(folder, spec, {"train": 1, "test": 1}, make, workers=1)
 
 
 class Reader:
@@ -74,12 +74,12 @@ class Reader:
 
     looks = False
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ModelSetting) -> None:
         pass
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         return [
-            Reply(
+            Response(
                 answer=True if p.question.kind == "exist" else "red",
                 program=program_text(p.question.program) if p.question.program else "",
             )

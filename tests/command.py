@@ -11,6 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from shiftscope.cli import main
+from shiftscope.cli.make import build_callback
+from shiftscope.suites import load_suite
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,12 +24,7 @@ def command(*words):
 def shiftscope(*words, cwd=None):
     """Run it and wait; wide enough that nothing wraps."""
     return subprocess.run(
-        command(*words),
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
+        command(*words), capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"}, check=False
     )
 
 
@@ -44,6 +41,13 @@ def here(*words, cwd="."):
     finally:
         sys.argv = argv
     return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=complaints.getvalue())
+
+
+def make_here(suite, out, workers=0, repair=False, as_json=False, **given):
+    """`shiftscope make SUITE` with these options, and the others at their defaults."""
+    made = load_suite(suite)
+    options = {name: one.default for name, one in (made.spec.list_options() | made.options).items()}
+    build_callback(made)(out=out, workers=workers, repair=repair, as_json=as_json, **options | given)
 
 
 def refused(result):

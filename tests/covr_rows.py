@@ -158,9 +158,7 @@ class Draft:
             case 2:
                 return self.put("with_relation", [None, self.draw(relations)], self.objects(depth - 1, whole))
             case 3:
-                return self.put(
-                    "with_relation_object", [self.draw(relations)], *self.two(depth - 1, whole, not first)
-                )
+                return self.put("with_relation_object", [self.draw(relations)], *self.two(depth - 1, whole, not first))
             case _:
                 return self.put("with_relation", [self.draw(relations)], *self.two(depth - 1, whole, first))
 
@@ -181,9 +179,7 @@ class Draft:
                 found = self.put("unique_images", None, found)
             case 1:
                 found = self.put("group_by_images", None, found)
-                found = self.put(
-                    f"keep_if_values_count_{self.draw(tests)}", [self.draw(st.integers(0, 3))], found
-                )
+                found = self.put(f"keep_if_values_count_{self.draw(tests)}", [self.draw(st.integers(0, 3))], found)
                 found = self.put("keys", None, found) if self.draw(st.booleans()) else found
         return self.put("count", None, found)
 

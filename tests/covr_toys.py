@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from graphs import RELATIONS, WORDS, random_graph
-from shiftscope.ask.english import plural
+from shiftscope.english.inflection import plural
 from shiftscope.lang.exec.exact import Undefined, execute
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.rng import derive
 from shiftscope.scene import Scene
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
-from shiftscope.store.manifest import Manifest, versions_here, write_manifest
+from shiftscope.store.manifest import Manifest, list_versions, write_manifest
 from shiftscope.store.shard import write_shard
 
 NAMES = ("man", "woman", "dog", "cat", "ball", "hat", "cup", "table")
@@ -26,12 +26,10 @@ def asked(
     name: str, text: str, program: str, scenes: Mapping[str, Scene], images: Iterable[str], template: str = ""
 ) -> Question:
     """A question with the answer that its program gives."""
-    meant = parse(program)
+    meant = parse_program(program)
     answer = execute(meant, [scenes[i] for i in images]).answer
     assert not isinstance(answer, Undefined), (text, answer)
-    return Question(
-        name, text, tuple(images), meant, answer, provenance=Provenance("covr", template=template)
-    )
+    return Question(name, text, tuple(images), meant, answer, provenance=Provenance("covr", template=template))
 
 
 def scenes_of(count: int) -> dict[str, Scene]:
@@ -86,9 +84,7 @@ def dataset(
     written = []
     for split, listed in questions.items():
         images = [StoredImage(scene) for scene in scenes.values()] if split == first else []
-        written += [
-            write_shard(folder, split, k, images[k::shards], listed[k::shards]) for k in range(shards)
-        ]
+        written += [write_shard(folder, split, k, images[k::shards], listed[k::shards]) for k in range(shards)]
     plan = tuple((split, shards) for split in questions)
-    write_manifest(folder, Manifest({"suite": "toy covr"}, plan, versions_here(), shards=tuple(written)))
+    write_manifest(folder, Manifest({"suite": "toy covr"}, plan, list_versions(), shards=tuple(written)))
     return Dataset.open(folder)

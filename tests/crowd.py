@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from graphs import graph
-from shiftscope.graph.index import build
-from shiftscope.graph.overlap import overlap_for
-from shiftscope.graph.pack import pack
-from shiftscope.graph.related import Related
 from shiftscope.rng import derive
 from shiftscope.scene import Scene
+from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.scene_graph.index import build_index
+from shiftscope.scene_graph.pack import pack_graphs
+from shiftscope.scene_graph.related_images import RelatedImages
 
 PEOPLE = ("man", "woman")
 THINGS = ("cup", "table", "chair", "bottle", "hat")
@@ -53,5 +53,5 @@ def crowd(size: int = 300) -> tuple[Scene, ...]:
 
 
 @cache
-def crowd_related(size: int = 300) -> Related:
-    return Related(build(pack(crowd(size))), overlap_for(crowd_scene(0).schema))
+def crowd_related(size: int = 300) -> RelatedImages:
+    return RelatedImages(build_index(pack_graphs(crowd(size))), build_exclusivity(crowd_scene(0).schema))

@@ -7,9 +7,9 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from shiftscope.models import _endpoint
-from shiftscope.models._model import Options, Prompt, Setting
+from shiftscope.model import ModelOptions, ModelSetting, Prompt
 from shiftscope.models.openai import build
+from shiftscope.models.openai import endpoint as _endpoint
 from shiftscope.question import Question
 
 KEY = "sk-abcdef0123456789"
@@ -46,11 +46,7 @@ class Handler(BaseHTTPRequestHandler):
                 return
             said = made
         data = (
-            said
-            if isinstance(said, bytes)
-            else said.encode()
-            if isinstance(said, str)
-            else json.dumps(said).encode()
+            said if isinstance(said, bytes) else said.encode() if isinstance(said, str) else json.dumps(said).encode()
         )
         self.send_response(status)
         for name, value in headers:
@@ -89,4 +85,4 @@ def prompt(text="What color?", images=(PNG,)):
 
 
 def model(server, memory=None, **options):
-    return build(f"toy@{server.url}", Setting(options=Options(**{"retries": 3, **options}), memory=memory))
+    return build(f"toy@{server.url}", ModelSetting(options=ModelOptions(**{"retries": 3, **options}), memory=memory))

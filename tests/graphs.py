@@ -33,10 +33,13 @@ def random_graph(seed: int, k: int, names: tuple[str, ...] = NAMES) -> Scene:
     draw = derive("test graph", seed, k)
     size = int(draw.integers(1, 7))
     things = [
-        " ".join([*(w for w in WORDS if draw.random() < 0.2), names[draw.integers(len(names))]])
-        for _ in range(size)
+        " ".join([*(w for w in WORDS if draw.random() < 0.2), names[draw.integers(len(names))]]) for _ in range(size)
     ]
-    triples = [
-        f"{i} {r} {j}" for i in range(size) for j in range(size) for r in RELATIONS if draw.random() < 0.06
-    ]
+    triples = [f"{i} {r} {j}" for i in range(size) for j in range(size) for r in RELATIONS if draw.random() < 0.06]
     return graph(str(k), ", ".join(things), *triples)
+
+
+def containing(related, tree) -> dict[int, int]:
+    """The graphs that contain the subgraph, and how many instances each has."""
+    counts, _ = related.find_instances(tree, range(len(related.graphs)))
+    return {graph: count for graph, count in enumerate(counts.tolist()) if count}

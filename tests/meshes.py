@@ -4,13 +4,11 @@ from functools import cache
 
 import numpy as np
 
-from shiftscope.geometry.body import Body, Look
+from shiftscope.geometry.body import Body, SceneMesh, SurfaceLook, build_scene_mesh
 from shiftscope.geometry.camera import BASE_POSITION, Camera
 from shiftscope.geometry.mesh import Mesh
-from shiftscope.geometry.seen import buffer_of
-from shiftscope.geometry.stage import Stage, stage_of
-from shiftscope.geometry.vehicles.models import models
-from shiftscope.geometry.visibility import CENTRE
+from shiftscope.geometry.visibility import CENTRE, draw_buffer
+from tools.vehicles.models import models
 
 CAMERA = Camera(BASE_POSITION)
 
@@ -21,10 +19,10 @@ def built(name: str) -> Mesh:
     return models()[name].mesh(name)
 
 
-def placed(mesh: Mesh, turn: float, size: float = 3.5, at: tuple[float, float] = (0.0, 0.0)) -> Stage:
+def placed(mesh: Mesh, turn: float, size: float = 3.5, at: tuple[float, float] = (0.0, 0.0)) -> SceneMesh:
     """The mesh alone, standing on the ground."""
-    looks = tuple(Look((90, 90, 90), "rubber") for _ in mesh.parts)
-    return stage_of([Body(mesh, (*at, -size * float(mesh.vertices[:, 2].min())), size, turn, looks)])
+    looks = tuple(SurfaceLook((90, 90, 90), "rubber") for _ in mesh.parts)
+    return build_scene_mesh([Body(mesh, (*at, -size * float(mesh.vertices[:, 2].min())), size, turn, looks)])
 
 
 def looked_into(mesh: Mesh, turn: float) -> int:
@@ -32,6 +30,6 @@ def looked_into(mesh: Mesh, turn: float) -> int:
     count = len(mesh.triangles)
     both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
     doubled = Mesh(mesh.name, mesh.vertices, mesh.normals, both, mesh.parts, np.tile(mesh.part_rows, 2))
-    fronts, all_faces = (buffer_of(placed(m, turn), CAMERA, (240, 160), CENTRE) for m in (mesh, doubled))
+    fronts, all_faces = (draw_buffer(placed(m, turn), CAMERA, (240, 160), CENTRE) for m in (mesh, doubled))
     behind = (all_faces & 0xFFFFFFFF) >= count
     return int(np.sum(behind & (all_faces >> 32 > 1.0005 * (fronts >> 32))))

@@ -51,14 +51,9 @@ def begins(sample: Sample, kind: str) -> bool:
 
 def rests(samples: list[Sample], types: list[str], prefixes: tuple[str, ...]) -> list[set[str]]:
     """The words of each outside its type; one that is not of VQA must begin 99 of 100 of its questions."""
-    how = {
-        kind: [begins(s, kind) for s, t in zip(samples, types, strict=True) if t == kind]
-        for kind in set(types)
-    }
+    how = {kind: [begins(s, kind) for s, t in zip(samples, types, strict=True) if t == kind] for kind in set(types)}
     cut = {
-        kind
-        for kind, all_ in how.items()
-        if kind in prefixes or Fraction(sum(all_), len(all_)) >= Fraction(99, 100)
+        kind for kind, all_ in how.items() if kind in prefixes or Fraction(sum(all_), len(all_)) >= Fraction(99, 100)
     }
     return [
         set(words(s["question"])[len(words(t)) if t in cut and begins(s, t) else 0 :])
@@ -142,9 +137,7 @@ def below(counts: Counter[str], limit: Fraction) -> bool:
     return n ** (q * n) < len(counts) ** (p * n) * math.prod(c ** (q * c) for c in counts.values())
 
 
-def heads_and_tails(
-    groups: dict[Any, Counter[str]], kept: set[Any], rare: Fraction
-) -> dict[tuple[Any, str], str]:
+def heads_and_tails(groups: dict[Any, Counter[str]], kept: set[Any], rare: Fraction) -> dict[tuple[Any, str], str]:
     """head or tail of each (group, answer) of the groups kept."""
     made = {}
     for key in kept:
@@ -154,9 +147,7 @@ def heads_and_tails(
     return made
 
 
-def vqa_vs(
-    keys: list[Any], answers: list[str], rows: list[int], limit: Fraction, rare: Fraction
-) -> dict[str, Any]:
+def vqa_vs(keys: list[Any], answers: list[str], rows: list[int], limit: Fraction, rare: Fraction) -> dict[str, Any]:
     """Everything that the paper says of one shortcut's groups among some of the samples."""
     groups = grouped(keys, answers, rows)
     kept = {key for key, counts in groups.items() if below(counts, limit)}
@@ -186,8 +177,4 @@ def gqa_ood(keys: list[Any], answers: list[str], rows: list[int], rare: Fraction
 
 def _entropy(counts: Counter[str]) -> Decimal:
     shares = [Decimal(c) / counts.total() for c in counts.values()]
-    return (
-        -sum((p * p.ln() for p in shares), Decimal(0)) / Decimal(len(shares)).ln()
-        if len(shares) > 1
-        else Decimal(1)
-    )
+    return -sum((p * p.ln() for p in shares), Decimal(0)) / Decimal(len(shares)).ln() if len(shares) > 1 else Decimal(1)

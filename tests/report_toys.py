@@ -6,26 +6,26 @@ from pathlib import Path
 
 import store_toys
 from shiftscope.report.markup import Html
-from shiftscope.report.section import SECTIONS
-from shiftscope.report.study import Study, study_of
+from shiftscope.report.page import SECTIONS
+from shiftscope.report.runs import ReportRuns, arrange_runs
 from shiftscope.result import (
     AS_IS,
     CONDITIONS,
-    Asked,
     Lineage,
     Prediction,
+    QuestionRecord,
     RunLog,
-    asked_of,
+    add_missing_rows,
+    build_question_record,
     records_of,
-    with_lacking,
 )
-from shiftscope.run.source import data_id
-from shiftscope.store.build import build
-from shiftscope.store.runlog import RunWriter
+from shiftscope.store.build import build_dataset
+from shiftscope.store.dataset import data_id
+from shiftscope.store.run_log import RunWriter
 
 
 def asked(name, truth="yes", scene="", twin="", **facts):
-    return Asked(name, (scene or f"scene of {name}",), truth, facts=tuple(facts.items()), twin=twin)
+    return QuestionRecord(name, (scene or f"scene of {name}",), truth, facts=tuple(facts.items()), twin=twin)
 
 
 def log(rows, questions=None, lineage=None, population=None, **spec):
@@ -35,7 +35,7 @@ def log(rows, questions=None, lineage=None, population=None, **spec):
     """
     records = records_of([(q, _said(q, answer)) for q, answer in rows])
     if questions is not None:
-        records = with_lacking(records, {AS_IS: questions - len(records)})
+        records = add_missing_rows(records, {AS_IS: questions - len(records)})
     made = Lineage(*lineage, "root") if lineage else None
     named = tuple(({"model": "toy", "data": "toys"} | spec).items())
     return RunLog(named, records, questions, population=population, lineage=made)
@@ -51,20 +51,17 @@ def _said(question, answer, condition=AS_IS):
     return Prediction(question.question, answer, condition=condition)
 
 
-def study(*logs, data: Path | None = None) -> Study:
-    return study_of([(one, None) for one in logs], data)
+def study(*logs, data: Path | None = None) -> ReportRuns:
+    return arrange_runs([(one, None) for one in logs], data)
 
 
-def body(name: str, of: Study) -> Html | None:
+def body(name: str, of: ReportRuns) -> Html | None:
     """What a section shows of a study, or None where it is absent."""
     made = SECTIONS.load(name).section(of)
     return made.body if made else None
 
 
-TEN = [
-    asked(f"q{k}", "yes" if k % 2 else "no", kind="exist" if k < 5 else "count", length=5 + k)
-    for k in range(10)
-]
+TEN = [asked(f"q{k}", "yes" if k % 2 else "no", kind="exist" if k < 5 else "count", length=5 + k) for k in range(10)]
 
 
 def right(first, questions=TEN):
@@ -74,7 +71,7 @@ def right(first, questions=TEN):
 
 def write_runs(folder: Path) -> list[Path]:
     """Two models on the toy dataset, base and twin, as `shiftscope run` would leave them."""
-    dataset = build(folder / "data", store_toys.SPEC, {"test": 8}, store_toys.make)
+    dataset = build_dataset(folder / "data", store_toys.SPEC, {"test": 8}, store_toys.make)
     examples = list(dataset.examples("test"))
     runs = []
     for model, every in (("film", 2), ("nsvqa", 5)):
@@ -82,7 +79,7 @@ def write_runs(folder: Path) -> list[Path]:
             rows = []
             for k, e in enumerate(examples):
                 twin = e.question.id if variant == "hard" else ""
-                about = asked_of(e.question, [i.scene for i in e.images], twin, (("variant", variant),))
+                about = build_question_record(e.question, [i.scene for i in e.images], twin, (("variant", variant),))
                 wrong = k % every == 0 or (variant == "hard" and k % 3 == 0)
                 rows += [(about, _toy_reply(e.question, k, wrong, condition)) for condition in CONDITIONS]
             spec = {
@@ -103,9 +100,7 @@ def write_runs(folder: Path) -> list[Path]:
 def _toy_reply(question, k, wrong, condition):
     """Wrong answers are mended by the scene in words or by the program, in turn; one is not readable."""
     if k == 7:
-        return Prediction(
-            question.id, None, "no <idea>", "unreadable", "nothing to read", condition=condition
-        )
+        return Prediction(question.id, None, "no <idea>", "unreadable", "nothing to read", condition=condition)
     mended = condition == ("scene_text" if k % 4 else "program_text")
     answer = "brown" if (wrong and not mended) or condition == "blind" else question.answer
-    return Prediction(question.id, answer, seconds=0.01, belief=0.8, condition=condition)
+    return Prediction(question.id, answer, seconds=0.01, confidence=0.8, condition=condition)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftscope.result import Asked, Prediction, Records, records_of
+from shiftscope.result import Prediction, QuestionRecord, RunRecords, records_of
 
 NO_ANSWER = ("undefined", "unreadable", "failed", "missing")
 
 
 def row(
     text: str, *, scene: str = "", condition: str = "as_is", twin: str = "", program: str = "", **more: Any
-) -> tuple[Asked, Prediction | None]:
+) -> tuple[QuestionRecord, Prediction | None]:
     """A question with its truth and what was said, which may be a status; `more` are facts of the question."""
     question, truth, said = text.split()
-    kept = {name: more.pop(name) for name in ("belief", "reason", "seconds") if name in more}
+    kept = {name: more.pop(name) for name in ("confidence", "reason", "seconds") if name in more}
     wrote = more.pop("wrote", "")
-    asked = Asked(question, (scene or f"scene {question}",), truth, (), tuple(more.items()), twin, program)
+    asked = QuestionRecord(question, (scene or f"scene {question}",), truth, (), tuple(more.items()), twin, program)
     if said == "missing":
         return asked, None
     if said in NO_ANSWER:
@@ -24,11 +24,11 @@ def row(
     return asked, Prediction(question, said, condition=condition, program=wrote, **kept)
 
 
-def run(*texts: str, **more: Any) -> Records:
+def run(*texts: str, **more: Any) -> RunRecords:
     return records_of(row(text, **more) for text in texts)
 
 
-def coins(n: int, right: float, per_scene: int = 1) -> Records:
+def coins(n: int, right: float, per_scene: int = 1) -> RunRecords:
     """n questions of which a share is right, spread evenly; neighbours share a scene, and then its fate."""
     rows = []
     for k in range(n):

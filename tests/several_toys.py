@@ -7,9 +7,9 @@ from pathlib import Path
 
 import store_toys
 from shiftscope.lang.exec.exact import execute
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
 from toy import scene, thing
 
@@ -52,7 +52,7 @@ def make(spec, split, k):
     for n, (template, kind, words, program) in enumerate(TEMPLATES):
         for c, color in enumerate(COLORS):
             shown = [images[0], *images[1 + (n + c) % 3 : 1 + (n + c) % 3 + (n + c + k) % 5]]
-            meant = parse(program.format(*[color] * program.count("{}")))
+            meant = parse_program(program.format(*[color] * program.count("{}")))
             answer = execute(meant, [image.scene for image in shown]).answer
             if not isinstance(answer, bool | int | str):
                 continue
@@ -73,4 +73,4 @@ def make(spec, split, k):
 
 
 def dataset(folder: Path, shards: int = 6) -> Dataset:
-    return build(folder, SPEC, {"train": shards, "test": shards}, make, workers=1)
+    return build_dataset(folder, SPEC, {"train": shards, "test": shards}, make, workers=1)

@@ -14,13 +14,12 @@ import numpy as np
 from PIL import Image
 
 from shiftscope import rng
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.build import build
-from shiftscope.store.image import StoredImage
-from shiftscope.store.masks import encode
+from shiftscope.store.build import build_dataset
+from shiftscope.store.image import StoredImage, encode_mask
 
 SPEC = {"suite": "toy", "seed": 0, "images_per_shard": 3}
 JOBS = {"train": 4, "val": 2, "test": 2}
@@ -45,9 +44,7 @@ def scene(name: str, count: int) -> Scene:
         )
         for i in range(count)
     )
-    return Scene(
-        objects, directions=DIRECTIONS, schema=SCHEMA, size=(24, 16), id=name, notes=(("world", "toy"),)
-    )
+    return Scene(objects, directions=DIRECTIONS, schema=SCHEMA, size=(24, 16), id=name, notes=(("world", "toy"),))
 
 
 def stored(name: str, count: int = 2) -> StoredImage:
@@ -56,32 +53,20 @@ def stored(name: str, count: int = 2) -> StoredImage:
         mask[4 + i : 8, 8 * i : 8 * i + 3] = i + 1
     boxes = tuple((8 * i, 4 + i, 3, 4 - i) for i in range(count))
     return StoredImage(
-        scene(name, count), picture(name), encode(mask), boxes, tuple(3 * (4 - i) for i in range(count))
+        scene(name, count), picture(name), encode_mask(mask), boxes, tuple(3 * (4 - i) for i in range(count))
     )
 
 
 def questions(image: StoredImage, split: str) -> list[Question]:
     count = len(image.scene.objects)
     origin = Provenance("clevr", split, "zero_hop.json", 3)
-    how_many = parse("count(filter(scene(), shape=cube))")
-    any_red = parse("exist(filter(scene(), color=red))")
-    color = parse("query(unique(filter(scene(), color=gray)), color)")
+    how_many = parse_program("count(filter(scene(), shape=cube))")
+    any_red = parse_program("exist(filter(scene(), color=red))")
+    color = parse_program("query(unique(filter(scene(), color=gray)), color)")
     return [
-        Question(
-            f"{image.id}-0",
-            "How many cubes are there?",
-            (image.id,),
-            how_many,
-            count,
-            (),
-            "count",
-            "",
-            origin,
-        ),
+        Question(f"{image.id}-0", "How many cubes are there?", (image.id,), how_many, count, (), "count", "", origin),
         Question(f"{image.id}-1", "Is anything red?", (image.id,), any_red, True, (), "exist", "", origin),
-        Question(
-            f"{image.id}-2", "What color is it?", (image.id,), color, "gray", (), "query_color", "", origin
-        ),
+        Question(f"{image.id}-2", "What color is it?", (image.id,), color, "gray", (), "query_color", "", origin),
     ]
 
 
@@ -107,7 +92,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def main() -> None:
     """FOLDER WORKERS: build the toy dataset, and hang on the way."""
     folder, workers = sys.argv[1:]
-    build(Path(folder), SPEC, JOBS, make_or_hang, workers=int(workers))
+    build_dataset(Path(folder), SPEC, JOBS, make_or_hang, workers=int(workers))
 
 
 if __name__ == "__main__":

@@ -6,27 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftscope.run.study.board import asked_order, train_order
-from shiftscope.run.study.cell import ORACLES, Asked, Cell, Diagnosis, Origin, Training
-from shiftscope.run.study.matrix import MODELS, Domain, Trained, grid
-from shiftscope.run.study.outcome import Outcome, Reliability
-from shiftscope.run.study.scale import Scale
+from shiftscope.metrics.calibration import Reliability
+from shiftscope.metrics.transfer_matrix import EntryOutcome
+from shiftscope.run.study.entries import (
+    ORACLES,
+    EntryOrigin,
+    OracleDiagnosis,
+    StudyTestId,
+    TrainingRecord,
+    TransferEntry,
+)
+from shiftscope.run.study.transfer_matrix import hash_test_data, hash_train_data
+from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, factor_grid
 
-DEFAULT, HOME = Trained(), Domain()
-TOY = Scale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)  # 10 images are tested
+DEFAULT, HOME = TrainingSetup(), StudyDomain()
+TOY = StudyScale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)  # 10 images are tested
 
 
-def origin(
-    trained=DEFAULT, weights="w", made="2026-11-15T00:00:00Z", scale=TOY, recipe="r", reader="", **rest
-):
+def origin(trained=DEFAULT, weights="w", made="2026-11-15T00:00:00Z", scale=TOY, recipe="r", reader="", **rest):
     # The variants of redundancy have the scene parser of the default; all rows the question parser of a level.
     read = f"{reader}{trained.questions}"
     files = (("scene_parser", f"{weights} of {trained.scenes.label}"), ("question_parser", read))
-    return Origin(scale, trained, files, train_order(trained, scale), recipe, "cpu", "0", made, **rest)
+    data = hash_train_data("superclevr", trained, scale)
+    return EntryOrigin("superclevr", scale, trained, files, data, recipe, "cpu", "0", made, **rest)
 
 
 def asked(tested=HOME, questions="q", scale=TOY):
-    return Asked(tested, asked_order(tested, scale), f"{questions} of {tested.label}")
+    return StudyTestId(tested, hash_test_data(tested, scale), f"{questions} of {tested.label}")
 
 
 def first(right, of=20):
@@ -37,10 +43,10 @@ def first(right, of=20):
 def cell(right, trained=DEFAULT, tested=HOME, model="p_nsvqa", questions="q", **rest):
     """`right` of 20 object questions, the first ones, or a mask of them; half of 10 part questions."""
     hits = first(right) if isinstance(right, int) else np.asarray(right, bool)
-    objects = Outcome.of(hits, np.full(10, 2), belief=np.where(hits, 0.9, 0.3))
-    parts = Outcome.of(first(5, 10), np.full(10, 1))
+    objects = EntryOutcome.from_arrays(hits, np.full(10, 2), confidence=np.where(hits, 0.9, 0.3))
+    parts = EntryOutcome.from_arrays(first(5, 10), np.full(10, 1))
     both = (("object", objects), ("part", parts))
-    return Cell(model, origin(trained, **rest), asked(tested, questions), both, SECONDS)
+    return TransferEntry(model, origin(trained, **rest), asked(tested, questions), both, SECONDS)
 
 
 TOOK = (  # 7 minutes in all
@@ -60,20 +66,20 @@ VISUAL = {  # right of 20: Relative Degrade is 0.25 + 0.5, 0 + 0, 0 + 0.5
 
 def factor(right, model="p_nsvqa", name="visual", visual="mid", **rest):
     """The cells of a factor, from how many are right by (trained on, asked about)."""
-    one = grid(name, visual)
+    one = factor_grid(name, visual)
     trained, tested = dict(one.trained), dict(one.tested)
     return [cell(n, trained[t], tested[at], model, **rest) for (t, at), n in right.items()]
 
 
 def training(trained=DEFAULT, took=TOOK, device="cpu", **rest):
     came = replace(origin(trained, **rest), device=device)
-    return Training(came, took, (("color", 0.99), ("part_name", 0.9)), "shiftscope study …")
+    return TrainingRecord(came, took, (("color", 0.99), ("part_name", 0.9)), "shiftscope study …")
 
 
 def diagnosis(given=ORACLES):
     oracles = tuple((m, "object", one, (15 + k, 20)) for m in MODELS for k, one in enumerate(given))
-    seen = Reliability.of(np.array([0.95, 0.95, 0.1]), np.array([True, True, False]))
-    return Diagnosis(origin(), asked(), oracles, (("color", (90, 100)),), (("color", seen),))
+    seen = Reliability.from_confidences(np.array([0.95, 0.95, 0.1]), np.array([True, True, False]))
+    return OracleDiagnosis(origin(), asked(), oracles, (("color", (90, 100)),), (("color", seen),))
 
 
 def changed(record, **fields):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shiftscope.bits import mask_of
-from shiftscope.scene import Object, Part, Scene
+from shiftscope.scene import Object, Part, Scene, mask_of
 from shiftscope.schema import Schema
 from shiftscope.schemas import clevr, superclevr
 
@@ -60,3 +59,16 @@ TRAFFIC = scene(
 def objects(*numbers: int) -> int:
     """The set of these objects."""
     return mask_of(numbers)
+
+
+def template_to_json(template):
+    """A question template as the official files have it."""
+    return {
+        "params": [{"type": p.type, "name": p.name} for p in template.params],
+        "text": list(template.texts),
+        "nodes": [
+            {"type": n.function, "inputs": list(n.inputs)} | ({"side_inputs": list(n.slots)} if n.slots else {})
+            for n in template.nodes
+        ],
+        "constraints": [{"type": c.type, "params": list(c.params)} for c in template.constraints],
+    }

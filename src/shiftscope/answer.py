@@ -20,7 +20,7 @@ def spell(answer: Answer) -> str:
     return _SPELLINGS.get(text, text)
 
 
-def same_answer(left: Answer, right: Answer) -> bool:
+def is_same_answer(left: Answer, right: Answer) -> bool:
     """Whether two answers say the same, however they are typed: True and "yes", 3 and "3"."""
     return spell(left) == spell(right)
 

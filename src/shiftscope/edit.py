@@ -1,4 +1,4 @@
-"""Edit: a hypothetical change to a scene. `apply` returns another Scene; the original stays as it was.
+"""Edit: a hypothetical change to a scene. `apply_edit` returns another Scene; the original stays as it was.
 
 Relations that derive from geometry are recomputed afterwards; annotated ones lose what no longer exists.
 A place that the words leave open ("to the left of") is found by a fixed search, so equal edits give equal
@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from .bits import mask_of, members
-from .scene import RELATION_MARGIN, Object, Relation, Scene, Vector, derive_all
+from .scene import RELATION_MARGIN, Object, Relation, Scene, Vector, derive_relations, mask_members, mask_of
 
 ON = "on"  # the one relation that is not in the plane: resting on top of an object
 RADIUS = {"large": 0.7, "small": 0.35}  # CLEVR's solids; other objects rest at their own height
@@ -22,12 +21,12 @@ STEP = 0.1  # the grid on which a free place is looked for
 OCCUPIED = "something already rests on that object"
 
 
-class Impossible(ValueError):
+class ImpossibleEdit(ValueError):
     """An edit that this scene does not allow; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class AddObject:
     """A new object, anywhere free or in a relation to `anchor`."""
 
     thing: Object
@@ -37,14 +36,14 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class RemoveObjects:
     """Objects that disappear."""
 
     objects: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeAttribute:
     """Objects that get another value of one attribute."""
 
     objects: tuple[int, ...]
@@ -53,7 +52,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveObject:
     """An object that goes to another place, in a relation to `anchor`."""
 
     object: int
@@ -63,74 +62,71 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class SwapObjects:
     """Two objects that change places."""
 
     one: int
     other: int
 
 
-Edit = Add | Remove | Change | Move | Swap
+Edit = AddObject | RemoveObjects | ChangeAttribute | MoveObject | SwapObjects
 
 
-def apply(scene: Scene, edit: Edit) -> Scene:
+def apply_edit(scene: Scene, edit: Edit) -> Scene:
     """The scene as it would be after the edit."""
     match edit:
-        case Add():
+        case AddObject():
             return _add(scene, edit)
-        case Remove():
+        case RemoveObjects():
             return _remove(scene, edit)
-        case Change():
+        case ChangeAttribute():
             return _change(scene, edit)
-        case Move():
+        case MoveObject():
             return _move(scene, edit)
-        case Swap():
+        case SwapObjects():
             return _swap(scene, edit)
 
 
-def _add(scene: Scene, edit: Add) -> Scene:
+def _add(scene: Scene, edit: AddObject) -> Scene:
     thing = edit.thing
-    if edit.relation == ON and edit.anchor is not None and _loads(scene)[edit.anchor]:
-        raise Impossible(OCCUPIED)
-    if _placed(scene):
+    if edit.relation == ON and edit.anchor is not None and _list_loads(scene)[edit.anchor]:
+        raise ImpossibleEdit(OCCUPIED)
+    if _has_geometry(scene):
         radius = _radius(thing)
-        position = edit.position or _place(scene, radius, edit.relation, edit.anchor)
+        position = edit.position or _find_place(scene, radius, edit.relation, edit.anchor)
         thing = replace(thing, position=position, rotation=thing.rotation or 0.0)
     new = len(scene.objects)
     grown = [Relation(r.name, (*r.rows, 0)) for r in scene.relations]
     pairs = [(edit.relation, new, edit.anchor)] if edit.anchor is not None else []
-    return _settle(scene, (*scene.objects, thing), grown, pairs)
+    return _rebuild_scene(scene, (*scene.objects, thing), grown, pairs)
 
 
-def _remove(scene: Scene, edit: Remove) -> Scene:
+def _remove(scene: Scene, edit: RemoveObjects) -> Scene:
     gone = mask_of(edit.objects)
-    if any(gone >> i & 1 and row & ~gone for i, row in enumerate(_loads(scene))):
-        raise Impossible("an object that carries another can not be removed alone")
+    if any(gone >> i & 1 and row & ~gone for i, row in enumerate(_list_loads(scene))):
+        raise ImpossibleEdit("an object that carries another cannot be removed alone")
     kept = [i for i in range(len(scene.objects)) if not gone >> i & 1]
     new_index = {old: new for new, old in enumerate(kept)}
     relations = [
-        Relation(
-            r.name,
-            tuple(mask_of(new_index[j] for j in members(r.rows[i] & ~gone)) for i in kept),
-        )
+        Relation(r.name, tuple(mask_of(new_index[j] for j in mask_members(r.rows[i] & ~gone)) for i in kept))
         for r in scene.relations
     ]
-    return _settle(scene, tuple(scene.objects[i] for i in kept), relations, [])
+    return _rebuild_scene(scene, tuple(scene.objects[i] for i in kept), relations, [])
 
 
-def _change(scene: Scene, edit: Change) -> Scene:
+def _change(scene: Scene, edit: ChangeAttribute) -> Scene:
     chosen = frozenset(edit.objects)
-    if edit.attribute == "size" and any(_loads(scene)[i] for i in chosen):
-        raise Impossible("an object that carries another can not change its size")
+    if edit.attribute == "size" and any(_list_loads(scene)[i] for i in chosen):
+        raise ImpossibleEdit("an object that carries another cannot change its size")
     objects = tuple(
-        _with_value(o, edit.attribute, edit.value) if i in chosen else o for i, o in enumerate(scene.objects)
+        _set_value(o, edit.attribute, edit.value) if i in chosen else o for i, o in enumerate(scene.objects)
     )
     if edit.attribute != "size":  # all stand where they stood
         return replace(scene, objects=objects)
-    return _settle(scene, objects, list(scene.relations), [])
+    return _rebuild_scene(scene, objects, list(scene.relations), [])
 
 
-def _with_value(thing: Object, attribute: str, value: str) -> Object:
+def _set_value(thing: Object, attribute: str, value: str) -> Object:
     """The object with one value of the attribute; a solid that changes size stays on the ground."""
     if thing.values(attribute):
         pairs = tuple((a, value if a == attribute else v) for a, v in thing.attributes)
@@ -144,19 +140,19 @@ def _with_value(thing: Object, attribute: str, value: str) -> Object:
     return changed
 
 
-def _move(scene: Scene, edit: Move) -> Scene:
+def _move(scene: Scene, edit: MoveObject) -> Scene:
     mover = edit.object
     if mover == edit.anchor:
-        raise Impossible("an object can not be moved relative to itself")
-    if _loads(scene)[mover]:
-        raise Impossible("an object that carries another can not be moved")
-    if edit.relation == ON and _loads(scene)[edit.anchor]:
-        raise Impossible(OCCUPIED)
+        raise ImpossibleEdit("an object cannot be moved relative to itself")
+    if _list_loads(scene)[mover]:
+        raise ImpossibleEdit("an object that carries another cannot be moved")
+    if edit.relation == ON and _list_loads(scene)[edit.anchor]:
+        raise ImpossibleEdit(OCCUPIED)
     thing = replace(scene.objects[mover], pixel=None, box=None)
-    if _placed(scene):
+    if _has_geometry(scene):
         others = replace(scene, objects=tuple(o for i, o in enumerate(scene.objects) if i != mover))
         anchor = edit.anchor - (edit.anchor > mover)
-        position = edit.position or _place(others, _radius(thing), edit.relation, anchor)
+        position = edit.position or _find_place(others, _radius(thing), edit.relation, anchor)
         thing = replace(thing, position=position)
     objects = tuple(thing if i == mover else o for i, o in enumerate(scene.objects))
     others_stay = ~(1 << mover)
@@ -164,51 +160,44 @@ def _move(scene: Scene, edit: Move) -> Scene:
         Relation(r.name, tuple([0 if i == mover else row & others_stay for i, row in enumerate(r.rows)]))
         for r in scene.relations
     ]
-    return _settle(scene, objects, relations, [(edit.relation, mover, edit.anchor)])
+    return _rebuild_scene(scene, objects, relations, [(edit.relation, mover, edit.anchor)])
 
 
-def _swap(scene: Scene, edit: Swap) -> Scene:
+def _swap(scene: Scene, edit: SwapObjects) -> Scene:
     a, b = edit.one, edit.other
     if a == b:
-        raise Impossible("an object can not change places with itself")
-    loads = _loads(scene)
+        raise ImpossibleEdit("an object cannot change places with itself")
+    loads = _list_loads(scene)
     if loads[a] or loads[b] or any(row >> a & 1 or row >> b & 1 for row in loads):
-        raise Impossible("an object that carries another or rests on one can not change places")
+        raise ImpossibleEdit("an object that carries another or rests on one cannot change places")
     order = [b if i == a else a if i == b else i for i in range(len(scene.objects))]
     things = list(scene.objects)
-    if _placed(scene):
-        things[a], things[b] = (_at(scene.objects[i], scene.objects[j]) for i, j in ((a, b), (b, a)))
+    if _has_geometry(scene):
+        for i, j in ((a, b), (b, a)):  # each where the other stands, at its own height
+            thing, there = scene.objects[i], scene.objects[j].position
+            assert thing.position is not None and there is not None
+            things[i] = replace(thing, position=(*there[:2], thing.position[2]), pixel=None, box=None)
     relations = [
-        Relation(r.name, tuple(mask_of(order[j] for j in members(r.rows[i])) for i in order))
+        Relation(r.name, tuple(mask_of(order[j] for j in mask_members(r.rows[i])) for i in order))
         for r in scene.relations
     ]
-    return _settle(scene, tuple(things), relations, [])
+    return _rebuild_scene(scene, tuple(things), relations, [])
 
 
-def _at(thing: Object, other: Object) -> Object:
-    """The thing where the other stands, at its own height."""
-    assert thing.position is not None and other.position is not None
-    place = (*other.position[:2], thing.position[2])
-    return replace(thing, position=place, pixel=None, box=None)
-
-
-def _loads(scene: Scene) -> tuple[int, ...]:
+def _list_loads(scene: Scene) -> tuple[int, ...]:
     """What rests on each object."""
     return next((r.rows for r in scene.relations if r.name == ON), (0,) * len(scene.objects))
 
 
-def _settle(
-    scene: Scene,
-    objects: tuple[Object, ...],
-    relations: list[Relation],
-    stated: list[tuple[str, int, int]],
+def _rebuild_scene(
+    scene: Scene, objects: tuple[Object, ...], relations: list[Relation], stated: list[tuple[str, int, int]]
 ) -> Scene:
     """The edited scene: derived relations anew, annotated ones with what the edit states added."""
-    if _placed(scene):
+    if _has_geometry(scene):
         positions = [o.position for o in objects]
         directions = dict(scene.directions)
         derived = [r.name for r in relations if r.name in directions]
-        anew = dict(zip(derived, derive_all(positions, [directions[n] for n in derived]), strict=True))
+        anew = dict(zip(derived, derive_relations(positions, [directions[n] for n in derived]), strict=True))
         relations = [Relation(r.name, anew[r.name]) if r.name in anew else r for r in relations]
         stated = [pair for pair in stated if pair[0] not in directions]
     for name, subject, target in stated:
@@ -219,7 +208,7 @@ def _settle(
     return replace(scene, objects=objects, relations=tuple(relations))
 
 
-def _placed(scene: Scene) -> bool:
+def _has_geometry(scene: Scene) -> bool:
     """Whether the scene has geometry to find a place in."""
     return bool(scene.directions) and all(o.position is not None for o in scene.objects)
 
@@ -231,33 +220,31 @@ def _radius(thing: Object) -> float:
     return thing.position[2] if thing.position else RADIUS["large"]
 
 
-def _place(scene: Scene, radius: float, relation: str, anchor: int | None) -> Vector:
-    """The nearest free place that makes the relation true, or Impossible."""
-    if relation == ON and anchor is not None:
-        return _on_top(scene, radius, anchor)
+def _find_place(scene: Scene, radius: float, relation: str, anchor: int | None) -> Vector:
+    """The nearest free place that makes the relation true, or an ImpossibleEdit."""
     base = scene.objects[anchor].position if anchor is not None else (0.0, 0.0, 0.0)
     assert base is not None
+    if relation == ON and anchor is not None:
+        return (base[0], base[1], base[2] + _radius(scene.objects[anchor]) + radius)
     along = dict(scene.directions).get(relation)
     if anchor is not None and along is None:
-        raise Impossible(f"no direction {relation!r} in this scene")
-    place = _first_free(scene, radius, base, along)
+        raise ImpossibleEdit(f"no direction {relation!r} in this scene")
+    place = _find_free_place(scene, radius, base, along)
     if place is None:
         where = f" {relation} of the object" if relation else ""
-        raise Impossible(f"no free place{where}")
+        raise ImpossibleEdit(f"no free place{where}")
     return (*place, radius)
 
 
-def _first_free(
-    scene: Scene, radius: float, base: Vector, along: Vector | None
-) -> tuple[float, float] | None:
+def _find_free_place(scene: Scene, radius: float, base: Vector, along: Vector | None) -> tuple[float, float] | None:
     """The first place of the spiral around `base` that lies along the direction, clear of the objects."""
     import numpy as np
 
-    from ._free_place import first_free
+    from .kernels import find_free_place
 
     solids = [(o.position[0], o.position[1], _radius(o)) for o in scene.objects if o.position is not None]
     # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
-    k = first_free(
+    k = find_free_place(
         spiral(),
         np.array(base[:2]),
         np.array(along[:2] if along is not None else (0.0, 0.0)),
@@ -268,12 +255,6 @@ def _first_free(
         return None
     dx, dy = spiral()[k].tolist()
     return base[0] + dx, base[1] + dy
-
-
-def _on_top(scene: Scene, radius: float, anchor: int) -> Vector:
-    base = scene.objects[anchor].position
-    assert base is not None
-    return (base[0], base[1], base[2] + _radius(scene.objects[anchor]) + radius)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Pretrained: what transformers may load by a user's name: no code of a model's own and no pickled weights.
 
-Either can do anything to the machine, so both take the user's word. `auto_map` in a file of a model tells of
-code in a file beside it; pickles run what they are told to as they are read.
+Either can run anything on the machine, so both need the user's consent. `auto_map` in a model's configuration names
+code in a file beside it; a pickle runs code as it is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
-from .whole import read_whole
+from .files import read_whole
 
 CONFIGS = (
     "config.json",
@@ -26,14 +26,14 @@ AUTO_MAP = "auto_map"
 WEIGHTS = {"model*.safetensors": "pytorch_model*.bin", "adapter_model.safetensors": "adapter_model*.bin"}
 
 
-def loading(trusted: bool = False) -> dict[str, bool]:
-    """What `from_pretrained` of a tokenizer, a processor or a config is told: without a word it would ask."""
+def load_options(trusted: bool = False) -> dict[str, bool]:
+    """Arguments of `from_pretrained` for a tokenizer, processor or config; without them it would ask."""
     return {"trust_remote_code": trusted}
 
 
-def loading_weights(trusted: bool = False) -> dict[str, bool]:
+def weight_load_options(trusted: bool = False) -> dict[str, bool]:
     """The same for a model."""
-    return loading(trusted) | ({} if trusted else {"use_safetensors": True})
+    return load_options(trusted) | ({} if trusted else {"use_safetensors": True})
 
 
 def refuse_untrusted(target: str, remedy: str) -> None:
@@ -48,9 +48,7 @@ def refuse_untrusted(target: str, remedy: str) -> None:
                 f"remove {AUTO_MAP} there to load it with transformers' own code"
             )
     if (folder / GENERATE).exists():
-        raise UserError(
-            f"model {target} wants to run code of its own ({folder / GENERATE}); {remedy}, or remove it"
-        )
+        raise UserError(f"model {target} wants to run code of its own ({folder / GENERATE}); {remedy}, or remove it")
     for safe, pickled in WEIGHTS.items():
         found = sorted(folder.glob(pickled))
         if found and not any(folder.glob(safe)):
@@ -61,7 +59,7 @@ def refuse_untrusted(target: str, remedy: str) -> None:
 
 
 def _has_code(path: Path) -> bool:
-    """Whether a configuration names code, at any depth; one that is broken is told of by who loads it."""
+    """Whether a configuration names code, at any depth; a broken one is reported when it is loaded."""
     try:
         return _names_code(json.loads(read_whole(path)))
     except (OSError, ValueError, RecursionError):

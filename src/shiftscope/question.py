@@ -1,4 +1,4 @@
-"""Question: what is asked about which images, the program behind it, and the answer that is known."""
+"""Question: its text, its images, the program behind it and the true answer."""
 
 from __future__ import annotations
 
@@ -6,38 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from .answer import Answer
-from .canonical import content_id
 from .lang.program import Program
-from .record import light
+from .records import content_id, pickle_by_fields
 
 Notes = tuple[tuple[str, Any], ...]
-JOINED = "joined"  # the note that tells action and question in one text
+JOINED = "joined"  # the note of a question whose text includes its action
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a question comes from: a file's split, a template and its family."""
 
-    source: str = ""  # the dialect or suite: clevr, gqa, …
+    source: str = ""  # the notation or suite: clevr, gqa, …
     split: str = ""
     template: str = ""
     family: int | None = None
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question. Several people may have answered it (VQA); `answer` is the one that counts."""
 
     id: str
     text: str
-    scenes: tuple[str, ...]  # ids of the images asked about
+    scenes: tuple[str, ...]  # ids of the images
     program: Program | None = None
     answer: Answer | None = None
     answers: tuple[str, ...] = ()  # every annotator's, where there were several
     kind: str = ""  # the file's own name for its type: count, "how many", …
-    action: str = ""  # what is done to the scene before the question is asked
+    action: str = ""  # what is done to the scene before the question applies
     provenance: Provenance = Provenance()
     notes: Notes = ()
 

@@ -1,4 +1,4 @@
-"""Result: what was asked, what a model said, what that scored, and the columns of a whole run."""
+"""Results: a question's record, a model's prediction, scores, and a whole run in columns."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .answer import Answer, spell
+from .columns import Column, ListColumn, ValueCoder, column_of, lists_of
 from .errors import unknown
 from .lang.program import Program
-from .lang.text import show
+from .lang.text import format_program
 from .question import Question
 from .scene import Scene
 
@@ -21,10 +22,10 @@ STATUSES = ("answered", "undefined", "unreadable", "failed")
 MISSING = "missing"  # the status of a row without a prediction
 CONDITIONS = ("as_is", "blind", "other_image", "scene_text", "program_text")
 AS_IS, BLIND = CONDITIONS[:2]
-PICTURED = ("as_is", "other_image", "program_text")  # those that show a picture
-MISSING_IMAGE = "missing_image"  # no choice: asked without the picture, because there is none
+IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
+MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
-NOTED = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
+NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
 
 Fact = str | int | float | bool
 Facts = tuple[tuple[str, Fact], ...]
@@ -35,36 +36,34 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One reply. `status` keeps a wrong answer apart from an undefined, unreadable or failed one."""
+    """One response, parsed. `status` tells a wrong answer from an undefined, unparseable or failed one."""
 
     question: str
     answer: Answer | None = None
-    raw: str = ""  # the reply as the model gave it
+    raw: str = ""  # the response as the model gave it
     status: str = "answered"
     reason: str = ""  # why there is no answer, or what went wrong on the way to it: "none found", …
     seconds: float | None = None
     cost: float | None = None  # in the currency of the run's spec
     tokens: int | None = None
-    belief: float | None = None  # the probability the model gave its answer
+    confidence: float | None = None  # the probability the model gave its answer
     condition: str = AS_IS
     trace: str = ""
     program: str = ""  # the program the model wrote, spelled by `program_text`
-    stored: float | None = (
-        None  # seconds since 1970 when the cache kept the reply; None where it was just given
-    )
-    fingerprint: str = ""  # what a server calls the system that replied
+    stored: float | None = None  # seconds since 1970 when the cache stored the response; None for a fresh one
+    fingerprint: str = ""  # the system_fingerprint of the server
 
     def __post_init__(self) -> None:
         if self.status not in (*STATUSES, MISSING):
             raise ValueError(f"status {self.status!r} is not one of {', '.join((*STATUSES, MISSING))}")
         if (self.answer is None) == (self.status == "answered"):
             raise ValueError(f"status {self.status!r} does not go with answer {self.answer!r}")
-        if self.belief is not None and not 0 <= self.belief <= 1:
-            raise ValueError(f"belief {self.belief!r} is not a probability")
+        if self.confidence is not None and not 0 <= self.confidence <= 1:
+            raise ValueError(f"confidence {self.confidence!r} is not a probability")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionRecord:
     """What scoring needs to know of a question, so that a run can be scored without its dataset."""
 
     question: str
@@ -77,13 +76,9 @@ class Asked:
     content: str = ""  # the same for the same question about the same images, whatever ids they go by
 
 
-def asked_of(
-    question: Question,
-    scenes: Sequence[Scene] = (),
-    twin: str | None = None,
-    facts: Facts = (),
-    content: str = "",
-) -> Asked:
+def build_question_record(
+    question: Question, scenes: Sequence[Scene] = (), twin: str | None = None, facts: Facts = (), content: str = ""
+) -> QuestionRecord:
     """What scoring needs of a question; the scenes tell how many objects there are.
 
     `length` is in words, `steps` in operations of the program. What `facts` names wins over what is derived.
@@ -99,11 +94,11 @@ def asked_of(
         "objects": sum(len(s.objects) for s in scenes) if scenes else None,
         "images": len(question.scenes) or None,
         "action": question.note("action_kind"),
-        "about": _about(question, scenes),
-        **{name: question.note(name) for name in NOTED},
+        "about": _find_subject(question, scenes),
+        **{name: question.note(name) for name in NOTE_FACTS},
         **dict(facts),
     }
-    return Asked(
+    return QuestionRecord(
         question=question.id,
         scenes=question.scenes,
         truth=question.answer,
@@ -115,7 +110,7 @@ def asked_of(
     )
 
 
-def _about(question: Question, scenes: Sequence[Scene]) -> str | None:
+def _find_subject(question: Question, scenes: Sequence[Scene]) -> str | None:
     """Whether a question is about objects or about their parts; nothing where objects can have none."""
     if question.program is not None and any(node.op in PART_OPS for node in question.program.nodes):
         return "parts"
@@ -124,14 +119,14 @@ def _about(question: Question, scenes: Sequence[Scene]) -> str | None:
 
 def program_text(program: Program) -> str:
     """One spelling per program, so that equal programs are equal texts."""
-    return show(program.canonical())
+    return format_program(program.canonicalize())
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value with what it rests on: how many examples, and an interval. Shares are 0 to 1.
 
-    `n` counts every example that the model was to be asked and whose answer is known. Those counted apart are
+    `n` counts every example of the run whose answer is known. Those counted apart are
     in it, and not right.
     """
 
@@ -140,102 +135,49 @@ class Score:
     n: int
     low: float | None = None
     high: float | None = None
-    missing: int = 0  # without a reply: not asked yet, or not in the file of predictions
+    missing: int = 0  # without a response: not yet asked, or not in the file of predictions
     slice: Facts = ()  # which part of the examples; all of them when empty
-    undefined: int = 0  # the reply is that there is no answer
-    unreadable: int = 0  # no answer could be read out of the reply
-    failed: int = 0  # the model could not be asked
+    undefined: int = 0  # the response is that there is no answer
+    unreadable: int = 0  # the response is unparseable
+    failed: int = 0  # the call to the model failed
     form: str = ""  # of a metric that has several: "official" VQA accuracy
     scenes: int | None = None  # that the interval rests on; None where that is not what it rests on
 
     @property
-    def answered(self) -> float | None:
-        """The share of the examples that have a reply, right or not."""
+    def response_rate(self) -> float | None:
+        """The share of the examples that have a response, right or not."""
         return None if not self.n else 1 - (self.missing + self.failed) / self.n
 
     @property
     def complete(self) -> bool:
-        """Whether every example has a reply; what is not complete is not ranked."""
+        """Whether every example has a response; an incomplete run is not ranked."""
         return not self.missing and not self.failed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """Values as numbers: row i holds `values[codes[i]]`, or nothing where the code is -1."""
-
-    values: tuple[Any, ...]
-    codes: Codes  # [row] int32
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, row: int) -> Any:
-        code = int(self.codes[row])
-        return None if code < 0 else self.values[code]
-
-    def listed(self) -> list[Any]:
-        return [None if c < 0 else self.values[c] for c in self.codes.tolist()]
-
-    def take(self, rows: npt.NDArray[Any]) -> Column:
-        return Column(self.values, self.codes[rows])
-
-    def equals(self, value: Any) -> Bools:
-        """Which rows hold the value."""
-        code = next((k for k, v in enumerate(self.values) if v == value and type(v) is type(value)), -2)
-        return np.equal(self.codes, code)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lists:
-    """Several values a row: row i holds the values of `codes[at[i]:at[i + 1]]`."""
-
-    values: tuple[Any, ...]
-    codes: Codes  # [entry] int32
-    at: npt.NDArray[np.int64]  # [row + 1] where a row's entries begin and end
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        return np.diff(self.at)
-
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        """The row of each entry."""
-        return np.repeat(np.arange(len(self.at) - 1), self.lengths)
-
-    def take(self, rows: npt.NDArray[Any]) -> Lists:
-        """The lists of the rows given by their numbers, in that order."""
-        lengths = self.lengths[rows]
-        ends = np.cumsum(lengths)
-        flat = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
-            self.at[:-1][rows] - ends + lengths, lengths
-        )
-        return Lists(self.values, self.codes[flat], np.concatenate([[0], ends]).astype(np.int64))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class RunRecords:
     """A whole run in columns, one row per question and condition; metrics are functions of this.
 
-    `truth` and `answer` share one vocabulary of spelled answers, so being right is equality of codes; `said`
+    `truth` and `answer` share one vocabulary of spelled answers, so being right is equality of codes; `literal`
     and `answers` share one of answers letter by letter, for metrics that normalise in their own way. A row
-    without a question is one that was to be asked and is not there: of it nothing is known but that.
+    without a question is one that the run lacks; nothing else is known of it.
     """
 
     question: Column
-    content: Column  # what was asked about which images; nothing where a run does not tell
+    content: Column  # content id of question and images; nothing where the run does not store it
     condition: Column
-    images: Lists  # of the question, at least one: a question without any stands for one
+    images: ListColumn  # of the question, at least one: a question without any stands for one
     truth: Column
     answer: Column
-    said: Column
+    literal: Column
     status: Column  # one of STATUSES, or MISSING
     reason: Column
     twin: Column  # -1: the example is not a variant of another
-    answers: Lists  # every annotator's answer
+    answers: ListColumn  # every annotator's answer
     program_right: npt.NDArray[np.int8]  # 1 the true one, 0 another, -1 none written, -2 not known
     seconds: Floats  # not a number where not known
     cost: Floats
-    belief: Floats
+    confidence: Floats
     facts: tuple[tuple[str, Column], ...] = ()
     data: str = ""  # the content of the dataset, where it is known: within it an id is one question
 
@@ -248,14 +190,14 @@ class Records:
         return Column(self.images.values, self.images.codes[self.images.at[:-1]])
 
     @property
-    def annotated(self) -> Bools:
+    def has_annotators(self) -> Bools:
         """Which rows several people answered, so that agreement with them decides."""
         return np.greater(self.answers.lengths, 0)
 
     @property
     def scorable(self) -> Bools:
         """Which rows have a known answer; one that is not there has, where any other does."""
-        known = (self.truth.codes >= 0) | self.annotated
+        known = (self.truth.codes >= 0) | self.has_annotators
         return known | ((self.question.codes < 0) & bool(known.any()))
 
     @property
@@ -271,71 +213,69 @@ class Records:
             raise unknown("column", name, known, "the run")
         return known[name]
 
-    def take(self, rows: npt.NDArray[Any]) -> Records:
+    def take(self, rows: npt.NDArray[Any]) -> RunRecords:
         """The rows given by a mask or by their numbers, in that order."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return Records(
-            **{name: getattr(self, name).take(rows) for name in TAKEN},
-            program_right=self.program_right[rows],
-            seconds=self.seconds[rows],
-            cost=self.cost[rows],
-            belief=self.belief[rows],
+        return RunRecords(
+            **{name: getattr(self, name).take(rows) for name in ROW_COLUMNS},
+            **{name: getattr(self, name)[rows] for name in ROW_NUMBERS},
             facts=tuple((name, column.take(rows)) for name, column in self.facts),
             data=self.data,
         )
 
-    def under(self, condition: str) -> Records:
+    def filter_condition(self, condition: str) -> RunRecords:
         """The rows of one condition."""
         return self.take(self.condition.equals(condition))
 
 
-TAKEN = (
+ROW_COLUMNS = (
     *("question", "content", "condition", "images", "truth", "answer"),
-    *("said", "status", "reason", "twin", "answers"),
+    *("literal", "status", "reason", "twin", "answers"),
 )
+ROW_NUMBERS = ("program_right", "seconds", "cost", "confidence")
 
 
-def with_lacking(records: Records, conditions: Mapping[str, int]) -> Records:
-    """With a missing row for each question that was to be asked and has none: condition → how many."""
+def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunRecords:
+    """With a missing row for each question that the run lacks: condition → how many."""
     lacking, size = sum(conditions.values()), len(records)
     if not lacking or not size:
         return records
     new = np.arange(size + lacking) >= size
     made = records.take(np.where(new, 0, np.arange(size + lacking)))
     nothing: dict[str, Any] = {
-        name: _emptied(getattr(made, name), new)
-        for name in ("question", "content", "truth", "answer", "said", "reason", "twin")
+        name: _clear_rows(getattr(made, name), new)
+        for name in ("question", "content", "truth", "answer", "literal", "reason", "twin")
     }
-    nothing |= {name: np.where(new, np.nan, getattr(made, name)) for name in ("seconds", "cost", "belief")}
+    nothing |= {name: np.where(new, np.nan, getattr(made, name)) for name in ("seconds", "cost", "confidence")}
     return replace(
         made,
         **nothing,
-        condition=_filled(made.condition, new, [c for c, n in conditions.items() for _ in range(n)]),
-        status=_filled(made.status, new, [MISSING] * lacking),
-        images=_own_images(made.images, new),
-        answers=Lists(
+        condition=_fill_rows(made.condition, new, [c for c, n in conditions.items() for _ in range(n)]),
+        status=_fill_rows(made.status, new, [MISSING] * lacking),
+        images=_assign_own_images(made.images, new),
+        answers=ListColumn(
             made.answers.values,
             made.answers.codes[~new[made.answers.rows]],
             np.concatenate([[0], np.cumsum(np.where(new, 0, made.answers.lengths))]).astype(np.int64),
         ),
         program_right=np.where(new, -2, made.program_right).astype(np.int8),
-        facts=tuple((name, _emptied(column, new)) for name, column in made.facts),
+        facts=tuple((name, _clear_rows(column, new)) for name, column in made.facts),
     )
 
 
-def _emptied(column: Column, where: Bools) -> Column:
+def _clear_rows(column: Column, where: Bools) -> Column:
     return Column(column.values, np.where(where, -1, column.codes).astype(np.int32))
 
 
-def _filled(column: Column, where: Bools, values: Sequence[Any]) -> Column:
-    listed = column.listed()
+def _fill_rows(column: Column, where: Bools, values: Sequence[Any]) -> Column:
+    listed = column.to_list()
     for row, value in zip(np.flatnonzero(where).tolist(), values, strict=True):
         listed[row] = value
     return column_of(listed)
 
 
-def _own_images(images: Lists, where: Bools) -> Lists:
-    """One image of its own for each of these rows: nothing tells which it was about."""
+def _assign_own_images(images: ListColumn, where: Bools) -> ListColumn:
+    """One image of its own for each of these rows: which it was about is not known."""
     kept = images.codes[~where[images.rows]]
     lengths = np.where(where, 1, images.lengths)
     at = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -343,7 +283,7 @@ def _own_images(images: Lists, where: Bools) -> Lists:
     own = np.repeat(where, lengths)
     codes[~own] = kept
     codes[own] = len(images.values) + np.arange(int(where.sum()))
-    return Lists((*images.values, *(f"lacking {k}" for k in range(int(where.sum())))), codes, at)
+    return ListColumn((*images.values, *(f"lacking {k}" for k in range(int(where.sum())))), codes, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +301,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """How many replies of a run came from the cache, and when the oldest of these was put there."""
+    """How many responses of a run came from the cache, and when the oldest of these was stored."""
 
     replies: int
     oldest: float | None = None  # seconds since 1970
@@ -373,106 +313,66 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunLog:
-    """A run as it stands: what was asked for and every row; scores are made from this, without the model."""
+    """A run: its spec and every row; scores are computed from this, without the model."""
 
     spec: tuple[tuple[str, Any], ...]
-    records: Records
-    questions: int | None = None  # how many were to be asked as they are, where that is known
+    records: RunRecords
+    questions: int | None = None  # how many the run covers under AS_IS, where that is known
     finished: bool = True
     population: int | None = None  # how many the split has; more than `questions` where a sample was declared
     lineage: Lineage | None = None
-    missing_images: int = 0  # questions besides, whose pictures were missing: asked under MISSING_IMAGE
+    missing_images: int = 0  # further questions whose images are missing: run under MISSING_IMAGE
     cache: CacheUse | None = None  # of an endpoint's run, unless an older version made it
 
-    def wanted(self, condition: str) -> int | None:
-        """How many questions were to be asked under a condition, where that is known."""
+    def count_expected(self, condition: str) -> int | None:
+        """How many questions the run covers under a condition, where that is known."""
         if condition == MISSING_IMAGE or self.questions is None:
             return self.missing_images if condition == MISSING_IMAGE else None
-        return self.questions + (0 if condition in PICTURED else self.missing_images)
+        return self.questions + (0 if condition in IMAGE_CONDITIONS else self.missing_images)
 
 
-class Coder:
-    """Gives every distinct value the next number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[type, Any], int] = {}
-
-    def codes(self, values: Iterable[Any]) -> Codes:
-        """The numbers of the values; None gets -1."""
-        known = self._numbers
-        made = [-1 if v is None else known.setdefault((type(v), v), len(known)) for v in values]
-        return np.array(made, np.int32)
-
-    def column(self, codes: Codes) -> Column:
-        """With all values that have a number by now."""
-        return Column(tuple(value for _, value in self._numbers), codes)
-
-
-def column_of(values: Iterable[Any]) -> Column:
-    coder = Coder()
-    return coder.column(coder.codes(values))
-
-
-def lists_of(rows: Iterable[Sequence[Any]]) -> Lists:
-    listed = list(rows)
-    column = column_of(value for row in listed for value in row)
-    return Lists(column.values, column.codes, np.cumsum([0, *map(len, listed)], dtype=np.int64))
-
-
-def records_of(rows: Iterable[tuple[Asked, Prediction | None]]) -> Records:
+def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunRecords:
     """The columns of rows; a question without a prediction is a missing row, under the first condition."""
-    asked, said = _apart(rows)
-    given = [None if p is None else p.answer for p in said]
-    words, letters = Coder(), Coder()
-    truth = words.codes(None if a.truth is None else spell(a.truth) for a in asked)
+    pairs = list(rows)
+    for one, prediction in pairs:
+        if prediction is not None and prediction.question != one.question:
+            raise ValueError(f"the prediction for {prediction.question} is not of question {one.question}")
+    questions, predictions = [q for q, _ in pairs], [p for _, p in pairs]
+    given = [None if p is None else p.answer for p in predictions]
+    words, letters = ValueCoder(), ValueCoder()
+    truth = words.codes(None if q.truth is None else spell(q.truth) for q in questions)
     answer = words.codes(None if one is None else spell(one) for one in given)
     literal = letters.codes(None if one is None else answer_text(one) for one in given)
-    answers = letters.codes(one for a in asked for one in a.answers)
-    facts = [dict(a.facts) for a in asked]
+    answers = letters.codes(one for q in questions for one in q.answers)
+    facts = [dict(q.facts) for q in questions]
     names = sorted({name for fact in facts for name in fact})
-    return Records(
-        question=column_of(a.question for a in asked),
-        content=column_of(a.content or None for a in asked),
-        condition=column_of(AS_IS if p is None else p.condition for p in said),
-        images=lists_of(a.scenes or (f"question {a.question}",) for a in asked),
+    return RunRecords(
+        question=column_of(q.question for q in questions),
+        content=column_of(q.content or None for q in questions),
+        condition=column_of(AS_IS if p is None else p.condition for p in predictions),
+        images=lists_of(q.scenes or (f"question {q.question}",) for q in questions),
         truth=words.column(truth),
         answer=words.column(answer),
-        said=letters.column(literal),
-        status=column_of(MISSING if p is None else p.status for p in said),
-        reason=column_of(None if p is None or not p.reason else p.reason for p in said),
-        twin=column_of(a.twin or None for a in asked),
-        answers=Lists(
+        literal=letters.column(literal),
+        status=column_of(MISSING if p is None else p.status for p in predictions),
+        reason=column_of(None if p is None or not p.reason else p.reason for p in predictions),
+        twin=column_of(q.twin or None for q in questions),
+        answers=ListColumn(
             letters.column(answers).values,
             answers,
-            np.cumsum([0, *(len(a.answers) for a in asked)], dtype=np.int64),
+            np.cumsum([0, *(len(q.answers) for q in questions)], dtype=np.int64),
         ),
-        program_right=np.array(
-            [program_right(a.program, p.program if p else "") for a, p in zip(asked, said, strict=True)],
-            np.int8,
-        ),
-        seconds=_floats(None if p is None else p.seconds for p in said),
-        cost=_floats(None if p is None else p.cost for p in said),
-        belief=_floats(None if p is None else p.belief for p in said),
+        program_right=np.array([compare_programs(q.program, p.program if p else "") for q, p in pairs], np.int8),
+        seconds=_floats(None if p is None else p.seconds for p in predictions),
+        cost=_floats(None if p is None else p.cost for p in predictions),
+        confidence=_floats(None if p is None else p.confidence for p in predictions),
         facts=tuple((name, column_of(fact.get(name) for fact in facts)) for name in names),
     )
 
 
-def _apart(
-    rows: Iterable[tuple[Asked, Prediction | None]],
-) -> tuple[list[Asked], list[Prediction | None]]:
-    asked: list[Asked] = []
-    said: list[Prediction | None] = []
-    for one, prediction in rows:
-        if prediction is not None and prediction.question != one.question:
-            raise ValueError(f"the prediction for {prediction.question} is not of question {one.question}")
-        asked.append(one)
-        said.append(prediction)
-    return asked, said
-
-
-def program_right(true: str, said: str) -> int:
-    """How the program a model wrote compares with the true one, as `Records` keeps it."""
-    return -2 if not true else -1 if not said else int(true == said)
+def compare_programs(true: str, predicted: str) -> int:
+    """How the program a model wrote compares with the true one, as `RunRecords` keeps it."""
+    return -2 if not true else -1 if not predicted else int(true == predicted)
 
 
 def answer_text(answer: Answer) -> str:

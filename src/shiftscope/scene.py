@@ -6,22 +6,36 @@ annotates them and derived where geometry gives them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .bits import mask_of, members
-from .canonical import content_id
-from .catalog import SCHEMAS
 from .errors import UserError
-from .record import light
+from .records import content_id, pickle_by_fields
+from .registry import SCHEMAS
 from .schema import OPEN, Schema
+
+
+def mask_of(members: Iterable[int]) -> int:
+    mask = 0
+    for i in members:
+        mask |= 1 << i
+    return mask
+
+
+def mask_members(mask: int) -> Iterator[int]:
+    """The numbers in the set, ascending."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
 
 Pairs = tuple[tuple[str, str], ...]
 Vector = tuple[float, float, float]
 Box = tuple[float, float, float, float]  # left, top, width, height in pixels
-Notes = tuple[tuple[str, Any], ...]  # what a file said besides the content; no part of equality
+Notes = tuple[tuple[str, Any], ...]  # what a file holds besides the content; ignored by equality
 
 RELATION_MARGIN = 0.2  # CLEVR: j is left of i when (p_j − p_i)·left exceeds this
 FREE = "attribute"  # the attribute of a value whose attribute the annotator did not name
@@ -31,7 +45,7 @@ def pairs(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
     return tuple(values.items()) if isinstance(values, Mapping) else tuple(values)
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Part:
     """A named part of an object, with attributes of its own."""
@@ -42,7 +56,7 @@ class Part:
     box: Box | None = None
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Object:
     """A thing in a scene. An open-vocabulary object may carry several values of one attribute."""
@@ -60,7 +74,7 @@ class Object:
         return tuple(v for a, v in self.attributes if a == attribute)
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Relation:
     """`rows[i]` is the set of objects that stand in this relation to object i: those *left of* i."""
@@ -78,10 +92,10 @@ class Relation:
 
     def triples(self) -> Iterable[tuple[int, int]]:
         """(subject, object), by object and then by subject."""
-        return ((subject, target) for target, row in enumerate(self.rows) for subject in members(row))
+        return ((subject, target) for target, row in enumerate(self.rows) for subject in mask_members(row))
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Scene:
     """Objects, how they stand to each other, and the words used for them."""
@@ -105,10 +119,7 @@ class Scene:
 
     def content(self) -> tuple[object, ...]:
         """All that equality compares: everything but the notes."""
-        return (
-            *(self.id, self.objects, self.relations, self.directions),
-            *(self.attributes, self.schema, self.size),
-        )
+        return (*(self.id, self.objects, self.relations, self.directions), *(self.attributes, self.schema, self.size))
 
     def content_id(self) -> str:
         """The same for equal content, whatever file it came from and whatever it is called there."""
@@ -132,7 +143,7 @@ class Scene:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data; what is empty is left out."""
-        known = _known_schema(self.schema.name) == self.schema
+        known = _find_schema(self.schema.name) == self.schema
         data = {
             "id": self.id,
             "schema": self.schema.name if known else self.schema.to_json(),
@@ -140,7 +151,7 @@ class Scene:
             "attributes": [list(p) for p in self.attributes],
             "directions": {name: list(vector) for name, vector in self.directions},
             "objects": [_object_to_json(o) for o in self.objects],
-            "relations": {r.name: [list(members(row)) for row in r.rows] for r in self.relations},
+            "relations": {r.name: [list(mask_members(row)) for row in r.rows] for r in self.relations},
             "notes": dict(self.notes),
         }
         return {k: v for k, v in data.items() if v or k == "objects"}
@@ -150,14 +161,13 @@ class Scene:
         schema = data.get("schema", OPEN.name)
         return cls(
             id=data.get("id", ""),
-            schema=schema_named(schema) if isinstance(schema, str) else Schema.from_json(schema),
+            schema=load_schema(schema) if isinstance(schema, str) else Schema.from_json(schema),
             size=tuple(data["size"]) if "size" in data else None,
             attributes=tuple((a, v) for a, v in data.get("attributes", ())),
             directions=tuple((n, tuple(v)) for n, v in data.get("directions", {}).items()),
             objects=tuple(_object_from_json(o) for o in data["objects"]),
             relations=tuple(
-                Relation(name, tuple(mask_of(row) for row in rows))
-                for name, rows in data.get("relations", {}).items()
+                Relation(name, tuple(mask_of(row) for row in rows)) for name, rows in data.get("relations", {}).items()
             ),
             notes=tuple(data.get("notes", {}).items()),
         )
@@ -165,13 +175,13 @@ class Scene:
 
 def derive_rows(positions: list[Vector | None], direction: Vector) -> tuple[int, ...]:
     """CLEVR's rule: j relates to i when the offset from i to j, along the direction, exceeds the margin."""
-    return derive_all(positions, [direction])[0]
+    return derive_relations(positions, [direction])[0]
 
 
-def derive_all(positions: list[Vector | None], directions: list[Vector]) -> list[tuple[int, ...]]:
+def derive_relations(positions: list[Vector | None], directions: list[Vector]) -> list[tuple[int, ...]]:
     """The same for several directions at once."""
     if any(p is None for p in positions):
-        raise UserError("relations can not be derived: an object has no position")
+        raise UserError("relations cannot be derived: an object has no position")
     known = [p for p in positions if p is not None]
     rows = [[0] * len(known) for _ in directions]
     for i, (px, py, pz) in enumerate(known):
@@ -187,13 +197,13 @@ def derive_all(positions: list[Vector | None], directions: list[Vector]) -> list
 
 
 @cache
-def _known_schema(name: str) -> Schema | None:
-    return schema_named(name) if name == OPEN.name or name in SCHEMAS.names() else None
+def _find_schema(name: str) -> Schema | None:
+    return load_schema(name) if name == OPEN.name or name in SCHEMAS.names() else None
 
 
 @cache
-def schema_named(name: str) -> Schema:
-    """A schema of the catalogue: the `SCHEMA` of `schemas/NAME.py`."""
+def load_schema(name: str) -> Schema:
+    """A schema of the registry: the `SCHEMA` of `schemas/NAME.py`."""
     if name == OPEN.name:
         return OPEN
     schema = SCHEMAS.load(name).SCHEMA
@@ -217,25 +227,21 @@ def _object_to_json(o: Object) -> dict[str, Any]:
 
 def _part_to_json(p: Part) -> dict[str, Any]:
     data: dict[str, Any] = {"name": p.name, "attributes": [list(q) for q in p.attributes]}
-    if p.texture:
-        data["texture"] = p.texture
-    if p.box:
-        data["box"] = list(p.box)
-    return data
+    return data | ({"texture": p.texture} if p.texture else {}) | ({"box": list(p.box)} if p.box else {})
 
 
 def _object_from_json(data: dict[str, Any]) -> Object:
-    def optional(key: str) -> Any:
+    def read_optional(key: str) -> Any:
         return tuple(data[key]) if key in data else None
 
     return Object(
         id=data.get("id", ""),
         attributes=tuple((a, v) for a, v in data["attributes"]),
         parts=tuple(_part_from_json(p) for p in data.get("parts", ())),
-        position=optional("position"),
+        position=read_optional("position"),
         rotation=data.get("rotation"),
-        pixel=optional("pixel"),
-        box=optional("box"),
+        pixel=read_optional("pixel"),
+        box=read_optional("box"),
         texture=data.get("texture", ""),
     )
 

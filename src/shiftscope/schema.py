@@ -7,11 +7,12 @@ Meaning (`values`, `kinds`) is kept apart from wording (`synonyms`): "ball" is a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from .errors import unknown
+from .records import AS_OBJECT, from_json, to_json
 
-Words = tuple[tuple[str, tuple[str, ...]], ...]
+Words = Annotated[tuple[tuple[str, tuple[str, ...]], ...], AS_OBJECT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +77,12 @@ class Schema:
         return word
 
     def to_json(self) -> dict[str, Any]:
-        def attribute(a: Attribute) -> dict[str, Any]:
-            return {"name": a.name, "values": list(a.values), "kinds": {k: list(v) for k, v in a.kinds}}
-
-        return {
-            "name": self.name,
-            "closed": self.closed,
-            "attributes": [attribute(a) for a in self.attributes],
-            "part_attributes": [attribute(a) for a in self.part_attributes],
-            "relations": list(self.relations),
-            "synonyms": {value: list(words) for value, words in self.synonyms},
-            "parts": {value: list(names) for value, names in self.parts},
-        }
+        data = to_json(self)
+        return {"name": data.pop("name"), "closed": data.pop("closed"), **data}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Schema:
-        def attribute(a: dict[str, Any]) -> Attribute:
-            kinds = tuple((k, tuple(v)) for k, v in a.get("kinds", {}).items())
-            return Attribute(a["name"], tuple(a["values"]), kinds)
-
-        return cls(
-            name=data["name"],
-            closed=data.get("closed", True),
-            attributes=tuple(map(attribute, data.get("attributes", ()))),
-            part_attributes=tuple(map(attribute, data.get("part_attributes", ()))),
-            relations=tuple(data.get("relations", ())),
-            synonyms=tuple((k, tuple(v)) for k, v in data.get("synonyms", {}).items()),
-            parts=tuple((k, tuple(v)) for k, v in data.get("parts", {}).items()),
-        )
+        return from_json(cls, data)
 
 
 OPEN = Schema("open", closed=False)

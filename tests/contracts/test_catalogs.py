@@ -1,14 +1,20 @@
 """Every file of every catalogue says what it is in one line, and is what its folder promises."""
 
 import inspect
+import pickle
+from importlib import import_module
 
 import pytest
+from typer.main import get_command
 
-from shiftscope import catalog
-from shiftscope.catalog import Catalog
+from shiftscope import registry as catalog
+from shiftscope.cli._app import app
+from shiftscope.registry import Registry
 from shiftscope.schema import Schema
+from shiftscope.suites import load_suite
+from shiftscope.world import load_world
 
-CATALOGS = [value for value in vars(catalog).values() if isinstance(value, Catalog)]
+CATALOGS = [value for value in vars(catalog).values() if isinstance(value, Registry)]
 ENTRIES = [(c, name) for c in CATALOGS for name in c.names()]
 
 
@@ -30,9 +36,9 @@ def test_a_schema_file_holds_a_schema_of_its_name(name):
             assert not schema.closed or set(members) <= set(attribute.values)
 
 
-@pytest.mark.parametrize("name", catalog.DIALECTS.names())
+@pytest.mark.parametrize("name", catalog.NOTATIONS.names())
 def test_a_dialect_reads_and_writes(name):
-    dialect = catalog.DIALECTS.load(name)
+    dialect = catalog.NOTATIONS.load(name)
     assert callable(dialect.read)
     assert callable(dialect.write)
 
@@ -40,9 +46,8 @@ def test_a_dialect_reads_and_writes(name):
 @pytest.mark.parametrize("name", catalog.VERBS.names())
 def test_a_verb_is_a_command_with_help(name):
     verb = catalog.VERBS.load(name)
-    commands = (
-        [c.callback for c in verb.group.registered_commands] if hasattr(verb, "group") else [verb.command]
-    )
+    several = get_command(app).commands[name].commands.values() if hasattr(verb, "group") else ()
+    commands = [c.callback for c in several] or [verb.command]
     assert commands
     for command in commands:
         assert command.__doc__
@@ -69,22 +74,30 @@ def test_a_shift_is_a_factor_of_twins_or_makes_sets_of_samples(name):
         assert list(inspect.signature(shift.sets).parameters)[:2] == ["samples", "settings"]
 
 
-@pytest.mark.parametrize("name", catalog.TESTS.names())
-def test_a_generalization_test_plans_exams_and_finds_something_out(name):
-    one = catalog.TESTS.load(name)
+@pytest.mark.parametrize("name", catalog.GENERALIZATION_TESTS.names())
+def test_a_generalization_test_plans_test_sets_and_finds_something_out(name):
+    one = catalog.GENERALIZATION_TESTS.load(name)
     assert one.APPLIES
-    assert one.Options() == one.Options()
+    assert one.OPTIONS() == one.OPTIONS()
     assert list(inspect.signature(one.plan).parameters) == ["data", "options"]
-    assert list(inspect.signature(one.findings).parameters) == ["plan", "taken", "options"]
+    assert list(inspect.signature(one.findings).parameters) == ["plan", "runs", "options"]
 
 
 @pytest.mark.parametrize("name", catalog.SUITES.names())
-def test_a_suite_is_an_order_its_shards_and_a_card(name):
-    suite = catalog.SUITES.load(name)
-    order = suite.Order()
-    assert order.spec()["suite"] == name
-    assert suite.Order.of(order.spec()) == order
-    assert sum(order.jobs().values()) > 0
-    assert suite.make_shard.__module__ == f"shiftscope.suites.{name}"
-    assert suite.ABOUT.title
-    assert "For example" in suite.__doc__
+def test_a_suite_is_a_spec_its_shards_and_a_card(name):
+    suite = load_suite(name)
+    spec = suite.spec()
+    assert spec.spec()["suite"] == suite.name == name
+    assert suite.spec.of(spec.spec()) == spec
+    assert sum(spec.jobs().values()) > 0
+    assert pickle.loads(pickle.dumps(suite)).name == name
+    assert suite.about.title and suite.help
+    assert "For example" in import_module(f"shiftscope.suites.{name}").__doc__
+
+
+@pytest.mark.parametrize("name", catalog.WORLDS.names())
+def test_a_world_samples_scenes_of_its_schema(name):
+    world = load_world(name)
+    scene = world.sample(world.rules(size=(160, 112)), 0, "test", 3)
+    assert scene.schema == world.schema
+    assert {s for o in scene.objects for s in o.values("shape")} <= {*world.shapes}

@@ -11,17 +11,19 @@ import typer
 
 import shiftscope
 from report_toys import log, right
-from shiftscope import catalog
+from shiftscope import registry as catalog
 from shiftscope.cli._app import app
-from shiftscope.report.sections.reproduce import commands
-from shiftscope.report.study import study_of
-from shiftscope.run import make as making
-from shiftscope.run import make_covr as making_covr
-from shiftscope.run.study.scale import SCALES, scale_named
-from shiftscope.suites import clevr, clevr_hyp, covr, superclevr
-from shiftscope.suites._again import command_line
-from shiftscope.suites._superclevr_variants import VARIANTS
-from shiftscope.world.concepts import Concepts
+from shiftscope.report.runs import arrange_runs
+from shiftscope.report.sections.reproduce import list_commands
+from shiftscope.store.manifest import format_command
+from shiftscope.suites import load_suite
+from shiftscope.suites.clevr import suite as clevr
+from shiftscope.suites.clevr_hyp import suite as clevr_hyp
+from shiftscope.suites.covr import suite as covr
+from shiftscope.suites.superclevr import suite as superclevr
+from shiftscope.suites.superclevr.study import SCALES, find_scale
+from shiftscope.suites.superclevr.variants import VARIANTS
+from shiftscope.world.superclevr.concepts import ConceptDistribution
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(shiftscope.__file__).parent
@@ -31,7 +33,8 @@ CLICK = typer.main.get_command(app)
 def leaves(command=CLICK, path=()):
     """Every command by its words, and the options that it takes."""
     if hasattr(command, "commands"):
-        return {k: v for name, one in command.commands.items() for k, v in leaves(one, (*path, name)).items()}
+        own = {name: command.get_command(None, name) for name in command.list_commands(None)}
+        return {k: v for name, one in own.items() for k, v in leaves(one, (*path, name)).items()}
     return {path: {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help"}}
 
 
@@ -45,11 +48,7 @@ def unknown_options(text):
         words = tuple(verb.split())
         fit = [path for path in LEAVES if path == words] or [path for path in LEAVES if path[0] == words[0]]
         taken = {option for path in fit for option in LEAVES[path]}
-        yield from (
-            (verb, one)
-            for one in re.findall(r"(?<=\s)--[a-z][a-z-]*", f" {rest}")
-            if fit and one not in taken
-        )
+        yield from ((verb, one) for one in re.findall(r"(?<=\s)--[a-z][a-z-]*", f" {rest}") if fit and one not in taken)
 
 
 def texts(path):
@@ -84,39 +83,38 @@ class Asked(Exception):
     """The command was understood; this is the order."""
 
 
-SHARES = Concepts(material=(0.25, 0.75))
+SHARES = ConceptDistribution(material=(0.25, 0.75))
 ORDERS = [
-    ("clevr", clevr.Order()),
-    ("clevr", clevr.Order(9, -3, (64, 48), 0, 7)),
-    ("clevr_hyp", clevr_hyp.Order()),
-    ("clevr_hyp", clevr_hyp.Order(9, 3, (64, 48), 1, False, "a model", 7)),
-    ("covr", covr.Order()),
-    (
-        "covr",
-        covr.Order(n=31, size=(64, 48), questions=(20, 17, 15), sources=5, subgraphs=3, share=4, seed=2),
-    ),
-    ("covr", covr.Order(easy_distractors=True, paraphrased=True, shard=9)),
-    *(("superclevr", superclevr.Order.named(name)) for name in VARIANTS),
+    ("clevr", clevr.ClevrSpec()),
+    ("clevr", clevr.ClevrSpec(9, -3, (64, 48), 0, 7)),
+    ("clevr_hyp", clevr_hyp.ClevrHypSpec()),
+    ("clevr_hyp", clevr_hyp.ClevrHypSpec(9, 3, (64, 48), 1, False, "a model", 7)),
+    ("covr", covr.CovrSpec()),
+    ("covr", covr.CovrSpec(n=31, size=(64, 48), questions=(20, 17, 15), sources=5, subgraphs=3, share=4, seed=2)),
+    ("covr", covr.CovrSpec(easy_distractors=True, paraphrased=True, shard=9)),
+    *(("superclevr", superclevr.SuperclevrSpec.from_variant(name)) for name in VARIANTS),
     *(
-        ("superclevr", superclevr.Order.named(name, visual, images=12, seed=5, size=(64, 48), questions=0))
+        (
+            "superclevr",
+            superclevr.SuperclevrSpec.from_variant(name, visual, images=12, seed=5, size=(64, 48), questions=0),
+        )
         for name, one in VARIANTS.items()
         for visual in ("easy", "mid", "hard")
         if one.factor != "visual"
     ),
-    ("superclevr", superclevr.Order(part_questions=3, shard=11)),
+    ("superclevr", superclevr.SuperclevrSpec(part_questions=3, shard=11)),
 ]
 
 
 @pytest.mark.parametrize(("suite", "order"), ORDERS)
 def test_a_dataset_is_made_again_by_an_order_that_is_the_same(suite, order, monkeypatch):
-    def asked(*words, **rest):
-        raise Asked(next(word for word in words if hasattr(word, "spec")).spec())
+    def asked(self, spec, *words, **rest):
+        raise Asked(spec.spec())
 
-    monkeypatch.setattr(making, "make", asked)
-    monkeypatch.setattr(making_covr, "make_covr", asked)
-    again = catalog.SUITES.load(suite).again(order.spec())
+    monkeypatch.setattr(type(load_suite(suite)), "make", asked)
+    again = load_suite(suite).make_command(order.spec())
     assert not again.needs
-    words = shlex.split(command_line(f"shiftscope make {suite}", {**again.options, "out": "a folder"}))
+    words = shlex.split(format_command(f"shiftscope make {suite}", {**again.options, "out": "a folder"}))
     with pytest.raises(Asked) as found:
         app(words[1:], standalone_mode=False)
     assert found.value.args[0] == order.spec()
@@ -124,19 +122,19 @@ def test_a_dataset_is_made_again_by_an_order_that_is_the_same(suite, order, monk
 
 @pytest.mark.parametrize("name", catalog.SUITES.names())
 def test_every_suite_says_how_its_data_are_made_again(name):
-    again = catalog.SUITES.load(name).again(catalog.SUITES.load(name).Order().spec())
+    again = load_suite(name).make_command(load_suite(name).spec().spec())
     assert {f"--{option}" for option in again.options} <= LEAVES["make", name]
 
 
 def test_what_only_the_user_has_is_said():
-    given = superclevr.Order(images=4).spec() | {"given": "abc", "pictured": False, "size": None}
-    again = superclevr.again(given)
+    given = superclevr.SuperclevrSpec(images=4).spec() | {"given": "abc", "pictured": False, "size": None}
+    again = superclevr.SUITE.make_command(given)
     assert "images" not in again.options
     assert again.needs == ("SCENES: the file or folder of scenes that was given (content abc)",)
-    own = superclevr.again(superclevr.Order(concepts=SHARES).spec())
+    own = superclevr.SUITE.make_command(superclevr.SuperclevrSpec(concepts=SHARES).spec())
     assert own.options["distribution"] == "SHARES"
     assert own.needs[0].startswith("SHARES: the files of shares that were given")
-    other = superclevr.again(superclevr.Order().spec() | {"meshes": "of another version"})
+    other = superclevr.SUITE.make_command(superclevr.SuperclevrSpec().spec() | {"meshes": "of another version"})
     assert other.why_not == "its vehicles have other meshes than those of this version"
 
 
@@ -145,16 +143,16 @@ def taken(line):
     words = shlex.split(line, comments=True)[1:]
     command = CLICK
     while hasattr(command, "commands"):
-        command, *words = command.commands[words[0]], *words[1:]
+        command, *words = command.get_command(None, words[0]), *words[1:]
     with suppress(SystemExit):
         command.make_context("shiftscope", words)
         return True
     return False
 
 
-@pytest.mark.parametrize("name", catalog.TESTS.names())
+@pytest.mark.parametrize("name", catalog.GENERALIZATION_TESTS.names())
 def test_the_options_of_a_test_can_be_typed(name):
-    words = catalog.TESTS.load(name).Options().words()
+    words = catalog.GENERALIZATION_TESTS.load(name).OPTIONS().to_cli_options()
     assert {f"--{option}" for option in words} <= LEAVES["test", name.replace("_", "-")]
 
 
@@ -184,7 +182,7 @@ SPEC = {
 
 def printed(folder, **spec):
     """What the page of a run in that folder says, but for the page's own command."""
-    *lines, shown = commands(study_of([(log(right(5), **spec), Path(folder))]))
+    *lines, shown = list_commands(arrange_runs([(log(right(5), **spec), Path(folder))]))
     assert taken(shown)
     return [line for line in lines if not line.startswith("#")]
 
@@ -201,7 +199,7 @@ def test_the_command_of_a_run_holds_all_of_it():
         assert words in line
 
 
-@pytest.mark.parametrize("scale", [*SCALES.values(), scale_named("small", 60)], ids=lambda s: s.name)
+@pytest.mark.parametrize("scale", [*SCALES.values(), find_scale("small", 60)], ids=lambda s: s.name)
 def test_the_command_of_a_study_can_be_typed(scale):
     spec = {"suite": "superclevr", "scale": scale.to_json(), "model": "nsvqa", "seed": 1, "data": None}
     (line,) = printed("my study/runs/visual-hard/nsvqa-easy-mid", **spec)

@@ -12,40 +12,39 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 from worlds import random_scene
-from shiftscope.ask.own import own_part_templates, own_templates
-from shiftscope.ask.questions import ask
-from shiftscope.canonical import canonical_json
-from shiftscope.edit import Add, apply
-from shiftscope.formats.clevr import scene_to
+from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from shiftscope.questions.clevr.generator import generate_questions
+from shiftscope.records import canonical_json
+from shiftscope.formats.clevr import format_scene
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.exec.packed import PACKED_OPS, execute_many
-from shiftscope.lang.sample import random_program
-from shiftscope.lang.text import show
+from random_programs import generate_random_program
+from shiftscope.lang.text import format_program
 from shiftscope.rng import derive
-from shiftscope.scenetable import pack
+from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
-from shiftscope.ask.redundancy.levels import ask_levels
+from shiftscope.questions.clevr.redundancy.levels import generate_levels
 from shiftscope.world import clevr as world, superclevr
 scenes = [random_scene(SCHEMA, k) for k in range(30)]
-programs = [random_program(derive("d", k), SCHEMA, tuple(sorted(PACKED_OPS))) for k in range(200)]
-table = pack(scenes)
+programs = [generate_random_program(derive("d", k), SCHEMA, tuple(sorted(PACKED_OPS))) for k in range(200)]
+table = pack_scenes(scenes)
 packed = execute_many(programs, table, [k % 30 for k in range(200)])
 for k, program in enumerate(programs):
-    print(show(program), execute(program, scenes[k % 30]).answer, packed[k], program.content_id())
+    print(format_program(program), execute(program, scenes[k % 30]).answer, packed[k], program.content_id())
 for scene in scenes:
-    print(scene.content_id(), canonical_json(scene_to(scene)))
-made = [world.scene(0, "train", k) for k in range(20)]
+    print(scene.content_id(), canonical_json(format_scene(scene)))
+made = [world.sample_scene(0, "train", k) for k in range(20)]
 for scene in made:
-    print(scene.content_id(), canonical_json(scene_to(scene)))
-for question in ask(made, own_templates(made[0].schema), seed=3, split="train"):
+    print(scene.content_id(), canonical_json(format_scene(scene)))
+for question in generate_questions(made, builtin_templates(made[0].schema), seed=3, split="train"):
     print(question.content_id(), question.text, question.answer)
-for templates in (own_templates(SCHEMA), own_part_templates(SCHEMA)):
-    for question in ask(scenes, templates, seed=3, per_image=5):
+for templates in (builtin_templates(SCHEMA), builtin_part_templates(SCHEMA)):
+    for question in generate_questions(scenes, templates, seed=3, per_image=5):
         print(question.content_id(), question.text, question.answer)
-vehicles = [superclevr.scene(0, "train", k) for k in range(10)]
+vehicles = [superclevr.sample_scene(0, "train", k) for k in range(10)]
 for scene in vehicles:
-    print(scene.content_id(), canonical_json(scene_to(scene)))
-for level, questions in ask_levels(vehicles, own_templates(SCHEMA), per_image=3, seed=3).items():
+    print(scene.content_id(), canonical_json(format_scene(scene)))
+for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per_image=3, seed=3).items():
     for question in questions:
         print(level, question.content_id(), question.text, question.answer)
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftscope import docs
+from tools import docs
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,14 +4,14 @@ import inspect
 
 import pytest
 
-from shiftscope.docs import op_reference
 from shiftscope.lang.exec.packed import PACKED_OPS
 from shiftscope.lang.exec.soft import SoftLowering
 from shiftscope.lang.op import Op, all_ops, get_op
 from shiftscope.lang.program import ProgramError
-from shiftscope.lang.text import parse, show
+from shiftscope.lang.text import format_program, parse_program
 from shiftscope.lang.types import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, PART, PARTS, THING, VALUE
 from shiftscope.schemas import superclevr
+from tools.docs import op_reference
 
 MAKE = {  # the shortest text of each type
     OBJECTS: "scene()",
@@ -52,9 +52,9 @@ def test_every_signature_can_be_written_and_read(op, signature):
     if op.name in ("it", "number"):
         return  # no call of its own: bound by a quantifier, or a plain number
     text = written(op, signature.inputs)
-    program = parse(text)
+    program = parse_program(text)
     assert program.root.op == op.name
-    assert parse(show(program)) == program
+    assert parse_program(format_program(program)) == program
 
 
 def test_an_unknown_op_gets_the_nearest(refuses):
@@ -67,7 +67,7 @@ def test_the_reference_lists_ops_by_what_runs_them():
     table = op_reference()
     print(table)
     for op in all_ops().values():
-        line = next(line for line in table.splitlines() if f"`{op.written}`" in line)
+        line = next(line for line in table.splitlines() if f"`{op.usage}`" in line)
         soft, packed = (cell.strip() == "yes" for cell in line.split("|")[-3:-1])
         assert soft == (op.soft is not None), op.name
         assert packed == (op.name in PACKED_OPS), op.name
@@ -88,4 +88,4 @@ def test_an_op_without_a_soft_meaning_is_refused_by_name(op):
     text = written(op, op.signatures[0].inputs)
     whole = "all(scene(), verify(it(), color=red))" if op.body is not None else text
     with pytest.raises(ProgramError, match="soft execution does not cover this op"):
-        SoftLowering(superclevr.SCHEMA)([parse(whole)], [0])
+        SoftLowering(superclevr.SCHEMA)([parse_program(whole)], [0])

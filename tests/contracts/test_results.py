@@ -2,30 +2,28 @@
 
 from pathlib import Path
 
-from shiftscope.report.superclevr.markdown import results_page
-from shiftscope.run.study.cell import KINDS, Training
-from shiftscope.run.study.shelf import Shelf
+from shiftscope.report.study_page import render_markdown
+from shiftscope.run.study.entries import RECORD_KINDS, TrainingRecord
+from shiftscope.run.study.entry_store import EntryStore
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def test_every_stored_record_is_read():
-    shelf = Shelf(RESULTS / "cells")
+    shelf = EntryStore(RESULTS / "cells")
     strange = [p.name for p in shelf.path.iterdir() if p.suffix != ".json"] if shelf.path.is_dir() else []
     assert not [name for name in strange if name != "README.md"]
-    for record in shelf.records():  # refuses what does not fit the schema, or was changed by hand
-        assert record.KIND in KINDS
+    for record in shelf.read_records():  # refuses what does not fit the schema, or was changed by hand
+        assert record.KIND in RECORD_KINDS
         assert record.origin.scale.name == "paper", "cells of trials are not kept here"
 
 
 def test_stored_commands_name_no_folder_of_a_machine():
-    commands = [r.command for r in Shelf(RESULTS / "cells").records() if isinstance(r, Training)]
+    commands = [r.command for r in EntryStore(RESULTS / "cells").read_records() if isinstance(r, TrainingRecord)]
     assert commands and not [one for one in commands if " /" in one]
 
 
 def test_the_results_page_is_fresh():
     page = RESULTS / "superclevr.md"
-    command = (
-        "shiftscope study superclevr --tables --cells docs/results/cells --page docs/results/superclevr.md"
-    )
-    assert page.read_text("utf-8") == results_page(Shelf(RESULTS / "cells").records()), f"run `{command}`"
+    command = "shiftscope study superclevr --tables --cells docs/results/cells --page docs/results/superclevr.md"
+    assert page.read_text("utf-8") == render_markdown(EntryStore(RESULTS / "cells").read_records()), f"run `{command}`"

@@ -2,20 +2,18 @@
 
 import pytest
 
-from shiftscope import catalog
-from shiftscope.ask.lexicon import Lexicon
-from shiftscope.ask.own import own_part_templates, own_templates
-from shiftscope.reply import expected_value, read_reply
+from shiftscope import registry as catalog
+from shiftscope.english.synonyms import Lexicon
+from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from shiftscope.response import expect_value, parse_response
 
-SCHEMAS = {
-    name: schema for name in catalog.SCHEMAS.names() if (schema := catalog.SCHEMAS.load(name).SCHEMA).closed
-}
+SCHEMAS = {name: schema for name in catalog.SCHEMAS.names() if (schema := catalog.SCHEMAS.load(name).SCHEMA).closed}
 ASKED = sorted(
     {
         (name, last.attribute, last.on_parts)
         for name, schema in SCHEMAS.items()
         if schema.relations
-        for own in (own_templates, own_part_templates)[: 1 + bool(schema.part_attributes)]
+        for own in (builtin_templates, builtin_part_templates)[: 1 + bool(schema.part_attributes)]
         for t in own(schema).templates
         if (last := t.nodes[-1].meaning).op == "query"
     }
@@ -37,13 +35,13 @@ def test_there_is_something_to_read():
 @pytest.mark.parametrize("frame", ["{}", "It is a {}.", "The answer is: {}"])
 def test_what_is_said_is_read_back(name, attribute, part, frame):
     schema = SCHEMAS[name]
-    expected = expected_value(schema, attribute, part=part)
+    expected = expect_value(schema, attribute, part=part)
     lexicon = Lexicon(schema)
     misread = {
         (term, way): read
         for term in schema.attribute(attribute, part=part).terms
-        for way in {*lexicon.ways(term), *lexicon.heard(term)}
-        if (read := read_reply(frame.format(way), expected)) != term
+        for way in {*lexicon.list_synonyms(term), *lexicon.list_accepted_phrases(term)}
+        if (read := parse_response(frame.format(way), expected)) != term
     }
     assert misread == {}
 
@@ -51,6 +49,6 @@ def test_what_is_said_is_read_back(name, attribute, part, frame):
 @pytest.mark.parametrize(("name", "attribute", "part"), ASKED)
 def test_what_is_said_stands_for_its_value(name, attribute, part):
     schema = SCHEMAS[name]
-    ways = Lexicon(schema).ways
+    ways = Lexicon(schema).list_synonyms
     for term in schema.attribute(attribute, part=part).terms:
         assert {schema.canonical(way) for way in ways(term)} == {term}

@@ -3,17 +3,17 @@
 import json
 
 from command import ROOT, refused, shiftscope
-from shiftscope.ask.load import template_to
-from shiftscope.ask.own import own_templates
+from shiftscope.questions.clevr.template_sets import builtin_templates
 from shiftscope.schemas.superclevr import SCHEMA
+from toy import template_to_json
 
 SCENES = ROOT / "examples" / "data" / "superclevr_scenes.json"
 
 
 def test_texts_alone_give_the_stored_answers(tmp_path):
     files = {}
-    for template in own_templates(SCHEMA).templates:
-        files.setdefault(template.file, []).append(template_to(template))
+    for template in builtin_templates(SCHEMA).templates:
+        files.setdefault(template.file, []).append(template_to_json(template))
     (tmp_path / "templates").mkdir()
     for name, raw in files.items():
         (tmp_path / "templates" / name).write_text(json.dumps(raw))
@@ -55,12 +55,12 @@ def test_templates_that_fit_no_question_are_refused(tmp_path):
         question["question"] = "How do you do?"
     (tmp_path / "questions.json").write_text(json.dumps(asked))
     (tmp_path / "mine").mkdir()
-    written = [template_to(t) for t in own_templates(SCHEMA).templates[:3]]
+    written = [template_to_json(t) for t in builtin_templates(SCHEMA).templates[:3]]
     (tmp_path / "mine" / "some.json").write_text(json.dumps(written))
     given = ("--questions", tmp_path / "questions.json", "--templates", tmp_path / "mine")
     result = shiftscope("answer", "--scenes", SCENES, *given, "--out", tmp_path / "answers.json")
     told = refused(result)
-    assert f"mine: none of the {total} questions was worded from these templates" in told
+    assert f"mine: none of the {total} questions matches these templates" in told
     assert not (tmp_path / "answers.json").exists()
 
 

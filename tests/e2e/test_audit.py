@@ -6,7 +6,7 @@ import pytest
 
 import store_toys
 from command import here, refused, shiftscope
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 
 COUNT = 200
 
@@ -61,8 +61,7 @@ def audit(files, tmp_path_factory):
     options = ("--shares", "60,10,30", "--recipe", "gqa_ood", "--gqa-by", "QT", "--statistics", "train")
     told = ok(
         shiftscope(
-            *("audit", "--questions", files / "q.json", "--annotations", files / "a.json"),
-            *("--out", out, *options),
+            *("audit", "--questions", files / "q.json", "--annotations", files / "a.json"), *("--out", out, *options)
         )
     )
     return out, told
@@ -142,14 +141,14 @@ def test_vqa_cp_files_are_audited_as_train_and_test(files, tmp_path):
 
 
 def test_a_dataset_of_ours_is_split_as_it_is(tmp_path):
-    build(tmp_path / "data", store_toys.SPEC, store_toys.JOBS, store_toys.make)
+    build_dataset(tmp_path / "data", store_toys.SPEC, store_toys.JOBS, store_toys.make)
     told = ok(here("audit", tmp_path / "data", "--no-blind", "--out", tmp_path / "audit"))
     assert "split as given" in told.stdout
     said = refused(here("audit", tmp_path / "data", "--no-blind", "--out", tmp_path / "data"))
     assert "data holds a dataset (manifest.json); name a folder of its own for the audit" in said
     options = ("--model", "majority", "--data", tmp_path / "data", "--out", tmp_path / "run")
     said = refused(here("run", *options, "--images", tmp_path))
-    assert "a dataset holds its images; leave --images away" in said
+    assert "a dataset holds its images; omit --images" in said
 
 
 def test_what_can_not_be_meant_is_refused(files, tmp_path):
@@ -158,9 +157,7 @@ def test_what_can_not_be_meant_is_refused(files, tmp_path):
     cases = {
         "holds": (*base, "--out", files),
         "are no shares of a split; write per cents as in 70,5,25": (*base, "--out", "x", "--shares", "70,30"),
-        "settings of gqa_ood are given; name it with --recipe gqa_ood": (
-            *(*base, "--out", "x", "--gqa-alpha", "0.3"),
-        ),
+        "settings of gqa_ood are given; name it with --recipe gqa_ood": (*(*base, "--out", "x", "--gqa-alpha", "0.3"),),
         "a.json is a file; --audit takes the folder that shiftscope audit made": (
             *("score", tmp_path / "p.json", "--audit", files / "a.json"),
         ),

@@ -30,10 +30,7 @@ SETS = {
 @pytest.mark.parametrize(
     ("name", "summary"),
     [
-        (
-            "clevr",
-            {"questions": 8, "agree": 7, "disagree": 0, "undefined": 1, "reasons": {"several found": 1}},
-        ),
+        ("clevr", {"questions": 8, "agree": 7, "disagree": 0, "undefined": 1, "reasons": {"several found": 1}}),
         ("superclevr", {"questions": 3, "agree": 3, "disagree": 0, "undefined": 0, "reasons": {}}),
         ("clevr_hyp", {"questions": 3, "agree": 3, "disagree": 0, "undefined": 0, "reasons": {}}),
         ("gqa", {"questions": 4, "agree": 4, "disagree": 0, "undefined": 0, "reasons": {}}),
@@ -60,9 +57,7 @@ def test_answer_keeps_the_types_of_the_stored_answers(tmp_path):
         question["answer"] = answer
     (tmp_path / "q.json").write_text(json.dumps(data))
     out = tmp_path / "a.json"
-    result = shiftscope(
-        "answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json", "--out", out, "--json"
-    )
+    result = shiftscope("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json", "--out", out, "--json")
     assert last_json(result)["agree"] == 3
     assert [row["answer"] for row in json.loads(out.read_text())] == [2, "small", True]
 
@@ -119,10 +114,7 @@ def test_show_prints_a_scene_as_a_table_and_a_program_as_a_tree():
     assert "small   yellow   rubber     sphere" in scene
     question = here("show", DATA / "clevr_questions.json", "--index", 1).stdout
     assert "What size is the sphere to the right of the blue ball?" in question
-    assert (
-        "      relate(right)             2: #2 small red metal sphere, #3 large green rubber cylinder"
-        in question
-    )
+    assert "      relate(right)             2: #2 small red metal sphere, #3 large green rubber cylinder" in question
     graph = here("show", DATA / "gqa_graphs.json").stdout
     assert "man 11 wearing hat 12" in graph
 
@@ -150,8 +142,8 @@ COUNT = program(("scene", [], []), ("count", [0], []))
 BAD_QUESTIONS = {
     "truncated": ('{"questions": [{"question": "Ho', "it ends too early, after 31 bytes"),
     "empty": ("", "the file is empty"),
-    "wrong top level": ("3", "came a single int"),
-    "something else": ('{"cats": [1]}', "expected CLEVR, GQA, VQA or COVR, came an object with 'cats'"),
+    "wrong top level": ("3", "got a single int"),
+    "something else": ('{"cats": [1]}', "VQA-CP v2; got an object with 'cats'"),
     "no questions": ('{"questions": []}', "no questions"),
     "duplicate ids": ([question(COUNT), question(COUNT)], "question 0 appears twice"),
     "unknown scene": ([question(COUNT, image_index=99)], "question 0: there is no scene '99'"),
@@ -163,7 +155,7 @@ BAD_QUESTIONS = {
     "cyclic": ([question(program(("count", [1], []), ("exist", [0], [])))], "the program is cyclic"),
     "ill-typed": (
         [question(program(("scene", [], []), ("relate", [0], ["left"]), ("count", [1], [])))],
-        "question 0 (scene toy_000000): node 1 (relate): expected Object as input 1, came Objects",
+        "question 0 (scene toy_000000): node 1 (relate): expected Object as input 1, got Objects",
     ),
     "unknown value": (
         [question(program(("scene", [], []), ("filter_color", [0], ["mauve"]), ("count", [1], [])))],
@@ -210,9 +202,9 @@ BAD_SCENES = {
         "relationships 'left' names an object that is not there",
     ),
     "relation rows": ([{"image_index": 0, "objects": [CUBE], "relationships": {"left": []}}], "0 rows for 1 objects"),
-    "not a number": ([{"image_index": 0, "objects": [CUBE | {"3d_coords": [0, 0, "x"]}]}], "expected a finite number, came 'x'"),
+    "not a number": ([{"image_index": 0, "objects": [CUBE | {"3d_coords": [0, 0, "x"]}]}], "expected a finite number, got 'x'"),
     "huge": ([{"image_index": 0, "objects": [CUBE | {"3d_coords": [10**400, 0, 0]}]}], "scene 0"),
-    "rotation": ([{"image_index": 0, "objects": [CUBE | {"rotation": "abc"}]}], "expected a finite number, came 'abc'"),
+    "rotation": ([{"image_index": 0, "objects": [CUBE | {"rotation": "abc"}]}], "expected a finite number, got 'abc'"),
     "itself": ([{"image_index": 0, "objects": [CUBE], "relationships": {"left": [[0]]}}], "relates to itself"),
     "no position": (
         [{"image_filename": "toy_000000.png", "image_index": 0, "objects": [BALL], "directions": {"right": [1, 0, 0]}}],
@@ -305,4 +297,4 @@ def test_ctrl_c_while_the_command_is_being_loaded_leaves_one_sentence(monkeypatc
     monkeypatch.setattr(_app, "command", interrupt)
     stopped = here("list")
     assert (stopped.returncode, stopped.stdout) == (130, "")
-    assert stopped.stderr == "shiftscope: stopped; run the same command again to go on\n"
+    assert stopped.stderr == "shiftscope: stopped; run the same command again to resume\n"

@@ -25,15 +25,14 @@ from asked import dataset
 from campaign.calls import remembered
 from campaign.proxy import FAULTS, Proxy
 from command import here, refused
-from shiftscope.run.described import described
-from shiftscope.run.prompts import prompt_text
+from shiftscope.prompt import describe_scene, format_prompt
 from shiftscope.run.serve import _bind
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.runlog import read_rows, read_run, run_content_id
+from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 
 KEY = "sk-very-secret-0123456789"
 TIMEOUT = 1.0
-FAST = "import shiftscope.models._endpoint as e; e.FIRST_WAIT = 0.05; from shiftscope.cli import main; main()"
+FAST = "import shiftscope.models.openai.endpoint as e; e.FIRST_WAIT = 0.05; from shiftscope.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +45,7 @@ def serving(model, data, port=0, cwd=None, complaints=None):
     """The URL of a model, in a process of its own that stops by itself."""
     words = ["serve", "--model", model, "--data", str(data), "--port", str(port), "--idle", "60", "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "shiftscope", *words],
-        stdout=subprocess.PIPE,
-        stderr=complaints,
-        text=True,
-        cwd=cwd,
+        [sys.executable, "-m", "shiftscope", *words], stdout=subprocess.PIPE, stderr=complaints, text=True, cwd=cwd
     )
     try:
         yield json.loads(process.stdout.readline())["url"]
@@ -74,18 +69,7 @@ def proxy(served):
 
 def start(url, data, out, cache, *more):
     words = ["run", "--model", f"openai:oracle@{url}", "--data", str(data), "--out", str(out)]
-    words += [
-        "--timeout",
-        str(TIMEOUT),
-        "--in-flight",
-        "8",
-        "--price",
-        "1,2",
-        "--cache",
-        str(cache),
-        "--json",
-        *more,
-    ]
+    words += ["--timeout", str(TIMEOUT), "--in-flight", "8", "--price", "1,2", "--cache", str(cache), "--json", *more]
     return subprocess.Popen(
         [sys.executable, "-c", FAST, *words],
         stdout=subprocess.PIPE,
@@ -133,7 +117,7 @@ def test_faults_and_a_kill_change_nothing_and_cost_nothing(undisturbed, proxy, d
     assert set(proxy.delivered.values()) == {1}
     assert len(proxy.delivered) == 36
     assert set(proxy.met) == set(FAULTS), "the toy data meets every fault"
-    assert run_content_id(tmp_path / "run") == run_content_id(undisturbed)
+    assert compute_run_content_id(tmp_path / "run") == compute_run_content_id(undisturbed)
     assert read_run(tmp_path / "run").finished
 
 
@@ -142,7 +126,7 @@ def test_a_second_run_is_free_and_says_so(undisturbed, proxy, data, tmp_path):
     cache = undisturbed.parent / "cache"
     summary = finished(start(proxy.url, data, tmp_path / "run", cache))
     assert not proxy.delivered
-    assert run_content_id(tmp_path / "run") == run_content_id(undisturbed)
+    assert compute_run_content_id(tmp_path / "run") == compute_run_content_id(undisturbed)
     assert summary["cache"]["replies"] == 36
     assert datetime.fromisoformat(summary["cache"]["oldest"]).timestamp() <= time.time()
     assert json.loads((tmp_path / "run" / "run.json").read_bytes())["cache"] == summary["cache"]
@@ -258,25 +242,17 @@ def post(url, body):
 
 def message(text, *pictures, kind="png"):
     shown = [
-        {
-            "type": "image_url",
-            "image_url": {"url": f"data:image/{kind};base64,{base64.b64encode(p).decode()}"},
-        }
+        {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,{base64.b64encode(p).decode()}"}}
         for p in pictures
     ]
-    return {
-        "model": "oracle",
-        "messages": [{"role": "user", "content": [*shown, {"type": "text", "text": text}]}],
-    }
+    return {"model": "oracle", "messages": [{"role": "user", "content": [*shown, {"type": "text", "text": text}]}]}
 
 
 def test_an_endpoint_like_any_other(served, data):
     with urllib.request.urlopen(f"{served}/models", timeout=10) as response:
         assert json.loads(response.read())["data"][0]["id"] == "oracle"
     example = Dataset.open(data).example(0, "test")
-    status, said = post(
-        served, message(f"Look closely. {example.question.text} One word.", example.images[0].png)
-    )
+    status, said = post(served, message(f"Look closely. {example.question.text} One word.", example.images[0].png))
     assert status == 200
     assert said["choices"][0]["message"] == {"role": "assistant", "content": "2"}
     assert said["usage"]["completion_tokens"] == 1
@@ -295,17 +271,13 @@ def test_a_picture_encoded_anew_is_known_by_its_pixels(served, data):
     [
         ({}, "the request has no user message"),
         ({"messages": [{"role": "user", "content": "Who won?"}]}, "the text asks no question of the dataset"),
-        (message("How many cubes are there?", b"not a picture"), "a picture can not be decoded"),
+        (message("How many cubes are there?", b"not a picture"), "a picture cannot be decoded"),
         (
             {"messages": [{"role": "user", "content": [{"type": "sound"}, {"text": 1}]}]},
             "neither text nor an image_url",
         ),
         (
-            {
-                "messages": [
-                    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": 5}}]},
-                ]
-            },
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": 5}}]}]},
             "the url of a picture must be text",
         ),
         (message("The scene holds 99 objects, numbered from 1."), "the scene in words is none of"),
@@ -320,7 +292,7 @@ def test_a_request_it_does_not_understand_is_refused(served, body, problem):
 def test_a_scene_in_words_is_known(served, data):
     for at, answer in ((0, "2"), (3, "3")):
         example = Dataset.open(data).example(at, "test")
-        text = prompt_text(example.question, scene=described(example.images[0].scene))
+        text = format_prompt(example.question, scene=describe_scene(example.images[0].scene))
         status, said = post(served, message(text))
         assert (status, said["choices"][0]["message"]["content"]) == (200, answer)
 
@@ -381,5 +353,5 @@ def test_an_interrupted_run_says_how_to_go_on(proxy, data, tmp_path):
     said, complaint = process.communicate(timeout=30)
     proxy.release()
     assert (process.returncode, said) == (130, "")
-    assert complaint == "shiftscope: stopped; run the same command again to go on\n"
+    assert complaint == "shiftscope: stopped; run the same command again to resume\n"
     assert read_run(tmp_path / "run").records.status.equals("answered").sum() == 10

@@ -28,7 +28,7 @@ def test_segment_combine_from_a_shell_to_a_report(data, tmp_path):
     assert f"next: shiftscope report {out / 'runs/combined'}" in made.stdout
     page = here("report", out / "runs/combined", "--out", tmp_path / "page.html")
     assert page.returncode == 0, page.stderr
-    assert "What the shift costs" in page.stdout
+    assert "Accuracy under shift" in page.stdout
 
 
 def test_contrast_as_json_is_what_is_written(data, tmp_path):
@@ -46,14 +46,10 @@ def test_contrast_as_json_is_what_is_written(data, tmp_path):
 
 def test_contrast_applies_to_single_images_of_solids_and_segment_combine_does_not(tmp_path):
     data = clevr_toys(tmp_path / "clevr").folder
-    sentence = refused(
-        here("test", "segment-combine", "--model", "oracle", "--data", data, "--out", tmp_path / "out")
-    )
+    sentence = refused(here("test", "segment-combine", "--model", "oracle", "--data", data, "--out", tmp_path / "out"))
     assert "segment-combine does not apply to" in sentence
     assert not (tmp_path / "out").exists()
-    made = here(
-        "test", "contrast", "--model", "oracle", "--data", data, "--out", tmp_path / "objects", "--json"
-    )
+    made = here("test", "contrast", "--model", "oracle", "--data", data, "--out", tmp_path / "objects", "--json")
     assert made.returncode == 0, made.stderr
     objects, whole = json.loads(made.stdout)["lines"][-2:]
     assert (objects["of"]["change"], whole["of"]["template"]) == ("another object", "all")
@@ -64,9 +60,7 @@ def test_what_does_not_apply_is_one_sentence(tmp_path):
     scenes = {s.id: s for s in (graph("a", "cat"), graph("b", "dog"))}
     one = asked("q", "How many dogs are there?", "count(find(dog))", scenes, ("a", "b"))
     data = dataset(tmp_path / "data", {"test": [one]}, scenes, 1).folder
-    sentence = refused(
-        here("test", "contrast", "--model", "oracle", "--data", data, "--out", tmp_path / "out")
-    )
+    sentence = refused(here("test", "contrast", "--model", "oracle", "--data", data, "--out", tmp_path / "out"))
     assert "contrast does not apply to" in sentence
     assert "no set" not in sentence
     sentence = refused(here("test", "contrast", "--model", "oracle", "--data", data, "--set", "words"))

@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 
 from command import ROOT, command, here, refused, shiftscope
-from shiftscope.answer import same_answer
+from shiftscope.answer import is_same_answer
 from shiftscope.lang.exec.exact import execute
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.masks import decode
+from shiftscope.store.image import decode_mask
 
 DATA = ROOT / "examples" / "data"
 ORDER = ("--images", "20", "--shard", "5", "--questions", "4", "--size", "240x160")
@@ -53,13 +53,13 @@ def test_every_stored_answer_is_what_its_program_gives(made):
     dataset = Dataset.open(made)
     for example in dataset.examples():
         scenes = [image.scene for image in example.images]
-        assert same_answer(execute(example.question.program, scenes).answer, example.question.answer)
+        assert is_same_answer(execute(example.question.program, scenes).answer, example.question.answer)
         assert example.question.text.endswith(("?", "."))
 
 
 def test_masks_boxes_and_pictures_belong_together(made):
     for image in Dataset.open(made).images():
-        mask = decode(image.mask)
+        mask = decode_mask(image.mask)
         assert mask.shape == (160, 240)
         for i, (left, top, width, height) in enumerate(image.boxes):
             ys, xs = np.nonzero(mask == i + 1)

@@ -35,9 +35,7 @@ def made(graphs, tmp_path_factory):
     return folder
 
 
-def test_a_kill_and_a_rerun_by_two_workers_under_another_hash_seed_end_in_the_same_bytes(
-    graphs, made, tmp_path
-):
+def test_a_kill_and_a_rerun_by_two_workers_under_another_hash_seed_end_in_the_same_bytes(graphs, made, tmp_path):
     folder = tmp_path / "again"
     words = command("make", "covr", *graphs, *ORDER, "--out", folder, "--workers", 2)
     seeded = {**os.environ, "PYTHONHASHSEED": "4242"}
@@ -79,8 +77,8 @@ def test_the_page_of_questions(made, tmp_path):
     ("words", "sentence"),
     [
         ((), "give either --graphs FILE or --world superclevr"),
-        (("--world", "superclevr", "--images", "."), "leave out --images"),
-        (("--world", "superclevr", "--overlap", "wordnet"), "leave out --overlap"),
+        (("--world", "superclevr", "--images", "."), "omit --images"),
+        (("--world", "superclevr", "--overlap", "wordnet"), "omit --overlap"),
         (("--graphs", "nowhere.json"), "no such file"),
         (("--world", "superclevr", "--questions", "many"), "expected one number, or three"),
         (("--world", "superclevr", "-n", "3"), "too few"),

@@ -16,10 +16,10 @@ from graphs import random_graph
 from shiftscope.formats.clevr import write_scenes as write_clevr_scenes
 from shiftscope.formats.gqa import write_scenes as write_graphs
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.runlog import read_spec, run_content_id
-from shiftscope.suites.superclevr import Order
+from shiftscope.store.run_log import compute_run_content_id, read_spec
+from shiftscope.suites.superclevr.suite import SuperclevrSpec
 from shiftscope.world import clevr as solids
-from shiftscope.world.superclevr import scene
+from shiftscope.world.superclevr import sample_scene
 from store_toys import content
 
 TINY = ("--images", 7, "--size", "96x64", "--shard", 4)
@@ -65,7 +65,7 @@ class Places:
         do(*shown[1:], cwd=self.first)
         assert (self.first / "report.html").read_bytes() == (self.first / "page.html").read_bytes()
         for run in runs:
-            assert run_content_id(self.again / run) == run_content_id(self.first / run), run
+            assert compute_run_content_id(self.again / run) == compute_run_content_id(self.first / run), run
         return printed
 
     def same_bytes(self, name):
@@ -80,9 +80,7 @@ def places(tmp_path):
 SUITES = [
     pytest.param(("clevr", *TINY, "--questions", 2, "--seed", 5), id="clevr"),
     pytest.param(("superclevr", *FEW, "--variant", "rd-"), id="rd-"),
-    pytest.param(
-        ("superclevr", *FEW, "--variant", "oppo", "--visual", "hard", "--images", 12), id="oppo-hard"
-    ),
+    pytest.param(("superclevr", *FEW, "--variant", "oppo", "--visual", "hard", "--images", 12), id="oppo-hard"),
 ]
 SLOW = [
     *(
@@ -106,9 +104,7 @@ SLOW = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "words", [*SUITES, *(pytest.param(*p.values, id=p.id, marks=pytest.mark.full) for p in SLOW)]
-)
+@pytest.mark.parametrize("words", [*SUITES, *(pytest.param(*p.values, id=p.id, marks=pytest.mark.full) for p in SLOW)])
 def test_a_suite_is_made_again(words, places):
     places.made("make", *words, "--out", "data")
     places.made("run", "--model", "oracle", "--data", "data", "--out", "run")
@@ -130,9 +126,7 @@ def test_every_member_of_a_study_is_made_again_by_itself(places):
     runs = []
     for name in names:
         runs.append(f"runs/{name}")
-        places.made(
-            "run", "--model", "oracle", "--data", f"study/{name}", "--variant", name, "--out", runs[-1]
-        )
+        places.made("run", "--model", "oracle", "--data", f"study/{name}", "--variant", name, "--out", runs[-1])
     places.typed_again(*runs)
     for name in names:
         places.same_bytes(f"study/{name}")
@@ -177,7 +171,7 @@ def test_runs_of_hypothetical_questions_told_in_one_text(places):
     places.made("make", "clevr_hyp", *TINY, "--placements", 1, "--no-images", "--out", "data")
     for name, more in (("apart", ()), ("joined", ("--joined",))):
         places.made("run", "--model", "majority", "--data", "data", *more, "--out", name)
-    assert run_content_id(places.first / "apart") != run_content_id(places.first / "joined")
+    assert compute_run_content_id(places.first / "apart") != compute_run_content_id(places.first / "joined")
     places.typed_again("apart", "joined")
     places.same_bytes("data")
 
@@ -198,24 +192,13 @@ def test_runs_about_an_audit_name_its_pictures(places):
         for k in range(30):
             Image.new("RGB", (8, 8), (k, 0, 0)).save(place / "pictures" / f"{k}.png")
         do("audit", "--questions", "q.json", "--annotations", "a.json", "--out", "audit", cwd=place)
-    asked = (
-        "run",
-        "--model",
-        "sees_for_test:Own",
-        "--data",
-        "audit",
-        "--images",
-        "pictures",
-        "--allow-missing",
-    )
+    asked = ("run", "--model", "sees_for_test:Own", "--data", "audit", "--images", "pictures", "--allow-missing")
     places.made(*asked, "--out", "seen")
     places.made("run", "--model", "majority", "--data", "audit", "--out", "unseen")
     printed = places.typed_again("seen", "unseen")
     assert [words[1] for words in printed] == ["run", "run", "report"]
     page = unescape((places.first / "page.html").read_text())
-    assert (
-        f"# {places.first / 'audit'} is an audit, which shiftscope audit makes from files of your own" in page
-    )
+    assert f"# {places.first / 'audit'} is an audit, which shiftscope audit makes from files of your own" in page
 
 
 def draw(folder):
@@ -239,9 +222,7 @@ def test_graphs_are_named_as_they_were_given(suite, count, options, places):
     some = [random_graph(6, k) for k in range(count)]
     places.given("first graphs.json", lambda path: write_graphs(path, some[::2]))
     places.given("more.json", lambda path: write_graphs(path, some[1::2]))
-    places.given(
-        "my table.csv", lambda path: path.write_text("first,second,type,exclusive\nman,woman,object,1\n")
-    )
+    places.given("my table.csv", lambda path: path.write_text("first,second,type,exclusive\nman,woman,object,1\n"))
     places.given("pictures", draw)
     graphs = ("--graphs", "first graphs.json", "--graphs", "more.json")
     places.made("make", suite, *graphs, *options, "--out", "data")
@@ -257,23 +238,13 @@ def test_graphs_are_named_as_they_were_given(suite, count, options, places):
 
 def test_given_scenes_and_shares_are_asked_for(places):
     """What only the user has is no word of a command, but said behind it."""
-    order = Order(images=6, size=(96, 64))
-    scenes = [scene(0, "train", k, order.rules()) for k in range(4)]
+    order = SuperclevrSpec(images=6, size=(96, 64))
+    scenes = [sample_scene(0, "train", k, order.rules()) for k in range(4)]
     places.given("mine.json", lambda path: write_clevr_scenes(path, scenes))
     places.given("shares.csv", lambda path: path.write_text("red,0.5\nblue,0.5\n"))
     asked = ("--questions", 2, "--part-questions", 1)
     places.made(
-        "make",
-        "superclevr",
-        "--scenes",
-        "mine.json",
-        *asked,
-        "--variant",
-        "rd+",
-        "--size",
-        "96x64",
-        "--out",
-        "drawn",
+        "make", "superclevr", "--scenes", "mine.json", *asked, "--variant", "rd+", "--size", "96x64", "--out", "drawn"
     )
     places.made("make", "superclevr", "--scenes", "mine.json", *asked, "--no-images", "--out", "bare")
     places.made("make", "superclevr", *FEW, "--distribution", "shares.csv", "--out", "own")
@@ -282,32 +253,20 @@ def test_given_scenes_and_shares_are_asked_for(places):
         places.made("run", "--model", "oracle", "--data", data, "--split", split, "--out", f"on_{data}")
     places.made("report", *(f"on_{data}" for data in given), "--out", "page.html")
     page = unescape((places.first / "page.html").read_text())
-    assert (
-        len(
-            re.findall(
-                r"# SCENES: the file or folder of scenes that was given \(content [0-9a-f]{32}\)", page
-            )
-        )
-        == 2
-    )
+    assert len(re.findall(r"# SCENES: the file or folder of scenes that was given \(content [0-9a-f]{32}\)", page)) == 2
     assert "# SHARES: the files of shares that were given" in page
     for words in commands(places.first / "page.html")[:3]:
         own = {"SCENES": "mine.json", "SHARES": "shares.csv"}
-        do(
-            *(own.get(word, word.replace(str(places.first), str(places.again))) for word in words[1:]),
-            cwd=places.again,
-        )
+        do(*(own.get(word, word.replace(str(places.first), str(places.again))) for word in words[1:]), cwd=places.again)
     for data in given:
         places.same_bytes(data)
 
 
 @pytest.mark.full
 def test_given_scenes_of_solids_are_asked_for(places):
-    scenes = [solids.scene(0, "mine", k, solids.Rules(objects=(4, 6), size=(96, 64))) for k in range(9)]
+    scenes = [solids.sample_scene(0, "mine", k, solids.ClevrRules(objects=(4, 6), size=(96, 64))) for k in range(9)]
     places.given("mine.json", lambda path: write_clevr_scenes(path, scenes))
-    places.made(
-        "make", "clevr_hyp", "--scenes", "mine.json", "--images", 8, "--size", "96x64", "--out", "data"
-    )
+    places.made("make", "clevr_hyp", "--scenes", "mine.json", "--images", 8, "--size", "96x64", "--out", "data")
     places.made("run", "--model", "oracle", "--data", "data", "--out", "run")
     places.made("report", "run", "--out", "page.html")
     words = commands(places.first / "page.html")[0]
@@ -326,15 +285,12 @@ def test_a_test_is_made_again_as_one(places):
     assert "wrote tests/comp; next: shiftscope report " in said
     said = places.made("test", "compositional", *asked, *comp, "--out", "tests/comp").stdout
     assert "nothing to do: all replies were in tests/comp already; next: shiftscope report " in said
-    runs = sorted(
-        str(p.parent.relative_to(places.first)) for p in places.first.glob("tests/*/runs/*/run.json")
-    )
+    runs = sorted(str(p.parent.relative_to(places.first)) for p in places.first.glob("tests/*/runs/*/run.json"))
     printed = places.typed_again(*runs)
     assert [words[1:3] for words in printed[:-1]] == [["test", "compositional"], ["test", "contrast"]]
     for name in ("contrast", "comp"):
         results = [
-            json.loads((place / "tests" / name / "result.json").read_text())
-            for place in (places.first, places.again)
+            json.loads((place / "tests" / name / "result.json").read_text()) for place in (places.first, places.again)
         ]
         assert results[0]["lines"] == results[1]["lines"]
 
@@ -348,9 +304,7 @@ def test_data_of_another_version_are_not_promised(places):
     path.write_text(json.dumps(about))
     places.made("report", "run", "--out", "page.html")
     page = unescape((places.first / "page.html").read_text())
-    assert (
-        f"# {places.first / 'data'} can not be made again: clevr is at version 2 now, and it is of 1" in page
-    )
+    assert f"# {places.first / 'data'} cannot be made again: clevr is at version 2 now, and it is of 1" in page
     assert [words[1] for words in commands(places.first / "page.html")] == ["run", "report"]
 
 

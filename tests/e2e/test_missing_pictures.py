@@ -12,18 +12,16 @@ import several_toys
 import store_toys
 from asked import dataset
 from command import here, refused
-from shiftscope.audit.audit import Settings
-from shiftscope.models._model import Setting
-from shiftscope.models._name import build as build_model
-from shiftscope.models._name import looks
+from shiftscope.model import ModelSetting, build_model, get_reads, get_traits
 from shiftscope.result import MISSING_IMAGE
-from shiftscope.run.audit import Files, audit_files
-from shiftscope.run.evaluate import Order, evaluate
-from shiftscope.run.pictures import NAME
+from shiftscope.run.audit import AuditFiles, audit_files
+from shiftscope.run.consistency import NAME
+from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.run.source import DatasetSource
-from shiftscope.store.build import build
+from shiftscope.shortcuts.audit import AuditSettings
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.runlog import read_rows, read_run, run_content_id
+from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 
 TESTED = 6
 
@@ -62,7 +60,7 @@ def audit(tmp_path_factory):
     for name, listed in (("q.json", rows), ("a.json", said)):
         (out / name).write_text(json.dumps(listed))
     audit_files(
-        Files((out / "q.json",), (out / "a.json",)), out / "audit", Settings(split="given"), blind=False
+        AuditFiles((out / "q.json",), (out / "a.json",)), out / "audit", AuditSettings(split="given"), blind=False
     )
     return out / "audit"
 
@@ -116,9 +114,7 @@ def test_a_model_that_costs_is_not_even_built(audit, place, model):
 
 def test_who_does_not_look_needs_none(audit, place):
     (place / "said.json").write_text(json.dumps({str(k): "red" for k in range(11, 17)}))
-    for n, model in enumerate(
-        ("majority", "question_only", "predictions:said.json", "looker_for_test:Reader")
-    ):
+    for n, model in enumerate(("majority", "question_only", "predictions:said.json", "looker_for_test:Reader")):
         made = conditions(here(*words(audit, f"run{n}", "--json", model=model), cwd=place))
         assert {name: row["replies"] for name, row in made.items()} == {"as_is": 6}
     blind = conditions(here(*words(audit, "blind", "--condition", "blind", "--json"), cwd=place))
@@ -146,12 +142,10 @@ def test_scores_keep_them_apart(audit, place):
     here(*words(audit, "run", "--images", "some", "--allow-missing"), cwd=place)
     scored = here("score", "run", "--metric", "accuracy", "--json", cwd=place)
     found = [json.loads(line) for line in scored.stdout.splitlines()]
-    assert [
-        (s["value"], s["n"], s["missing"]) for s in found if s["metric"] == "accuracy" and "slice" not in s
-    ] == [(100.0, 4, 0)]
-    assert [(s["value"], s["n"]) for s in found if s.get("slice") == {"condition": MISSING_IMAGE}] == [
-        (0.0, 2)
+    assert [(s["value"], s["n"], s["missing"]) for s in found if s["metric"] == "accuracy" and "slice" not in s] == [
+        (100.0, 4, 0)
     ]
+    assert [(s["value"], s["n"]) for s in found if s.get("slice") == {"condition": MISSING_IMAGE}] == [(0.0, 2)]
     assert "2 questions of run had no picture and were asked without one" in scored.stderr
     by = here("score", "run", "--metric", "accuracy", "--by", "condition", "--json", cwd=place)
     assert [json.loads(line)["n"] for line in by.stdout.splitlines()] == [4, 4, 2]
@@ -159,10 +153,10 @@ def test_scores_keep_them_apart(audit, place):
 
 def test_a_run_without_any_picture_has_no_score_but_theirs(audit, place, refuses):
     here(*words(audit, "run", "--allow-missing"), cwd=place)
-    assert set(read_run(place / "run").records.condition.listed()) == {MISSING_IMAGE}
+    assert set(read_run(place / "run").records.condition.to_list()) == {MISSING_IMAGE}
     (line,) = here("score", "run", "--json", cwd=place).stdout.splitlines()
     assert json.loads(line)["slice"] == {"condition": MISSING_IMAGE}
-    assert "was asked only under missing_image" in refused(here("report", "run", cwd=place))
+    assert "has only questions under missing_image" in refused(here("report", "run", cwd=place))
 
 
 def test_models_are_chosen_by_what_was_seen(audit, place):
@@ -177,12 +171,10 @@ def test_the_page_shows_them_as_what_they_are(audit, place):
     here(*words(audit, "run", "--images", "some", "--allow-missing"), cwd=place)
     assert here("report", "run", "--out", "page.html", cwd=place).returncode == 0
     page = (place / "page.html").read_text()
-    assert (
-        "2 questions have no picture and were asked without one, 0.0% right; they are in no accuracy" in page
-    )
+    assert "2 questions have no image and were run without one, 0.0% right; they are in no accuracy" in page
     bars = re.search(r'aria-label="looker_for_test:Looker: ([^"]*)"', page)[1]
-    assert bars == "right 66.7%, no picture 33.3%"
-    assert "Why it goes wrong" not in page  # two conditions, but nobody asked under another one
+    assert bars == "right 66.7%, no image 33.3%"
+    assert "Error attribution" not in page  # two conditions, but nobody asked under another one
     assert "--images" in page
     assert "--allow-missing" in page
 
@@ -197,7 +189,7 @@ def test_once_the_pictures_are_there_they_are_asked_as_they_are(audit, place):
     made = conditions(here(*given, "--json", cwd=place))  # none is missing any more
     assert {c: (row["questions"], row["replies"]) for c, row in made.items()} == {"as_is": (6, 6)}
     here(*words(audit, "whole", "--images", "all"), cwd=place)
-    assert run_content_id(place / "run") == run_content_id(place / "whole")
+    assert compute_run_content_id(place / "run") == compute_run_content_id(place / "whole")
     assert (place / "run" / NAME).read_bytes() == (place / "whole" / NAME).read_bytes()
 
 
@@ -211,7 +203,7 @@ def test_a_run_of_an_earlier_version_may_have_asked_blind(audit, place):
     (place / "run" / NAME).unlink()
     again = here(*given, cwd=place)
     assert again.returncode == 0
-    assert "where a picture was missing, it asked without; to be sure, choose another --out" in again.stderr
+    assert "questions whose picture was missing were asked without it; to be sure, choose another --out" in again.stderr
 
 
 def test_a_picture_that_changed_is_no_longer_the_run(audit, place):
@@ -234,7 +226,7 @@ def test_a_broken_picture_stops_the_run_or_counts_as_missing(audit, place):
     (place / "all" / "130.png").write_bytes(whole[:40])
     given = words(audit, "run", "--images", "all")
     said = refused(here(*given, cwd=place))
-    assert "130.png: not an image that can be read" in said
+    assert "130.png: cannot be read as an image" in said
     assert "mend it and run the same command again to go on" in said
     made = conditions(here(*given, "--allow-missing", "--json", cwd=place))
     assert {c: (row["questions"], row["replies"]) for c, row in made.items()} == {
@@ -248,13 +240,13 @@ def test_a_broken_picture_stops_the_run_or_counts_as_missing(audit, place):
 
 
 def test_a_picture_that_changes_while_it_is_asked_about_is_noticed(audit, place, refuses):
-    from shiftscope.run.vqa_files import VqaFiles
+    from shiftscope.run.source import VqaFiles
 
     source = VqaFiles(audit, place / "all")
-    source.picture_digests(["110"])
+    source.digest_pictures(["110"])
     draw(place / "all", 110, color="blue")
-    with refuses("110.png changed while it was asked about"):
-        source.picture("110")
+    with refuses("110.png changed during the run"):
+        source.read_picture("110")
 
 
 def half_shard(spec, split, k):
@@ -267,27 +259,24 @@ def half_shard(spec, split, k):
 def half(tmp_path_factory):
     """Two splits of 12 images, with pictures of 6, and three questions each."""
     folder = tmp_path_factory.mktemp("half") / "data"
-    build(folder, {"suite": "toy", "seed": 0, "images_per_shard": 6}, {"train": 2, "test": 2}, half_shard)
+    build_dataset(folder, {"suite": "toy", "seed": 0, "images_per_shard": 6}, {"train": 2, "test": 2}, half_shard)
     return folder
 
 
 def test_a_dataset_knows_which_images_have_no_picture(half, tmp_path):
-    without = Dataset.open(half).without_picture()
+    without = Dataset.open(half).list_ids_without_picture()
     shown = {image.id for image in Dataset.open(half).images() if not image.png}
     assert without == shown
     assert len(without) == 12
-    assert dataset(tmp_path / "whole").without_picture() == frozenset()
+    assert dataset(tmp_path / "whole").list_ids_without_picture() == frozenset()
 
 
 def test_a_dataset_without_some_pictures(half, place):
     said = refused(here(*words(half, "run"), cwd=place))
-    assert (
-        "18 of the 36 questions have none, the first about image 'toy_test_000000'; make the data again"
-        in said
-    )
-    assert {
-        c: row["replies"] for c, row in conditions(here(*words(half, "o", "--json", model="oracle"))).items()
-    } == {"as_is": 36}
+    assert "18 of the 36 questions have none, the first about image 'toy_test_000000'; make the data again" in said
+    assert {c: row["replies"] for c, row in conditions(here(*words(half, "o", "--json", model="oracle"))).items()} == {
+        "as_is": 36
+    }
     given = words(half, "run", "--allow-missing", "--condition", "all", "--json")
     made = conditions(here(*given, cwd=place))
     assert {c: (row["questions"], row["replies"]) for c, row in made.items()} == {
@@ -299,17 +288,13 @@ def test_a_dataset_without_some_pictures(half, place):
         "missing_image": (18, 18),
     }
     raws = {(p.condition, p.raw) for _, p in read_rows(place / "run") if p.raw.startswith("blind")}
-    assert raws == {
-        ("blind", "blind, and told so"),
-        ("scene_text", "blind"),
-        ("missing_image", "blind, and told so"),
-    }
+    assert raws == {("blind", "blind, and told so"), ("scene_text", "blind"), ("missing_image", "blind, and told so")}
     assert json.loads(here(*given, cwd=place).stdout)["asked"] == 0
 
 
 def test_an_image_without_a_picture_is_no_other_image(half):
-    without = Dataset.open(half).without_picture()
-    items = list(DatasetSource(Dataset.open(half)).prompts("test", "short").items("other_image"))
+    without = Dataset.open(half).list_ids_without_picture()
+    items = list(DatasetSource(Dataset.open(half)).prompts("test", "short").iter_examples("other_image"))
     assert [bool(item.lacks) for item in items] == [item.question.scenes[0] in without for item in items]
     assert [len(item.prompt.images) for item in items] == [0 if item.lacks else 1 for item in items]
     assert {scene.id for item in items for scene in item.prompt.scenes}.isdisjoint(without)
@@ -321,7 +306,7 @@ def bare_shard(spec, split, k):
 
 
 def test_a_test_is_refused_in_its_own_words(place):
-    build(place / "bare", several_toys.SPEC, {"train": 2, "test": 2}, bare_shard)
+    build_dataset(place / "bare", several_toys.SPEC, {"train": 2, "test": 2}, bare_shard)
     given = ("test", "contrast", "--data", "bare", "--set", "quantifiers", "--out")
     said = refused(here(*given, "looked", "--model", "looker_for_test:Looker", cwd=place))
     assert "looks at pictures, and " in said
@@ -331,45 +316,37 @@ def test_a_test_is_refused_in_its_own_words(place):
     assert here(*given, "known", "--model", "oracle", cwd=place).returncode == 0
 
 
-BUILT_IN = (
-    "random",
-    "majority",
-    "majority_per_template",
-    "question_only",
-    "object_only",
-    "oracle",
-    "action_ignored",
-)
+BUILT_IN = ("random", "majority", "majority_per_template", "question_only", "object_only", "oracle", "action_ignored")
 
 
 @pytest.mark.parametrize("model", BUILT_IN)
 def test_who_says_that_it_does_not_look_does_not(model, tmp_path):
     """The same replies, whether there are pictures or not."""
     source = DatasetSource(dataset(tmp_path / "data"))
-    setting = Setting(
+    setting = ModelSetting(
         train=lambda: source.questions("train"),
         schema=source.schema(),
         scenes=source.scenes,
         choosing=lambda: source.questions("train"),
     )
-    assert looks(model) is False
+    assert "images" not in get_reads(model)
     made = build_model(model, setting)
-    prompts = [item.prompt for item in source.prompts("test", "short").items("as_is")]
+    prompts = [item.prompt for item in source.prompts("test", "short").iter_examples("as_is")]
     other = io.BytesIO()
     Image.new("RGB", (8, 8)).save(other, "PNG")
     for shown in ((), (other.getvalue(),)):
-        assert made.predict([replace(p, images=shown) for p in prompts]) == made.predict(prompts)
+        assert made.predict([replace(p, pictures=shown) for p in prompts]) == made.predict(prompts)
 
 
 def test_every_other_model_is_taken_to_look():
-    from shiftscope.catalog import MODELS
+    from shiftscope.registry import MODELS
 
-    known = {name: getattr(MODELS.load(name), "LOOKS", True) for name in MODELS.names()}
-    assert {name for name, sight in known.items() if sight is False} == {*BUILT_IN, "predictions"}
-    assert known["python"] is None
+    known = {name: get_traits(name).reads for name in MODELS.names()}
+    assert known.pop("python") is None  # the class says
+    assert {name for name, reads in known.items() if "images" not in reads} == {*BUILT_IN, "predictions"}
 
 
 def test_what_was_allowed_is_not_part_of_the_run(audit, place):
-    order = Order("looker_for_test:Looker", audit, images=place / "all")
+    order = RunSpec("looker_for_test:Looker", audit, images=place / "all")
     evaluate(order, place / "run")
     evaluate(replace(order, allow_missing=True), place / "run")

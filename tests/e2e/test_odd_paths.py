@@ -13,7 +13,7 @@ import pytest
 import audit_toys
 from asked import dataset
 from command import ROOT, command, here, refused
-from shiftscope.store.runlog import read_run
+from shiftscope.store.run_log import read_run
 
 EXAMPLES = ROOT / "examples" / "data"
 SCENES, QUESTIONS = EXAMPLES / "clevr_scenes.json", EXAMPLES / "clevr_questions.json"
@@ -33,7 +33,7 @@ def given(tmp_path_factory):
     for question in later["questions"]:
         question["question_index"] += 1000
     (folder / "later.json").write_text(json.dumps(later))
-    ids = [str(q) for q in read_run(folder / "run").records.question.listed()]
+    ids = [str(q) for q in read_run(folder / "run").records.question.to_list()]
     (folder / "p.json").write_text(json.dumps(dict.fromkeys(ids, "yes")))
     return folder
 
@@ -124,15 +124,7 @@ WRITTEN = {
     "split": ["split", "G/data", "--hold-out", "has_count", "--out", "ODD"],
     "test": ["test", "contrast", "--model", "oracle", "--data", "G/data", "--out", "ODD"],
 }
-UNWRITABLE = (
-    "circle/below",
-    "pipe",
-    "socket",
-    "empty/below",
-    "long" * 80,
-    "deep/" * 2000,
-    "/proc/shiftscope",
-)
+UNWRITABLE = ("circle/below", "pipe", "socket", "empty/below", "long" * 80, "deep/" * 2000, "/proc/shiftscope")
 
 
 @pytest.mark.parametrize("verb", WRITTEN)
@@ -177,10 +169,7 @@ def through_a_pipe(path, data):
         (["show", "IN"], SCENES),
         (["answer", "--scenes", "IN", "--questions", QUESTIONS, "--json"], SCENES),
         (["answer", "--scenes", SCENES, "--questions", "IN", "--json"], QUESTIONS),
-        (
-            ["split", "train=IN", "test=G/later.json", "--hold-out", "has_count", "--out", "OUT", "--json"],
-            QUESTIONS,
-        ),
+        (["split", "train=IN", "test=G/later.json", "--hold-out", "has_count", "--out", "OUT", "--json"], QUESTIONS),
         (["run", "--model", "predictions:IN", "--data", "G/data", "--out", "OUT", "--json"], "p.json"),
         (["audit", "--questions", "IN", "--annotations", "G/a.json", "--out", "OUT", "--json"], "q.json"),
         (["render", "--scenes", "IN", "--size", "32x24", "--out", "OUT", "--json"], SCENES),
@@ -193,9 +182,7 @@ def test_a_pipe_is_read_once_and_as_a_file_would_be(words, name, given, tmp_path
     for way in ("file", "pipe"):
         path = file if way == "file" else through_a_pipe(tmp_path / "pipe", file.read_bytes())
         out = tmp_path / "out"
-        filled = [
-            str(w).replace("IN", str(path)).replace("OUT", str(out)).replace("G/", f"{given}/") for w in words
-        ]
+        filled = [str(w).replace("IN", str(path)).replace("OUT", str(out)).replace("G/", f"{given}/") for w in words]
         done = here(*filled)
         assert done.returncode == 0, done.stderr
         told.append(done.stdout.replace(str(path), "PATH"))
@@ -210,10 +197,10 @@ def test_a_pipe_as_a_shell_makes_it():
 
 
 def test_a_folder_of_pictures_in_a_circle_of_links_is_walked_once(tmp_path):
-    from shiftscope.suites._covr_inputs import _listed
+    from shiftscope.suites.covr.inputs import _list_pictures
 
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "1.png").touch()
     for k in range(4):  # 4 links lead back: 4 to the power of 40 ways to go around
         (tmp_path / "a" / f"back{k}").symlink_to(tmp_path)
-    assert [p.name for p in _listed(tmp_path)] == ["1.png"]
+    assert [p.name for p in _list_pictures(tmp_path)] == ["1.png"]

@@ -11,9 +11,9 @@ import pytest
 
 from report_toys import write_runs
 from shiftscope.metrics import accuracy
-from shiftscope.metrics._statistics import compare_models
-from shiftscope.report.number import percent, points, spread
-from shiftscope.store.runlog import read_run
+from shiftscope.metrics.statistics import compare_models
+from shiftscope.report.numbers import format_percent, format_points, format_spread
+from shiftscope.store.run_log import read_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,7 +89,7 @@ def test_the_numbers_are_those_of_the_metrics(made):
     for run in runs:
         model, variant = run.name.split("_")
         score = accuracy.measure(read_run(run).records)[0]
-        figure, interval = percent(score.value), spread(score.value, score.low, score.high)
+        figure, interval = format_percent(score.value), format_spread(score.value, score.low, score.high)
         assert shown[variant, model].replace("▼", "").split() == [figure, *interval.split()]
 
 
@@ -102,7 +102,7 @@ def test_the_cost_of_the_shift_is_the_paired_drop(made):
     for model in ("film", "nsvqa"):
         base, hard = (read_run(r).records for r in runs if r.name.startswith(model))
         drop = compare_models(base, hard).drop
-        assert shown[model].startswith(points(-drop))
+        assert shown[model].startswith(format_points(-drop))
 
 
 def test_a_page_is_replaced_whole_and_comes_out_the_same(made, tmp_path):

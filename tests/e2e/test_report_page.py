@@ -6,13 +6,10 @@ import shutil
 import pytest
 
 from report_toys import log, right, study, write_runs
-from shiftscope.report.page import page, report
-from shiftscope.report.section import sections
+from shiftscope.report.run_page import build_report, report
 
 pytestmark = pytest.mark.full
-CHROMIUM = (
-    os.environ.get("SHIFTSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-)
+CHROMIUM = os.environ.get("SHIFTSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +35,7 @@ def opened(browser, page_file, **how):
     context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | how))
     page = context.new_page()
     trouble = []
-    page.on(
-        "request",
-        lambda r: trouble.append(r.url) if not r.url.startswith(("data:", page_file.as_uri())) else None,
-    )
+    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(("data:", page_file.as_uri())) else None)
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("console", lambda message: trouble.append(message.text))
     page.goto(page_file.as_uri())
@@ -67,7 +61,7 @@ def test_nothing_runs_out_of_the_window(browser, page_file, width, scheme):
 def test_a_long_name_stays_in_the_window(browser, tmp_path):
     names = [f"{k}{'long_name_' * 8}" for k in range(2)]
     made = study(*(log(right(5 + k), model=name) for k, name in enumerate(names)))
-    (tmp_path / "report.html").write_text(page(made, list(sections(made))), "utf-8")
+    (tmp_path / "report.html").write_text(build_report(made).render(), "utf-8")
     shown, _ = opened(browser, tmp_path / "report.html", viewport={"width": 360, "height": 800})
     assert shown.evaluate("document.documentElement.scrollWidth") <= 360
     head = shown.locator("#headline tbody th .name").first
@@ -126,7 +120,7 @@ def test_cards_filter_by_model_and_kind(browser, page_file):
     page.select_option("#failures select[name=kind]", label="exist")
     shown = [c for c in cards.all() if c.is_visible()]
     assert 0 < len(shown) < every
-    assert all("kind exist" in c.inner_text() for c in shown)
+    assert all("type exist" in c.inner_text() for c in shown)
     assert page.locator("#failures output").inner_text() == f"{len(shown)} of {every}"
 
 

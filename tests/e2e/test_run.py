@@ -10,9 +10,9 @@ import pytest
 
 from asked import dataset
 from shiftscope.cli.run import command
-from shiftscope.models._model import Reply
-from shiftscope.run.evaluate import Order, evaluate
-from shiftscope.store.runlog import read_rows, read_run, run_content_id
+from shiftscope.model import Response
+from shiftscope.run.evaluate import RunSpec, evaluate
+from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,7 @@ def test_from_a_shell(data, tmp_path):
     assert f"next: shiftscope score {tmp_path / 'run'}" in made.stdout
     refused = shiftscope("run", "--model", "orcale", "--data", data, "--out", tmp_path / "other")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert (
-        refused.stderr == "shiftscope: no model 'orcale'; did you mean 'oracle'? (shiftscope list models)\n"
-    )
+    assert refused.stderr == "shiftscope: no model 'orcale'; did you mean 'oracle'? (shiftscope list models)\n"
     assert not (tmp_path / "other").exists()
 
 
@@ -80,37 +78,37 @@ def test_a_run_goes_on_where_it_stopped(data, tmp_path):
                 raise KeyboardInterrupt
             self.left -= len(batch)
             self.asked += [p.question.id for p in batch]
-            return [Reply(raw="2") for _ in batch]
+            return [Response(raw="2") for _ in batch]
 
     import shiftscope.run.evaluate as module
 
     whole, first, second = Stops(99), Stops(12), Stops(99)
-    build = module.build
+    build = module.build_model
     try:
-        order = Order("oracle", data)
-        module.build = lambda text, setting: whole
+        order = RunSpec("oracle", data)
+        module.build_model = lambda text, setting: whole
         evaluate(order, tmp_path / "whole")
-        module.build = lambda text, setting: first
+        module.build_model = lambda text, setting: first
         with pytest.raises(KeyboardInterrupt):
             evaluate(order, tmp_path / "run")
         assert not read_run(tmp_path / "run").finished
-        module.build = lambda text, setting: second
+        module.build_model = lambda text, setting: second
         evaluate(order, tmp_path / "run")
     finally:
-        module.build = build
+        module.build_model = build
     assert first.asked + second.asked == whole.asked
     assert len(first.asked) == 10
-    assert run_content_id(tmp_path / "run") == run_content_id(tmp_path / "whole")
+    assert compute_run_content_id(tmp_path / "run") == compute_run_content_id(tmp_path / "whole")
 
 
 def test_a_folder_keeps_to_one_spec(data, tmp_path, refuses):
-    evaluate(Order("oracle", data), tmp_path / "run")
+    evaluate(RunSpec("oracle", data), tmp_path / "run")
     with refuses('holds a run with another spec (model "oracle" there, "majority" here'):
-        evaluate(Order("majority", data), tmp_path / "run")
+        evaluate(RunSpec("majority", data), tmp_path / "run")
 
 
 def test_limits(data, tmp_path):
-    assert len(evaluate(Order("oracle", data, limit=4), tmp_path / "run").records) == 4
+    assert len(evaluate(RunSpec("oracle", data, limit=4), tmp_path / "run").records) == 4
 
 
 def test_replies_of_ones_own_are_read_and_kept_raw(data, tmp_path, monkeypatch, capsys):
@@ -134,9 +132,7 @@ def test_replies_of_ones_own_are_read_and_kept_raw(data, tmp_path, monkeypatch, 
 def test_predictions_in_a_file(data, tmp_path, capsys):
     said = [{"question": f"toy_test_000000-{k}", "answer": a} for k, a in enumerate(("2", "yes", "Gray."))]
     (tmp_path / "said.json").write_text(json.dumps(said))
-    summary = run(capsys, model=f"predictions:{tmp_path / 'said.json'}", data=data, out=tmp_path / "run")[
-        "as_is"
-    ]
+    summary = run(capsys, model=f"predictions:{tmp_path / 'said.json'}", data=data, out=tmp_path / "run")["as_is"]
     assert (summary["questions"], summary["replies"], summary["accuracy"]) == (36, 3, 8.33)
     assert (summary["missing"], summary["share_answered"]) == (33, 8.33)
 
@@ -146,19 +142,19 @@ def test_ids_of_no_question_are_told(data, tmp_path, capsys):
     command(model=f"predictions:{tmp_path / 'said.json'}", data=data, out=tmp_path / "run", limit=1)
     said = capsys.readouterr()
     assert "shiftscope: 1 of the 2 ids in" in said.err
-    assert "are of no question of split 'test', 'typo' for one" in said.err
+    assert "belong to no question of split 'test' of" in said.err
 
 
 def test_predictions_for_other_data(data, tmp_path, refuses):
     (tmp_path / "said.json").write_text('[{"question_id": 999999, "answer": "2"}]')
-    with refuses("has no reply to any of the 36 questions of split 'test'"):
-        evaluate(Order(f"predictions:{tmp_path / 'said.json'}", data), tmp_path / "run")
+    with refuses("answers none of the 36 questions of split 'test'"):
+        evaluate(RunSpec(f"predictions:{tmp_path / 'said.json'}", data), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_split_that_is_not_there(data, tmp_path, refuses):
     with refuses("no split 'tset' in"):
-        evaluate(Order("oracle", data, split="tset"), tmp_path / "run")
+        evaluate(RunSpec("oracle", data, split="tset"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -190,9 +186,9 @@ def test_the_data_is_not_written_to(data, refuses):
 
 
 def test_a_relative_path_names_the_same_data(data, tmp_path, monkeypatch):
-    evaluate(Order("oracle", data, limit=3), tmp_path / "run")
+    evaluate(RunSpec("oracle", data, limit=3), tmp_path / "run")
     monkeypatch.chdir(data.parent)
-    log = evaluate(Order("oracle", Path(data.name), limit=3), tmp_path / "run")
+    log = evaluate(RunSpec("oracle", Path(data.name), limit=3), tmp_path / "run")
     assert dict(log.spec)["data"] == str(data.resolve())
     assert "trained_on" not in dict(log.spec)
 
@@ -204,7 +200,7 @@ def test_names_for_the_report(data, tmp_path, capsys):
 
 
 OWN = """
-from shiftscope.models._model import Reply
+from shiftscope.model import Response
 class Stops:
     batch = 5
     asked = 0
@@ -222,19 +218,15 @@ class Nothing:
         return []
 class Fails:
     def predict(self, batch):
-        return [Reply(status="failed", reason="out of memory" if k else "odd") for k in range(len(batch))]
+        return [Response(status="failed", reason="out of memory" if k else "odd") for k in range(len(batch))]
 """
 
 
 @pytest.mark.parametrize(
     ("name", "sentence", "kept"),
     [
-        (
-            "Stops",
-            "stopped with ValueError: no more (own_for_test.py, line 9); what was asked before is kept",
-            10,
-        ),
-        ("Short", "model 'own_for_test:Short' gave 1 replies to 36 prompts", 0),
+        ("Stops", "stopped with ValueError: no more (own_for_test.py, line 9); the responses so far are kept", 10),
+        ("Short", "model 'own_for_test:Short' gave 1 responses to 36 prompts", 0),
         ("Nothing", "model 'own_for_test:Nothing': batch must be a whole number from 1 up, not 0", 0),
     ],
 )
@@ -242,11 +234,11 @@ def test_mistakes_of_ones_own_class(name, sentence, kept, data, tmp_path, monkey
     (tmp_path / "own_for_test.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     with refuses(sentence):
-        evaluate(Order(f"own_for_test:{name}", data), tmp_path / "run")
+        evaluate(RunSpec(f"own_for_test:{name}", data), tmp_path / "run")
     assert (tmp_path / "run").exists() == bool(kept)
     if kept:
         log = read_run(tmp_path / "run")
-        assert log.records.status.listed().count("missing") == 36 - kept
+        assert log.records.status.to_list().count("missing") == 36 - kept
         assert not log.finished
 
 

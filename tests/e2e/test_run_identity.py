@@ -12,15 +12,15 @@ import pytest
 import store_toys
 from asked import dataset
 from command import here, refused
-from shiftscope.models._neuro_symbolic import NeuroSymbolic, Parsers
-from shiftscope.models._weights import NAME, SHIPPED, read_trained
 from shiftscope.models.nsvqa import execute
-from shiftscope.run.evaluate import Order, evaluate
-from shiftscope.run.train.data import open_data
-from shiftscope.store.build import build
+from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers
+from shiftscope.models.nsvqa.trained_model import MODEL_FILE, SHIPPED, read_trained_model
+from shiftscope.run.evaluate import RunSpec, evaluate
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.runlog import PLACES, RunWriter, read_rows, read_run, read_spec, run_content_id
-from shiftscope.store.shard import QUESTIONS_IN_GROUP, _encoded
+from shiftscope.store.run_log import PLACES_FIELD, RunWriter, compute_run_content_id, read_rows, read_run, read_spec
+from shiftscope.store.shard import QUESTIONS_IN_GROUP, _encode_parquet
+from shiftscope.train.data import open_training_data
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +61,20 @@ def test_an_edited_file_of_predictions_is_no_longer_the_run(data, questions, tmp
     words = ("run", "--model", "predictions:said.json", "--data", data, "--out", "run")
     assert here(*words, cwd=tmp_path).returncode == 0
     say(tmp_path / "said.json", questions, "3")
-    before = run_content_id(tmp_path / "run")
+    before = compute_run_content_id(tmp_path / "run")
     assert refused(here(*words, cwd=tmp_path)) == (
         "shiftscope: said.json changed since run was made with model 'predictions:said.json'; choose another "
         "folder for --out, or delete run"
     )
-    assert run_content_id(tmp_path / "run") == before
+    assert compute_run_content_id(tmp_path / "run") == before
     shutil.rmtree(tmp_path / "run")
     assert here(*words, cwd=tmp_path).returncode == 0
-    assert run_content_id(tmp_path / "run") != before
+    assert compute_run_content_id(tmp_path / "run") != before
 
 
 def test_a_file_written_again_as_it_was_is_the_same(data, questions, tmp_path):
     say(tmp_path / "said.json", questions, "2")
-    order = Order(f"predictions:{tmp_path / 'said.json'}", data)
+    order = RunSpec(f"predictions:{tmp_path / 'said.json'}", data)
     evaluate(order, tmp_path / "run")
     say(tmp_path / "said.json", questions, "2")
     evaluate(order, tmp_path / "run")
@@ -105,7 +105,7 @@ class Model:
     (tmp_path / "stops_for_test.py").write_text(source)
     words = ("run", "--model", "stops_for_test:Model", "--data", data, "--out", "run")
     refused(afresh(*words, cwd=tmp_path))
-    assert read_run(tmp_path / "run").records.status.listed().count("missing") == 26
+    assert read_run(tmp_path / "run").records.status.to_list().count("missing") == 26
     (tmp_path / "on").touch()
     on = afresh(*words, cwd=tmp_path)
     assert on.stdout.splitlines()[-1].startswith("wrote run (new replies: 26; from before: 10)"), on.stderr
@@ -177,7 +177,7 @@ def test_a_class_may_tell_its_version(data, tmp_path, monkeypatch, refuses):
         "    def predict(self, batch):\n        return ['2'] * len(batch)\n"
     )
     monkeypatch.chdir(tmp_path)
-    order = Order("versioned_for_test:Model", data, limit=3)
+    order = RunSpec("versioned_for_test:Model", data, limit=3)
     monkeypatch.setenv("WEIGHTS_FOR_TEST", "{'epoch': 3}")
     evaluate(order, tmp_path / "run")
     evaluate(order, tmp_path / "run")
@@ -192,7 +192,7 @@ def test_a_class_may_tell_its_version(data, tmp_path, monkeypatch, refuses):
 def test_a_run_of_an_earlier_version_goes_on(data, questions, tmp_path):
     """It has none of the fields that tell content: it is resumed, with a warning, and then knows them."""
     say(tmp_path / "said.json", questions[:4], "2")
-    order = Order(f"predictions:{tmp_path / 'said.json'}", data)
+    order = RunSpec(f"predictions:{tmp_path / 'said.json'}", data)
     evaluate(order, tmp_path / "now")
     rows = [row for row in read_rows(tmp_path / "now") if row[1].status != "missing"]
     spec = {k: v for k, v in read_spec(tmp_path / "now").items() if k != "model_id"}
@@ -203,8 +203,8 @@ def test_a_run_of_an_earlier_version_goes_on(data, questions, tmp_path):
     warnings = []
     evaluate(order, tmp_path / "run", warn=warnings.append)
     assert warnings == [
-        f"{tmp_path / 'run'} was begun by an earlier version, which did not keep what its replies depend on "
-        "by content; that nothing changed since is taken for granted"
+        f"{tmp_path / 'run'} was begun by an earlier version, which did not record by content what its responses "
+        "depend on; it is assumed that nothing has changed since"
     ]
     assert len(read_run(tmp_path / "run").records) == 36
     assert read_spec(tmp_path / "run")["model_id"]
@@ -215,11 +215,11 @@ def test_a_run_of_an_earlier_version_goes_on(data, questions, tmp_path):
 def test_data_that_changed_in_place_are_named(data, tmp_path, refuses):
     copy = tmp_path / "data"
     shutil.copytree(data, copy)
-    evaluate(Order("oracle", copy, limit=3), tmp_path / "run")
+    evaluate(RunSpec("oracle", copy, limit=3), tmp_path / "run")
     shutil.rmtree(copy)
     dataset(copy, {"suite": "toy", "seed": 0, "images_per_shard": 5})
     with refuses(f"the data in {copy} changed since {tmp_path / 'run'} was made; choose another folder"):
-        evaluate(Order("oracle", copy, limit=3), tmp_path / "run")
+        evaluate(RunSpec("oracle", copy, limit=3), tmp_path / "run")
 
 
 def other_answer(path):
@@ -227,7 +227,7 @@ def other_answer(path):
     table = pq.read_table(path)
     at = table.schema.get_field_index("answer")
     answers = pa.array(["3", *table["answer"].to_pylist()[1:]], pa.string())
-    return bytes(_encoded("", table.set_column(at, table.schema.field(at), answers), QUESTIONS_IN_GROUP)[1])
+    return bytes(_encode_parquet("", table.set_column(at, table.schema.field(at), answers), QUESTIONS_IN_GROUP)[1])
 
 
 def test_a_shard_that_is_edited_in_place_is_noticed(data, tmp_path, refuses):
@@ -240,10 +240,8 @@ def test_a_shard_that_is_edited_in_place_is_noticed(data, tmp_path, refuses):
     assert path.stat().st_size == size
     assert next(Dataset.open(copy).questions("test")).answer == 3
     for model in ("oracle", "majority"):
-        with refuses(
-            f"{path} is not what was written there; run the shiftscope make that made it again with"
-        ):
-            evaluate(Order(model, copy), tmp_path / model)
+        with refuses(f"{path} is not what was written there; run the shiftscope make that made it again with"):
+            evaluate(RunSpec(model, copy), tmp_path / model)
         assert not (tmp_path / model).exists()
 
 
@@ -255,7 +253,7 @@ def test_an_image_that_is_edited_in_place_is_noticed(data, tmp_path, refuses):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with refuses(f"{path} is not what was written there"):
-        evaluate(Order("oracle", copy), tmp_path / "run")
+        evaluate(RunSpec("oracle", copy), tmp_path / "run")
 
 
 def test_a_train_split_that_is_edited_in_place_is_noticed(data, tmp_path, refuses):
@@ -265,9 +263,9 @@ def test_a_train_split_that_is_edited_in_place_is_noticed(data, tmp_path, refuse
     content = bytearray(path.read_bytes())
     content[20] ^= 1
     path.write_bytes(content)
-    evaluate(Order("oracle", copy), tmp_path / "oracle")
+    evaluate(RunSpec("oracle", copy), tmp_path / "oracle")
     with refuses(f"{path} is not what was written there"):
-        evaluate(Order("majority", copy), tmp_path / "majority")
+        evaluate(RunSpec("majority", copy), tmp_path / "majority")
 
 
 def test_every_verb_that_measures_reads_what_was_written(data, tmp_path, refuses):
@@ -280,44 +278,42 @@ def test_every_verb_that_measures_reads_what_was_written(data, tmp_path, refuses
         ("split", "data", "--hold-out", "ans_num", "--out", "split"),
         ("test", "contrast", "--model", "oracle", "--data", "data"),
     ):
-        assert "data/questions/test/00000.parquet is not what was written there" in refused(
-            here(*words, cwd=tmp_path)
-        )
+        assert "data/questions/test/00000.parquet is not what was written there" in refused(here(*words, cwd=tmp_path))
 
 
 def test_a_training_reads_what_was_written(tmp_path, refuses):
-    made = build(tmp_path / "data", store_toys.SPEC, store_toys.JOBS, store_toys.make)
-    open_data(str(made.folder))
+    made = build_dataset(tmp_path / "data", store_toys.SPEC, store_toys.JOBS, store_toys.make)
+    open_training_data(str(made.folder))
     path = made.folder / "images" / "train" / "00000.parquet"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with refuses(f"{path} is not what was written there"):
-        open_data(str(made.folder))
+        open_training_data(str(made.folder))
 
 
 def test_where_files_lie_is_kept_and_makes_no_difference(data, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(data, copy)
-    evaluate(Order("majority", data, learn_from=data), tmp_path / "run")
-    assert read_spec(tmp_path / "run")[PLACES] == {"learn_from": str(data.resolve())}
-    evaluate(Order("majority", data, learn_from=copy), tmp_path / "run")
-    evaluate(Order("majority", data, learn_from=copy), tmp_path / "other")
-    assert run_content_id(tmp_path / "run") == run_content_id(tmp_path / "other")
+    evaluate(RunSpec("majority", data, learn_from=data), tmp_path / "run")
+    assert read_spec(tmp_path / "run")[PLACES_FIELD] == {"learn_from": str(data.resolve())}
+    evaluate(RunSpec("majority", data, learn_from=copy), tmp_path / "run")
+    evaluate(RunSpec("majority", data, learn_from=copy), tmp_path / "other")
+    assert compute_run_content_id(tmp_path / "run") == compute_run_content_id(tmp_path / "other")
 
 
 def test_a_trained_model_is_known_by_all_that_its_replies_depend_on(tmp_path):
     shutil.copytree(SHIPPED / "superclevr", tmp_path / "model")
-    trained = read_trained(tmp_path / "model")
+    trained = read_trained_model(tmp_path / "model")
     known = trained.content()
-    model = NeuroSymbolic(Parsers(trained, "cpu", None, None), execute)
-    assert model.identity({}) == {"model_id": {NAME: known}}
-    about = json.loads((tmp_path / "model" / NAME).read_text())
+    model = NeuroSymbolicModel(NsvqaParsers(trained, "cpu", None, None), execute)
+    assert model.identity({}) == {"model_id": {MODEL_FILE: known}}
+    about = json.loads((tmp_path / "model" / MODEL_FILE).read_text())
     for change in (
         {"size": [240, 160]},
         {"scene_parser": about["scene_parser"] | {"config": about["scene_parser"]["config"] | {"x": 1}}},
     ):
-        (tmp_path / "model" / NAME).write_text(json.dumps(about | change))
-        assert read_trained(tmp_path / "model").content() != known
-    (tmp_path / "model" / NAME).write_text(json.dumps(about | {"command": "another", "device": "cpu"}))
-    assert read_trained(tmp_path / "model").content() == known
+        (tmp_path / "model" / MODEL_FILE).write_text(json.dumps(about | change))
+        assert read_trained_model(tmp_path / "model").content() != known
+    (tmp_path / "model" / MODEL_FILE).write_text(json.dumps(about | {"command": "another", "device": "cpu"}))
+    assert read_trained_model(tmp_path / "model").content() == known

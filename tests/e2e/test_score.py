@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command import here, shiftscope
-from shiftscope.result import Asked, Prediction
-from shiftscope.store.runlog import RunWriter
+from shiftscope.result import Prediction, QuestionRecord
+from shiftscope.store.run_log import RunWriter
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "examples" / "data"
@@ -80,7 +80,7 @@ def test_a_file_of_only_the_right_answers_is_not_first(vqa):
     words = (vqa / "few.json", "--annotations", vqa / "a.json")
     (made,) = figures(score(*words, "--json"))
     assert (made["metric"], made["value"], made["n"]) == ("vqa_accuracy", pytest.approx(100 / 3), 3)
-    assert "what is missing or failed counts as wrong" in score(*words).stdout
+    assert "missing and failed responses count as wrong" in score(*words).stdout
 
 
 def test_a_sample_that_was_declared_is_named_and_nothing_else_counts(vqa):
@@ -90,7 +90,7 @@ def test_a_sample_that_was_declared_is_named_and_nothing_else_counts(vqa):
     (made,) = figures(score(*words, "--json"))
     assert (made["value"], made["n"], made["missing"]) == (50, 2, 1)
     assert made["sample"].endswith("sheet.json (2 of 3 questions)")
-    assert "a sample: " in score(*words).stdout
+    assert "sample: " in score(*words).stdout
     (vqa / "sheet.json").write_text("[2, 9]")
     assert "1 ids of the sample are of no question of" in refused(score(*words))
 
@@ -129,9 +129,7 @@ def test_gqa_predictions_are_scored(tmp_path):
     said[0]["prediction"] = "nonsense"
     said.append({"questionId": "elsewhere", "prediction": "yes"})
     (tmp_path / "p.json").write_text(json.dumps(said))
-    result = score(
-        tmp_path / "p.json", "--annotations", DATA / "gqa_questions.json", "--metric", "accuracy", "--json"
-    )
+    result = score(tmp_path / "p.json", "--annotations", DATA / "gqa_questions.json", "--metric", "accuracy", "--json")
     (made,) = figures(result)
     assert (made["value"], made["n"], made["missing"]) == (75, 4, 0)
     assert "1 predictions in" in result.stderr
@@ -141,9 +139,9 @@ def test_gqa_predictions_are_scored(tmp_path):
 def run(tmp_path):
     with RunWriter(tmp_path / "run", {"model": "toy"}, questions=5) as writer:
         for k, said in enumerate(("yes", "yes", "no")):
-            asked = Asked(str(k), (f"s{k}",), "yes", facts=(("kind", "exist" if k else "query"),))
-            writer.add([(asked, Prediction(str(k), said, belief=0.9))])
-        writer.add([(Asked("3", ("s3",), "yes"), Prediction("3", status="unreadable", raw="I notice"))])
+            asked = QuestionRecord(str(k), (f"s{k}",), "yes", facts=(("kind", "exist" if k else "query"),))
+            writer.add([(asked, Prediction(str(k), said, confidence=0.9))])
+        writer.add([(QuestionRecord("3", ("s3",), "yes"), Prediction("3", status="unreadable", raw="I notice"))])
     return tmp_path / "run"
 
 
@@ -160,16 +158,16 @@ def test_a_run_is_scored_again_without_its_model(run):
 def test_bad_input_is_one_sentence_and_exit_2(run, vqa, tmp_path):
     results, annotations = vqa / "r.json", vqa / "a.json"
     assert "no such run or results file" in refused(score(tmp_path / "nowhere"))
-    assert "say what it should hold with --annotations FILE" in refused(score(results))
+    assert "give the true answers with --annotations FILE" in refused(score(results))
     assert "no metric 'acuracy'; did you mean 'accuracy'?" in refused(score(run, "--metric", "acuracy"))
     assert "no column 'knid' in the run; did you mean 'kind'?" in refused(score(run, "--by", "knid"))
     assert "--by needs the name of a column" in refused(score(run, "--by", ""))
     assert "--by needs the name of a column" in refused(score(run, "--by", "kind,"))
     assert "is given twice; name each run once" in refused(score(run, run.parent / "." / run.name))
     assert "relative_degrade compares several runs" in refused(score(run, "--metric", "relative_degrade"))
-    assert "contrast can not be sliced" in refused(score(run, "--metric", "contrast", "--by", "kind"))
+    assert "contrast cannot be sliced" in refused(score(run, "--metric", "contrast", "--by", "kind"))
     assert "accuracy: takes no --form" in refused(score(run, "--form", "thirds"))
-    assert "leave --annotations away" in refused(score(run, "--annotations", annotations))
+    assert "omit --annotations" in refused(score(run, "--annotations", annotations))
     assert "not the folder of a run" in refused(score(tmp_path))
 
 
@@ -180,10 +178,7 @@ BAD = {
     "no id": ('[{"answer": "x"}]', "result 0 needs an id (question_id, questionId, question_index)"),
     "no answer": ('[{"question_id": 1}]', "result 0 needs an id"),
     "odd answer": ('[{"question_id": 1, "answer": [1]}]', "result 0: an answer must be true or false"),
-    "twice": (
-        '[{"question_id": 1, "answer": "x"}, {"question_id": "1", "answer": "x"}]',
-        "question 1 appears twice",
-    ),
+    "twice": ('[{"question_id": 1, "answer": "x"}, {"question_id": "1", "answer": "x"}]', "question 1 appears twice"),
     "other questions": ('[{"question_id": 7, "answer": "x"}]', "it has '7', the annotations '1'"),
 }
 
@@ -206,9 +201,7 @@ def test_several_seeds_of_one_model_become_one_figure_and_other_runs_are_refused
     make = ["make", "clevr", "--images", 8, "--size", "96x64", "--out", data]
     assert shiftscope(*make).returncode == 0
     for seed in (0, 1, 2):
-        made = here(
-            "run", "--model", "random", "--seed", seed, "--data", data, "--out", tmp_path / f"r{seed}"
-        )
+        made = here("run", "--model", "random", "--seed", seed, "--data", data, "--out", tmp_path / f"r{seed}")
         assert made.returncode == 0, made.stderr
     singles = [json.loads(here("score", tmp_path / f"r{s}", "--json").stdout) for s in (0, 1, 2)]
     pooled = json.loads(here("score", *(tmp_path / f"r{s}" for s in (0, 1, 2)), "--json").stdout)
@@ -236,4 +229,4 @@ def test_the_generalization_score_takes_three_runs(tmp_path):
     assert found["value"] == pytest.approx(100 * (random - majority) / (100 - majority))
     result = here("score", *words[:2], "--metric", "generalization_score")
     assert result.returncode == 2
-    assert "takes three runs" in result.stderr
+    assert "takes 3 runs" in result.stderr

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from command import here, refused, shiftscope
-from shiftscope.result import Asked, Prediction
-from shiftscope.store.runlog import RunWriter
+from shiftscope.result import Prediction, QuestionRecord
+from shiftscope.store.run_log import RunWriter
 
 MODELS = ("random", "majority", "question_only")
 
@@ -39,7 +39,7 @@ def toy(folder, right, *, split="val", questions=4, finished=True, failed=0, dat
         rows = []
         for k in range(questions):
             said = Prediction(str(k), "yes" if k < right else "no")
-            rows.append((Asked(str(k), (f"s{k}",), "yes"), said))
+            rows.append((QuestionRecord(str(k), (f"s{k}",), "yes"), said))
         for k in range(failed):
             rows[k] = (rows[k][0], Prediction(str(k), status="failed", reason="down"))
         writer.add(rows)
@@ -106,11 +106,9 @@ def test_runs_that_do_not_compare_are_refused(tmp_path, made):
     assert "on different data" in refused(select(a, toy(tmp_path / "c", 2, data="other")))
     assert "on different questions" in refused(select(a, toy(tmp_path / "d", 2, questions=3)))
     assert "is not finished" in refused(select(a, toy(tmp_path / "e", 2, finished=False)))
-    assert "1 questions have no reply" in refused(select(a, toy(tmp_path / "f", 2, failed=1)))
+    assert "1 questions have no response" in refused(select(a, toy(tmp_path / "f", 2, failed=1)))
     assert "better when it is lower" in refused(select(a, b, "--metric", "calibration"))
-    assert "gives several figures" in refused(
-        select(made / "random", made / "majority", "--metric", "head_tail")
-    )
+    assert "gives several figures" in refused(select(made / "random", made / "majority", "--metric", "head_tail"))
     assert "did you mean 'accuracy'?" in refused(select(a, b, "--metric", "acuracy"))
     assert not any((r / "selection.json").exists() for r in (a, b))
 

@@ -5,13 +5,16 @@ import json
 import pytest
 
 from command import here, refused, shiftscope
-from shiftscope.lang.text import parse
+from shiftscope.lang.text import parse_program
+from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.question import Provenance, Question
-from shiftscope.run.part import read_part
-from shiftscope.run.train.data import open_data
-from shiftscope.run.train.examples import gather
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
+from shiftscope.store.question_part import read_part
+from shiftscope.train.data import open_training_data
+from shiftscope.train.examples import gather_split
 from store_toys import stored
+
+STAGE = QuestionParserStage()
 
 RED, GRAY = "filter(scene(), color=red)", "filter(scene(), color=gray)"
 ASKED = {
@@ -27,7 +30,7 @@ def shard(spec, split, k):
     images = [stored(f"{split}_{i}") for i in range(6)]
     origin = Provenance("clevr", split)
     asked = [
-        Question(f"{image.id}-{n}", text, (image.id,), parse(program), answer, provenance=origin)
+        Question(f"{image.id}-{n}", text, (image.id,), parse_program(program), answer, provenance=origin)
         for image in images
         for n, (text, (program, answer)) in enumerate(ASKED.items())
     ]
@@ -38,7 +41,7 @@ def shard(spec, split, k):
 def made(tmp_path_factory):
     """A small dataset, and a split of it."""
     root = tmp_path_factory.mktemp("split")
-    build(root / "data", {"suite": "toy"}, {"train": 1, "val": 1, "test": 1}, shard)
+    build_dataset(root / "data", {"suite": "toy"}, {"train": 1, "val": 1, "test": 1}, shard)
     result = shiftscope("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split")
     assert result.returncode == 0, result.stderr
     return root, result.stdout
@@ -57,18 +60,9 @@ def test_the_table_says_what_is_filtered_and_what_to_train(made):
     about = json.loads((root / "split" / "split.json").read_text())
     assert about["with_property"] == {"train": 12, "val": 12, "test": 12}
     assert ["train", "24", "12", "12"] in [line.split() for line in shown.splitlines()]
-    for name in (
-        "train_text_only",
-        "train_zero_shot",
-        "train_iid_size",
-        "train_iid",
-        "val_without",
-        "test_comp",
-    ):
+    for name in ("train_text_only", "train_zero_shot", "train_iid_size", "train_iid", "val_without", "test_comp"):
         assert name in shown
-    again = here(
-        "split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split", "--json"
-    )
+    again = here("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split", "--json")
     assert json.loads(again.stdout) == {"folder": str(root / "split"), "new": False, **about}
     again = here("split", root / "data", "--hold-out", "has_count & has_attr", "--out", root / "split")
     assert f"nothing to do: {root / 'split'} holds this split already; next:" in again.stdout
@@ -111,11 +105,11 @@ def test_from_lists_to_the_generalization_score(made):
 
 def test_a_parser_learns_the_questions_of_a_part_and_stops_by_those_without_the_property(made):
     root, _ = made
-    data = open_data(str(root / "data"), part=read_part(f"{root / 'split'}:train_zero_shot"))
+    data = open_training_data(str(root / "data"), part=read_part(f"{root / 'split'}:train_zero_shot"))
     for split, name in (("train", "train_zero_shot"), ("val", "val_without")):
-        found = gather(data, split, pictures=False, questions=True, device="cpu")
-        assert {text for text, _ in found.questions} == {"How many cubes are there?", "Is anything red?"}
-        assert len(found.questions) == len(listed(root, name)) == 12
+        found = gather_split(data, split, [STAGE], device="cpu").supervision[STAGE.name]
+        assert {text for text, _ in found} == {"How many cubes are there?", "Is anything red?"}
+        assert len(found) == len(listed(root, name)) == 12
     assert data.spec()["part"]["name"] == "has_count_and_has_attr:train_zero_shot"
 
 
@@ -123,23 +117,15 @@ def test_mistakes_are_one_sentence(made, tmp_path):
     root, _ = made
     data, out = root / "data", tmp_path / "out"
     assert "did you mean 'has_quant'?" in refused(here("split", data, "--hold-out", "has_qant", "--out", out))
-    assert "no question has has_quant" in refused(
-        here("split", data, "--hold-out", "has_quant", "--out", out)
-    )
-    assert "expected ')', came its end" in refused(
-        here("split", data, "--hold-out", "(has_num", "--out", out)
-    )
+    assert "no question has has_quant" in refused(here("split", data, "--hold-out", "has_quant", "--out", out))
+    assert "expected ')', got its end" in refused(here("split", data, "--hold-out", "(has_num", "--out", out))
     assert "no named split 'has_cuont'" in refused(here("split", data, "--name", "has_cuont", "--out", out))
     assert "--out" in refused(here("split", data, "--hold-out", "has_count"))
     assert "to split" in refused(here("split", "--hold-out", "has_count", "--out", out))
-    assert "no split 'tset'" in refused(
-        here("split", data, "--hold-out", "has_count", "--test", "tset", "--out", out)
-    )
+    assert "no split 'tset'" in refused(here("split", data, "--hold-out", "has_count", "--test", "tset", "--out", out))
     assert not list(tmp_path.iterdir())
     part = f"{root / 'split'}:val_comp"
-    assert "is of the split 'val', not of 'test'" in refused(
-        run(root, "x", "--model", "majority", "--part", part)
-    )
+    assert "is of the split 'val', not of 'test'" in refused(run(root, "x", "--model", "majority", "--part", part))
     learned = ("--model", "oracle", "--learn-part", f"{root / 'split'}:train_iid")
     assert "learns nothing when it is run" in refused(run(root, "x", *learned))
     assert "--part takes a dataset" in refused(

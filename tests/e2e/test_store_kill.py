@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.store.build import build
+from shiftscope.store.build import build_dataset
 from store_toys import JOBS, SPEC, content, make
 
 TESTS = Path(__file__).parents[1]
@@ -19,7 +19,7 @@ TESTS = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "data"
-    build(folder, SPEC, JOBS, make)
+    build_dataset(folder, SPEC, JOBS, make)
     return folder
 
 
@@ -67,8 +67,7 @@ def kill(process):
 
 
 @pytest.mark.parametrize(
-    "workers, hang, done",
-    [(1, ["train/2"], 2), (2, ["train/0", "train/1"], 0), (2, ["train/3", "test/1"], 6)],
+    "workers, hang, done", [(1, ["train/2"], 2), (2, ["train/0", "train/1"], 0), (2, ["train/3", "test/1"], 6)]
 )
 def test_killed_then_resumed(undisturbed, tmp_path, start, workers, hang, done):
     folder = tmp_path / "data"
@@ -76,7 +75,7 @@ def test_killed_then_resumed(undisturbed, tmp_path, start, workers, hang, done):
     wait_for(has_done, folder, done) if done else wait_for((folder / "manifest.json").exists)
     kill(process)
     seen = []
-    build(folder, SPEC, JOBS, make, progress=lambda count, *_: seen.append(count))
+    build_dataset(folder, SPEC, JOBS, make, progress=lambda count, *_: seen.append(count))
     assert seen == list(range(done, 9))
     assert content(folder) == content(undisturbed)
 
@@ -89,7 +88,7 @@ def test_ctrl_c_in_a_terminal(tmp_path, start):
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=30)[0]
     assert said == (
-        f"Stopped: stopped; 3 of 8 shards are done and kept in {folder}: run the same command again to go on\n"
+        f"BuildStopped: stopped; 3 of 8 shards are done and kept in {folder}: run the same command again to resume\n"
     )
     assert not [name for name in content(folder) if name.endswith((".partial", ".lock"))]
 
@@ -103,7 +102,7 @@ def test_a_dead_worker_is_said(undisturbed, tmp_path, start):
         pytest.skip("needs /proc to find the workers")
     os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
     assert "a worker process died" in process.communicate(timeout=30)[0]
-    build(folder, SPEC, JOBS, make)
+    build_dataset(folder, SPEC, JOBS, make)
     assert content(folder) == content(undisturbed)
 
 
@@ -113,7 +112,7 @@ def test_two_processes_on_a_folder(undisturbed, tmp_path, start):
     process = start(folder, 2, "train/1")
     wait_for(has_done, folder, 1)
     with pytest.raises(UserError, match=f"process {process.pid} is already working on it"):
-        build(folder, SPEC, JOBS, make)
+        build_dataset(folder, SPEC, JOBS, make)
     (tmp_path / "release").touch()
     assert process.communicate(timeout=30)[0] == ""
     assert content(folder) == content(undisturbed)

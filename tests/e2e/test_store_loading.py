@@ -16,12 +16,11 @@ from shiftscope.errors import UserError
 from shiftscope.formats import clevr
 from shiftscope.question import Question
 from shiftscope.scene import Part
-from shiftscope.store.about import About
-from shiftscope.store.build import build
-from shiftscope.store.columns import IMAGES, PARTS, QUESTIONS
-from shiftscope.store.export import EXPORTS, export
-from shiftscope.store.exports import hf, webdataset
-from shiftscope.store.masks import encode
+from shiftscope.store.build import build_dataset
+from shiftscope.store.exports import EXPORTS, export_dataset, hf, webdataset
+from shiftscope.store.image import encode_mask
+from shiftscope.store.manifest import DatasetInfo
+from shiftscope.store.tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS
 from store_toys import JOBS, SPEC, content, make, stored
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
@@ -30,7 +29,7 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     folder = tmp_path_factory.mktemp("store") / "data"
-    return build(folder, SPEC, JOBS, make, about=About(license="cc0-1.0"))
+    return build_dataset(folder, SPEC, JOBS, make, about=DatasetInfo(license="cc0-1.0"))
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def samples_of(tars, *decoders):
 def test_load_dataset_opens_the_questions(dataset, load):
     found = load(dataset.folder)
     assert {split: rows.num_rows for split, rows in found.items()} == {"train": 36, "val": 18, "test": 18}
-    assert list(found["train"].features) == [name for name, _ in QUESTIONS]
+    assert list(found["train"].features) == [name for name, _ in QUESTION_COLUMNS]
     row = found["train"][4]
     question = next(q for n, q in enumerate(dataset.questions("train")) if n == 4)
     assert (row["question"], row["answer"], row["image_ids"]) == (question.text, "yes", list(question.scenes))
@@ -76,7 +75,7 @@ def test_load_dataset_opens_the_questions(dataset, load):
 
 def test_load_dataset_opens_the_images(dataset, load):
     found = load(dataset.folder, "images", split="val")
-    assert list(found.features) == [name for name, _ in IMAGES]
+    assert list(found.features) == [name for name, _ in IMAGE_COLUMNS]
     assert type(found.features["image"]).__name__ == "Image"
     for row, image in zip(found, dataset.images("val"), strict=True):
         assert same_picture(row["image"], image.png)
@@ -94,14 +93,14 @@ def parted(spec, split, k):
     for image in images:
         first, *others = image.scene.objects
         listed = replace(image.scene, objects=(replace(first, parts=(roof,)), *others))
-        shown.append(replace(image, scene=listed, part_mask=encode(mask)))
+        shown.append(replace(image, scene=listed, part_mask=encode_mask(mask)))
     return shown, questions
 
 
 def test_load_dataset_opens_masks_of_parts(load, tmp_path):
-    built = build(tmp_path / "parted", SPEC, JOBS, parted)
+    built = build_dataset(tmp_path / "parted", SPEC, JOBS, parted)
     found = load(built.folder, "images", split="val")
-    assert list(found.features) == [name for name, _ in IMAGES + PARTS]
+    assert list(found.features) == [name for name, _ in IMAGE_COLUMNS + PART_COLUMNS]
     assert found.num_rows == 6
     for row in found:
         mask = np.repeat(row["part_values"], row["part_lengths"]).reshape(row["height"], row["width"])
@@ -122,7 +121,7 @@ def test_streaming(dataset, load):
 
 def test_hf_export_joins_images_and_questions(dataset, load, tmp_path):
     told = []
-    out = export(dataset.folder, "hf", tmp_path / "flat", progress=lambda *p: told.append(p))
+    out = export_dataset(dataset.folder, "hf", tmp_path / "flat", progress=lambda *p: told.append(p))
     assert told[-1] == (72, 72, "questions")
     found = load(out)
     assert {split: rows.num_rows for split, rows in found.items()} == {"train": 36, "val": 18, "test": 18}
@@ -134,7 +133,7 @@ def test_hf_export_joins_images_and_questions(dataset, load, tmp_path):
 
 
 def test_hf_export_keeps_each_picture_once_in_a_row_group(dataset, tmp_path):
-    out = export(dataset.folder, "hf", tmp_path / "flat")
+    out = export_dataset(dataset.folder, "hf", tmp_path / "flat")
     pictures = sum(len(i.png) for i in dataset.images("train"))
     column = pq.read_metadata(out / "data" / "train-00000.parquet").row_group(0).column(0)
     assert column.path_in_schema == "image.bytes"
@@ -144,7 +143,7 @@ def test_hf_export_keeps_each_picture_once_in_a_row_group(dataset, tmp_path):
 def test_hf_export_in_several_files(dataset, load, tmp_path, monkeypatch):
     monkeypatch.setattr(hf, "FILE_BYTES", 1)
     monkeypatch.setattr(hf, "ROWS_IN_GROUP", 10)
-    out = export(dataset.folder, "hf", tmp_path / "flat")
+    out = export_dataset(dataset.folder, "hf", tmp_path / "flat")
     assert [p.name for p in sorted((out / "data").glob("val*"))] == [f"val-0000{k}.parquet" for k in (0, 1)]
     found = load(out, split="val")
     assert [row["question_id"] for row in found] == [q.id for q in dataset.questions("val")]
@@ -152,21 +151,21 @@ def test_hf_export_in_several_files(dataset, load, tmp_path, monkeypatch):
 
 def test_several_images_a_question(load, tmp_path):
     folder = tmp_path / "pairs"
-    built = build(folder, {}, {"train": 2}, pairs)
-    found = load(export(folder, "hf", tmp_path / "flat"), split="train")
+    built = build_dataset(folder, {}, {"train": 2}, pairs)
+    found = load(export_dataset(folder, "hf", tmp_path / "flat"), split="train")
     assert [len(row["images"]) for row in found] == [1, 2, 3, 1, 2, 3]
     last = list(built.examples())[-1]
     assert all(same_picture(a, b.png) for a, b in zip(found[5]["images"], last.images, strict=True))
-    tars = export(folder, "webdataset", tmp_path / "tars")
+    tars = export_dataset(folder, "webdataset", tmp_path / "tars")
     samples = samples_of([tars / "train-000000.tar"])
     assert [sorted(k for k in s if k.endswith("png")) for s in samples[:2]] == [["png"], ["0.png", "1.png"]]
     with pytest.raises(UserError, match=r"question 02: CLEVR files ask about one image .*--to hf"):
-        export(folder, "clevr", tmp_path / "clevr")
+        export_dataset(folder, "clevr", tmp_path / "clevr")
 
 
 def test_webdataset_iterates(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(webdataset.write, "__defaults__", (20_000,))
-    out = export(dataset.folder, "webdataset", tmp_path / "tars")
+    out = export_dataset(dataset.folder, "webdataset", tmp_path / "tars")
     tars = sorted(out.glob("train-*.tar"))
     assert len(tars) > 1
     samples = samples_of(tars, "pil")
@@ -180,7 +179,7 @@ def test_webdataset_iterates(dataset, tmp_path, monkeypatch):
 
 
 def test_clevr_export_reads_back(dataset, tmp_path):
-    out = export(dataset.folder, "clevr", tmp_path / "clevr")
+    out = export_dataset(dataset.folder, "clevr", tmp_path / "clevr")
     scenes = clevr.read_scenes(out / "scenes" / "CLEVR_val_scenes.json")
     stored_images = list(dataset.images("val"))
     assert [s.id for s in scenes] == [i.id for i in stored_images]
@@ -207,16 +206,16 @@ def test_an_export_is_whole_or_absent(dataset, tmp_path, to):
 
     (tmp_path / ".out.partial" / "data").mkdir(parents=True)  # left by an export that was killed
     with pytest.raises(KeyboardInterrupt):
-        export(dataset.folder, to, tmp_path / "out", progress=stop)
+        export_dataset(dataset.folder, to, tmp_path / "out", progress=stop)
     assert list(tmp_path.iterdir()) == []
-    one = export(dataset.folder, to, tmp_path / "out")
-    two = export(dataset.folder, to, tmp_path / "two")
+    one = export_dataset(dataset.folder, to, tmp_path / "out")
+    two = export_dataset(dataset.folder, to, tmp_path / "two")
     assert content(one) == content(two)
     assert not [name for name in content(one) if name.startswith(".")]
     with pytest.raises(UserError, match="is already there; choose another folder"):
-        export(dataset.folder, to, tmp_path / "out")
+        export_dataset(dataset.folder, to, tmp_path / "out")
 
 
 def test_an_unknown_form(dataset, tmp_path):
     with pytest.raises(UserError, match="no export 'webdatset'; did you mean 'webdataset'"):
-        export(dataset.folder, "webdatset", tmp_path / "out")
+        export_dataset(dataset.folder, "webdatset", tmp_path / "out")

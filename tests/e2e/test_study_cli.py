@@ -5,13 +5,13 @@ import json
 import pytest
 
 from command import here, refused, shiftscope
-from shiftscope.run.study.shelf import Shelf
+from shiftscope.run.study.entry_store import EntryStore
 from study_toys import VISUAL, factor, training
 
 
 @pytest.fixture
 def lines(tmp_path):
-    shelf = Shelf(tmp_path / "from.jsonl")
+    shelf = EntryStore(tmp_path / "from.jsonl")
     for record in (*factor(VISUAL), *factor(VISUAL, "nsvqa"), training()):
         shelf.add(record)
     return shelf.path
@@ -23,10 +23,7 @@ def study(*words):
 
 def test_cells_from_another_machine_become_tables_and_pages(lines, tmp_path):
     cells, page = tmp_path / "cells", tmp_path / "page.md"
-    assert (
-        "19 of 19 records were new"
-        in shiftscope("study", "superclevr", "--merge", lines, "--cells", cells).stdout
-    )
+    assert "19 of 19 records were new" in shiftscope("study", "superclevr", "--merge", lines, "--cells", cells).stdout
     told = study("--tables", "--cells", cells, "--page", page, "--out", tmp_path / "study")
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("Scale toy: a trial of the machinery.")
@@ -43,7 +40,7 @@ def test_tables_for_programs(lines):
 
 def test_what_is_refused(tmp_path):
     assert "--out" in refused(study())
-    assert "no cells there yet" in refused(study("--tables", "--cells", tmp_path / "none"))
+    assert "no entries there yet" in refused(study("--tables", "--cells", tmp_path / "none"))
     assert "no scale 'papre'; did you mean 'paper'?" in refused(study("--out", tmp_path, "--scale", "papre"))
     assert "no model 'film'" in refused(study("--out", tmp_path, "--models", "film"))
     assert "whole numbers" in refused(study("--out", tmp_path, "--seeds", "a"))

@@ -7,23 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from command import here, refused, shiftscope
-from shiftscope.cli.make.superclevr import Visual, command
+from command import here, make_here, refused, shiftscope
 from shiftscope.cli.show import show_example
 from shiftscope.formats.clevr import write_scenes
-from shiftscope.report.study import read_study as read_runs
-from shiftscope.report.twins import twin_runs
-from shiftscope.run.check_study import check_study
-from shiftscope.run.data import data_folder
-from shiftscope.run.evaluate import Order as RunOrder
+from shiftscope.report.runs import read_runs
+from shiftscope.report.shift import find_twin_runs
+from shiftscope.run.evaluate import RunSpec as RunOrder
 from shiftscope.run.evaluate import evaluate
-from shiftscope.run.make import make
-from shiftscope.run.make_study import make_study, plan, read_study
-from shiftscope.store.build import build
+from shiftscope.run.make import make, resolve_data
+from shiftscope.store.build import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import read_images, read_questions
-from shiftscope.suites.superclevr import Order
-from shiftscope.world.superclevr import Rules, scene
+from shiftscope.suites.superclevr.make_study import check_study, make_study, plan_study, read_study
+from shiftscope.suites.superclevr.suite import SuperclevrSpec, VisualLevel
+from shiftscope.world.superclevr import SuperClevrRules, sample_scene
 
 SMALL = {"images": 12, "shard": 2, "size": (160, 112), "questions": 3, "part_questions": 3}
 WORDS = {"images": 6, "shard": 6, "size": "160x112", "questions": 2, "workers": 1}
@@ -32,7 +29,7 @@ WORDS = {"images": 6, "shard": 6, "size": "160x112", "questions": 2, "workers": 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     out = tmp_path_factory.mktemp("study")
-    return out, list(make_study(Order(**SMALL), out, workers=1))
+    return out, list(make_study(SuperclevrSpec(**SMALL), out, workers=1))
 
 
 def test_a_study_has_every_variant(study):
@@ -59,7 +56,7 @@ def test_a_study_goes_on_and_makes_nothing_twice(study):
     lost = out / "hard" / "images" / "test" / "00000.parquet"
     lost.unlink()
     before = {p: p.stat().st_mtime_ns for p in out.rglob("*.parquet") if "hard" not in p.parts}
-    again = list(make_study(Order(**SMALL), out, workers=1))
+    again = list(make_study(SuperclevrSpec(**SMALL), out, workers=1))
     assert [d.manifest.shards for _, d in again] == [d.manifest.shards for _, d in made]
     assert all(p.stat().st_mtime_ns == t for p, t in before.items())
     assert lost.is_file()
@@ -67,7 +64,7 @@ def test_a_study_goes_on_and_makes_nothing_twice(study):
 
 def test_the_checker_finds_a_twin_that_is_none(study, tmp_path):
     shutil.copytree(study[0] / "default", tmp_path / "default")
-    make("superclevr", Order.named("easy", seed=1, **SMALL), tmp_path / "easy", workers=1)
+    make("superclevr", SuperclevrSpec.from_variant("easy", seed=1, **SMALL), tmp_path / "easy", workers=1)
     members = [{"variant": "default"}, {"variant": "easy", "base": "default", "factor": "visual"}]
     (tmp_path / "study.json").write_text(json.dumps({"format": 1, "variants": members}))
     (found,) = check_study(tmp_path)
@@ -86,7 +83,7 @@ def remade(study, tmp_path, name, change):
         images = list(read_images(old.folder / shard.images.path))
         return change(images, list(read_questions(old.folder / shard.questions.path)))
 
-    build(tmp_path / name, old.manifest.spec, dict(old.manifest.plan), taken)
+    build_dataset(tmp_path / name, old.manifest.spec, dict(old.manifest.plan), taken)
     listed = [m.to_json() for m in read_study(study[0]) if m.name in ("default", name)]
     (tmp_path / "study.json").write_text(json.dumps({"format": 1, "variants": listed}))
     (found,) = check_study(tmp_path)
@@ -95,8 +92,7 @@ def remade(study, tmp_path, name, change):
 
 def bare(image):
     objects = [
-        replace(o, texture="", parts=tuple(replace(p, texture="") for p in o.parts))
-        for o in image.scene.objects
+        replace(o, texture="", parts=tuple(replace(p, texture="") for p in o.parts)) for o in image.scene.objects
     ]
     return replace(image, scene=replace(image.scene, objects=tuple(objects)))
 
@@ -129,17 +125,9 @@ def all_moved(image):
             lambda images, asked: ([replace(i, visible=()) for i in images], asked),
             "shard 0 of train: its pictures",
         ),
-        (
-            "rd+",
-            lambda images, asked: (images, asked[1:]),
-            "superclevr_train_000000_0: a question is missing",
-        ),
+        ("rd+", lambda images, asked: (images, asked[1:]), "superclevr_train_000000_0: a question is missing"),
         ("long", lambda images, asked: (images, asked[1:]), "superclevr_train_000000: 5 questions, not 6"),
-        (
-            "tail",
-            lambda images, asked: ([all_moved(i) for i in images], asked),
-            "vehicles are moved, more than 5%",
-        ),
+        ("tail", lambda images, asked: ([all_moved(i) for i in images], asked), "vehicles are moved, more than 5%"),
     ],
 )
 def test_the_checker_finds_what_is_off(study, tmp_path, name, change, example):
@@ -150,7 +138,7 @@ def test_the_checker_finds_what_is_off(study, tmp_path, name, change, example):
 
 def test_a_study_that_lacks_shards_is_no_crash(study, tmp_path):
     """The base has fewer images than its twin."""
-    make("superclevr", Order(**SMALL | {"images": 6}), tmp_path / "default", workers=1)
+    make("superclevr", SuperclevrSpec(**SMALL | {"images": 6}), tmp_path / "default", workers=1)
     shutil.copytree(study[0] / "hard", tmp_path / "hard")
     listed = [m.to_json() for m in read_study(study[0]) if m.name in ("default", "hard")]
     (tmp_path / "study.json").write_text(json.dumps({"format": 1, "variants": listed}))
@@ -168,16 +156,16 @@ def test_a_list_of_variants_that_are_none_is_refused(tmp_path, refuses):
 def test_a_study_is_not_made_among_other_things(tmp_path, refuses):
     (tmp_path / "holiday.jpg").write_bytes(b"")
     with refuses("holds something else than a study (holiday.jpg); choose another folder"):
-        list(make_study(Order(**SMALL), tmp_path))
+        list(make_study(SuperclevrSpec(**SMALL), tmp_path))
     with refuses("is a file; choose another folder for the study"):
-        list(make_study(Order(**SMALL), tmp_path / "holiday.jpg"))
+        list(make_study(SuperclevrSpec(**SMALL), tmp_path / "holiday.jpg"))
     assert [p.name for p in tmp_path.iterdir()] == ["holiday.jpg"]
 
 
 def test_a_study_is_no_dataset_but_names_those_in_it(study, refuses):
     sentence = f"holds several datasets; name one of them, as in {study[0] / 'co-1'} (there are co-1, co-2,"
     with refuses(sentence):
-        data_folder(str(study[0]))
+        resolve_data(str(study[0]))
     assert sentence in refused(here("show", study[0]))
 
 
@@ -189,20 +177,20 @@ def runs_of(folder, names, out):
 
 def test_the_report_pairs_twins_with_their_bases_alone(study, tmp_path):
     found = runs_of(study[0], ("default", "long", "co-1", "rd-", "hard", "easy"), tmp_path)
-    pairs = [(t.base.test, t.shifted.test, len(t.base_rows)) for t in twin_runs(found)]
+    pairs = [(t.base.test, t.shifted.test, len(t.base_rows)) for t in find_twin_runs(found)]
     assert pairs == [("default", "rd-", 12), ("default", "hard", 12), ("default", "easy", 6)]
 
 
 def test_twins_of_a_study_at_another_visual_level_pair_with_that_level(tmp_path):
     out = tmp_path / "study"
-    small = Order(images=6, shard=6, size=(160, 112), questions=2, part_questions=1)
-    for member, order in plan(small, "hard"):
+    small = SuperclevrSpec(images=6, shard=6, size=(160, 112), questions=2, part_questions=1)
+    for member, order in plan_study(small, "hard"):
         if member.name in ("default", "hard", "rd-", "slt"):
             make("superclevr", order, out / member.name, workers=1)
     found = runs_of(out, ("default", "hard", "rd-", "slt"), tmp_path)
-    pairs = [(t.base.test, t.shifted.test, len(t.base_rows)) for t in twin_runs(found)]
+    pairs = [(t.base.test, t.shifted.test, len(t.base_rows)) for t in find_twin_runs(found)]
     assert pairs == [("default", "hard", 3), ("hard", "rd-", 3)]
-    listed = [m.to_json() for m, _ in plan(small, "hard") if m.name in ("default", "hard", "rd-", "slt")]
+    listed = [m.to_json() for m, _ in plan_study(small, "hard") if m.name in ("default", "hard", "rd-", "slt")]
     (out / "study.json").write_text(json.dumps({"format": 1, "variants": listed}))
     assert [(c.variant, c.base, c.examples) for c in check_study(out)] == [
         ("hard", "default", ()),
@@ -212,7 +200,7 @@ def test_twins_of_a_study_at_another_visual_level_pair_with_that_level(tmp_path)
 
 
 def test_a_variant_is_made_and_tells_how_often_concepts_occur(tmp_path, capsys):
-    command(out=tmp_path / "tail", variant="tail", as_json=True, **WORDS)
+    make_here("superclevr", out=tmp_path / "tail", variant="tail", as_json=True, **WORDS)
     told = json.loads(capsys.readouterr().out)
     assert told["splits"] == {"test": {"images": 1, "questions": 12}}
     asked = {(c["attribute"], c["value"]): c for c in told["concepts"]}
@@ -223,7 +211,7 @@ def test_a_variant_is_made_and_tells_how_often_concepts_occur(tmp_path, capsys):
 
 def test_a_distribution_of_the_users_own(tmp_path, capsys):
     (tmp_path / "mine.csv").write_text("red,0.5\nblue,0.5\n")
-    command(out=tmp_path / "own", distribution=[tmp_path / "mine.csv"], **WORDS)
+    make_here("superclevr", out=tmp_path / "own", distribution=[tmp_path / "mine.csv"], **WORDS)
     assert " color       red           50.0% " in capsys.readouterr().out
     made = Dataset.open(tmp_path / "own")
     assert {v for i in made.images() for o in i.scene.objects for v in o.values("color")} == {"red", "blue"}
@@ -231,7 +219,7 @@ def test_a_distribution_of_the_users_own(tmp_path, capsys):
 
 
 def test_questions_alone_about_given_scenes(tmp_path):
-    write_scenes(tmp_path / "scenes.json", [scene(0, "test", i) for i in range(4)])
+    write_scenes(tmp_path / "scenes.json", [sample_scene(0, "test", i) for i in range(4)])
     words = ("--scenes", tmp_path / "scenes.json", "--no-images", "--out", tmp_path / "asked")
     result = shiftscope("make", "superclevr", *words, "--workers", "1", "--shard", "2")
     assert result.returncode == 0, result.stderr
@@ -242,9 +230,9 @@ def test_questions_alone_about_given_scenes(tmp_path):
 
 
 def test_scenes_without_pictures_can_be_asked_about_and_shown(tmp_path, capsys):
-    given = scene(0, "test", 0, Rules(size=(160, 112)))
+    given = sample_scene(0, "test", 0, SuperClevrRules(size=(160, 112)))
     write_scenes(tmp_path / "scenes.json", [given])
-    command(out=tmp_path / "d", scenes=tmp_path / "scenes.json", no_images=True, questions=2, workers=1)
+    make_here("superclevr", out=tmp_path / "d", scenes=tmp_path / "scenes.json", no_images=True, questions=2, workers=1)
     log = evaluate(RunOrder("oracle", tmp_path / "d", split="given"), tmp_path / "run")
     assert log.records.right.tolist() == [True] * 12
     show_example(tmp_path / "d", "given", 0, None, False, None)
@@ -253,21 +241,16 @@ def test_scenes_without_pictures_can_be_asked_about_and_shown(tmp_path, capsys):
 
 def test_given_scenes_are_rendered_at_their_own_size(tmp_path, capsys):
     """One of them hardly seen, which is told."""
-    given = [scene(0, "test", i, Rules(size=size)) for i, size in enumerate([(200, 150), (160, 112)])]
+    given = [sample_scene(0, "test", i, SuperClevrRules(size=size)) for i, size in enumerate([(200, 150), (160, 112)])]
     write_scenes(tmp_path / "scenes.json", given)
     words = {"scenes": tmp_path / "scenes.json", "questions": 1, "part_questions": 1, "workers": 1}
-    command(out=tmp_path / "own", as_json=True, **words)
+    make_here("superclevr", out=tmp_path / "own", as_json=True, **words)
     told = json.loads(capsys.readouterr().out)
     assert [i.size for i in Dataset.open(tmp_path / "own").images()] == [(200, 150), (160, 112)]
     vehicles = sum(len(s.objects) for s in given)
     parts = sum(len(o.parts) for s in given for o in s.objects)
-    assert told["below_pixel_limits"] == {
-        "vehicles": 0,
-        "of_vehicles": vehicles,
-        "parts": 0,
-        "of_parts": parts,
-    }
-    command(out=tmp_path / "small", size="80x60", **words)
+    assert told["below_pixel_limits"] == {"vehicles": 0, "of_vehicles": vehicles, "parts": 0, "of_parts": parts}
+    make_here("superclevr", out=tmp_path / "small", size="80x60", **words)
     assert f"Of the {vehicles} vehicles in the given scenes" in capsys.readouterr().out
     for image in Dataset.open(tmp_path / "small").images():
         assert image.size == image.scene.size == (80, 60)
@@ -280,24 +263,21 @@ def test_given_scenes_are_rendered_at_their_own_size(tmp_path, capsys):
         ({"variant": "lonk"}, "no variant 'lonk' in superclevr; did you mean 'long'?"),
         ({"no_images": True}, "--no-images asks about given scenes alone; name them with --scenes"),
         ({"check": True}, "--check compares the twins of a study; add --study"),
-        ({"study": True, "variant": "long"}, "leave out --variant and --scenes"),
+        ({"study": True, "variant": "long"}, "omit --variant and --scenes"),
         ({"distribution": [Path("none.csv")]}, "none.csv: no such file"),
         (
             {"scenes": Path("s.json"), "variant": "long"},
-            "given scenes can not be made long; with --scenes a --variant is default, rd- or rd+",
+            "given scenes cannot be made long; with --scenes a --variant is default, rd- or rd+",
         ),
-        ({"scenes": Path("s.json"), "visual": Visual.HARD}, "--visual is for new scenes; leave it out"),
-        ({"scenes": Path("s.json"), "images": 5}, "--images is for new scenes; leave it out"),
+        ({"scenes": Path("s.json"), "visual": VisualLevel.HARD}, "--visual is for new scenes; omit it"),
+        ({"scenes": Path("s.json"), "images": 5}, "--images is for new scenes; omit it"),
         ({"scenes": Path("s.json"), "distribution": [Path("d.csv")]}, "--distribution is for new scenes"),
         ({"scenes": Path("s.json"), "no_images": True, "size": "64x64"}, "--no-images renders nothing"),
         ({"size": "480x32"}, "whole vehicles in a picture of 480×32 pixels"),
-        (
-            {"study": True, "distribution": [Path("none.csv")]},
-            "a study has the distributions of its variants",
-        ),
+        ({"study": True, "distribution": [Path("none.csv")]}, "a study has the distributions of its variants"),
     ],
 )
 def test_bad_orders_are_one_sentence_and_leave_nothing(tmp_path, refuses, words, sentence):
     with refuses(sentence):
-        command(out=tmp_path / "out", **words)
+        make_here("superclevr", out=tmp_path / "out", **words)
     assert not (tmp_path / "out").exists()

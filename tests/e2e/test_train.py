@@ -10,17 +10,17 @@ pytest.importorskip("torch")
 
 from asked import dataset
 from command import refused, shiftscope
-from shiftscope.cli.train import Device, Only, _tell, command
-from shiftscope.lang.text import parse
-from shiftscope.models._neuro_symbolic import Parsers
-from shiftscope.models._scene_parser.loss import WEIGHTS
-from shiftscope.models._weights import SCENE, read_trained, write_joined
-from shiftscope.models.p_nsvqa_exact import ATTUNED
-from shiftscope.run.evaluate import Order, evaluate
+from shiftscope.cli.train import TrainDevice, _print_training, command
+from shiftscope.lang.text import parse_program
+from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
+from shiftscope.models.nsvqa.scene_parser.loss import WEIGHTS
+from shiftscope.models.nsvqa.trained_model import SCENE_PARSER, read_trained_model, write_combined_model
+from shiftscope.models.p_nsvqa_exact import ADAPTATION_IMAGES
+from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.run.make import make
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.runlog import read_rows
-from shiftscope.suites import superclevr
+from shiftscope.store.run_log import read_rows
+from shiftscope.suites.superclevr import suite as superclevr
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def data(tmp_path_factory):
     out = tmp_path_factory.mktemp("train") / "data"
     make(
         "superclevr",
-        superclevr.Order(images=18, size=(128, 96), questions=2, part_questions=1),
+        superclevr.SuperclevrSpec(images=18, size=(128, 96), questions=2, part_questions=1),
         out,
         workers=1,
     )
@@ -50,7 +50,7 @@ def train(data, out, **options):
             "data": str(data),
             "out": out,
             "epochs": 1,
-            "device": Device.CPU,
+            "device": TrainDevice.CPU,
             "workers": 1,
             **options,
         }
@@ -76,51 +76,49 @@ def test_a_folder_says_all_about_the_model(folder, data, capsys):
     assert json.loads((folder / "model.json").read_text()) == about
     told = capsys.readouterr().out
     assert "scene parser: trained on default, 12 examples" in told
-    assert (
-        f"nothing to do: {folder} was trained already; next: shiftscope run --model p_nsvqa:{folder}" in told
-    )
+    assert f"nothing to do: {folder} was trained already; next: shiftscope run --model p_nsvqa:{folder}" in told
 
 
 @pytest.mark.parametrize("model", ["nsvqa", "p_nsvqa", "p_nsvqa_exact"])
 def test_it_answers_under_every_condition(model, folder, data, tmp_path):
     conditions = ("as_is", "blind", "scene_text", "program_text")
-    log = evaluate(Order(f"{model}:{folder}", data, "test", conditions=conditions), tmp_path / "run")
-    status = {c: set(log.records.under(c).status.listed()) for c in conditions}
+    log = evaluate(RunSpec(f"{model}:{folder}", data, "test", conditions=conditions), tmp_path / "run")
+    status = {c: set(log.records.filter_condition(c).status.to_list()) for c in conditions}
     assert status["blind"] == {"undefined"}
-    assert set(log.records.under("blind").reason.listed()) == {"no image"}
+    assert set(log.records.filter_condition("blind").reason.to_list()) == {"no image"}
     if model != "nsvqa":  # which may find that a question does not fit the scene it sees
         assert status["as_is"] == status["program_text"] == {"answered"}
     rows = [prediction for _, prediction in read_rows(tmp_path / "run")]
-    assert all(parse(p.program) for p in rows if p.condition != "blind")
-    assert all(0 <= p.belief <= 1 for p in rows if p.belief is not None)
+    assert all(parse_program(p.program) for p in rows if p.condition != "blind")
+    assert all(0 <= p.confidence <= 1 for p in rows if p.confidence is not None)
     assert dict(log.spec)["trained_on"] == "default"
-    assert dict(log.spec)["weights"] == read_trained(folder).id()
+    assert dict(log.spec)["weights"] == read_trained_model(folder).id()
 
 
 def test_what_exact_inference_gets_used_to_are_all_images_of_the_split(folder, data, tmp_path, monkeypatch):
     used = []
-    monkeypatch.setattr(Parsers, "attuned", lambda self, images: used.append(images) or self)
+    monkeypatch.setattr(NsvqaParsers, "adapt", lambda self, images, kind: used.append(images) or self)
     for k, limit in enumerate((None, 1)):
-        log = evaluate(Order(f"p_nsvqa_exact:{folder}", data, "test", limit=limit), tmp_path / f"{k}")
-        assert dict(log.spec)["attuned"] == ATTUNED
+        log = evaluate(RunSpec(f"p_nsvqa_exact:{folder}", data, "test", limit=limit), tmp_path / f"{k}")
+        assert dict(log.spec)["attuned"] == ADAPTATION_IMAGES
     whole, few = used
     assert len(whole) == Dataset.open(data).count("test")[0] > 1
     assert (few == whole).all()
 
 
 def test_one_parser_alone_with_the_other_taken_over(folder, data, tmp_path):
-    train(data, tmp_path / "model", only=Only.QUESTIONS, other=folder, seed=1)
-    new, old = read_trained(tmp_path / "model"), read_trained(folder)
-    assert new.bytes(SCENE) == old.bytes(SCENE)
+    train(data, tmp_path / "model", only="questions", other=folder, seed=1)
+    new, old = read_trained_model(tmp_path / "model"), read_trained_model(folder)
+    assert new.read_bytes(SCENE_PARSER) == old.read_bytes(SCENE_PARSER)
     assert new.about["calibration"] == old.about["calibration"]
     assert new.about["question_parser"]["blake2b"] != old.about["question_parser"]["blake2b"]
 
 
-@pytest.mark.parametrize(("part", "step"), [(SCENE, "scene --from"), ("question_parser", "questions --from")])
+@pytest.mark.parametrize(("part", "step"), [(SCENE_PARSER, "scene --from"), ("question_parser", "questions --from")])
 def test_the_next_step_after_one_parser_is_the_other(folder, part, step, capsys):
-    whole = read_trained(folder)
+    whole = read_trained_model(folder)
     alone = replace(whole, about={key: value for key, value in whole.about.items() if key != part})
-    _tell(alone, "nsvqa", as_json=False)
+    _print_training(alone, "nsvqa", as_json=False)
     assert f"next: shiftscope train --model nsvqa --only {step} {folder} " in capsys.readouterr().out
 
 
@@ -138,10 +136,10 @@ def test_a_training_that_could_not_begin_leaves_nothing_behind(data, tmp_path, r
 def test_what_is_refused(folder, data, tmp_path, refuses):
     with refuses("holds another trained model: its seed is 0, not 1; name another folder with --out"):
         train(data, folder, seed=1)
-    with refuses("--from takes one parser from a trained folder; say which is trained with --only"):
+    with refuses("--from takes parts from a trained folder; say which part is trained with --only"):
         train(data, tmp_path / "new", other=folder)
     with refuses("none: no such folder; make one with shiftscope train"):
-        train(data, tmp_path / "new", only=Only.SCENE, other=tmp_path / "none")
+        train(data, tmp_path / "new", only="scene", other=tmp_path / "none")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with refuses("is not empty and holds no training"):
@@ -166,8 +164,8 @@ def test_a_parser_of_another_make_is_another_training(folder, data, tmp_path, re
 
 
 def test_a_model_that_two_trainings_made_is_no_training(folder, data, tmp_path, refuses):
-    alone = read_trained(folder)
-    write_joined(tmp_path / "joined", alone, alone)
+    alone = read_trained_model(folder)
+    write_combined_model(tmp_path / "joined", alone, alone)
     with refuses("joined holds a model that no training made; name another folder with --out"):
         train(data, tmp_path / "joined")
 
@@ -180,14 +178,14 @@ def test_weights_that_are_not_as_they_were_written(folder, data, tmp_path, refus
     held[-1] ^= 1
     weights.write_bytes(held)
     with refuses("scene_parser.safetensors is damaged: it is not what was written there"):
-        evaluate(Order(f"nsvqa:{broken}", data), tmp_path / "run")
+        evaluate(RunSpec(f"nsvqa:{broken}", data), tmp_path / "run")
     with refuses(f"it is not what was written there; delete the folder {broken} and run again the command"):
         train(data, broken)  # finished, but not whole
     weights.unlink()
-    with refuses("scene_parser.safetensors: can not be read"):
+    with refuses("scene_parser.safetensors: cannot be read"):
         train(data, broken)
-    with refuses("scene_parser.safetensors: can not be read"):
-        evaluate(Order(f"nsvqa:{broken}", data), tmp_path / "run")
+    with refuses("scene_parser.safetensors: cannot be read"):
+        evaluate(RunSpec(f"nsvqa:{broken}", data), tmp_path / "run")
     (broken / "model.json").write_text("{}")
     asked = ("run", "--model", f"nsvqa:{broken}", "--data", data, "--out", tmp_path / "run")
     assert "model.json is damaged" in refused(shiftscope(*asked))
@@ -197,10 +195,10 @@ def test_weights_that_are_not_as_they_were_written(folder, data, tmp_path, refus
 def test_a_model_is_asked_about_what_it_was_trained_on(folder, data, tmp_path, refuses):
     other = dataset(tmp_path / "clevr").folder
     with refuses("was trained on superclevr, and the data are clevr"):
-        evaluate(Order(f"nsvqa:{folder}", other), tmp_path / "run")
+        evaluate(RunSpec(f"nsvqa:{folder}", other), tmp_path / "run")
     with refuses("ships no weights for clevr data; train some with shiftscope train --model nsvqa"):
-        evaluate(Order("nsvqa", other), tmp_path / "run")
+        evaluate(RunSpec("nsvqa", other), tmp_path / "run")
     with refuses("none: no such folder"):
-        evaluate(Order(f"nsvqa:{tmp_path / 'none'}", data), tmp_path / "run")
-    with refuses("lacks the folder of its weights; write nsvqa or nsvqa:FOLDER"):
-        evaluate(Order("nsvqa:", data), tmp_path / "run")
+        evaluate(RunSpec(f"nsvqa:{tmp_path / 'none'}", data), tmp_path / "run")
+    with refuses("lacks what to run; write nsvqa or nsvqa:FOLDER"):
+        evaluate(RunSpec("nsvqa:", data), tmp_path / "run")

@@ -12,10 +12,10 @@ import pytest
 import audit_toys
 from asked import dataset
 from command import ROOT, command, here, refused
-from shiftscope.audit.folder import is_audit
+from shiftscope.folder import list_contents, lock_folder, lock_path
+from shiftscope.shortcuts.audit_folder import is_audit
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.lock import contents, locked, locked_name
-from shiftscope.store.runlog import read_run
+from shiftscope.store.run_log import read_run
 
 EXAMPLES = ROOT / "examples" / "data"
 SCENES, GRAPHS = EXAMPLES / "clevr_scenes.json", EXAMPLES / "gqa_graphs.json"
@@ -36,7 +36,7 @@ def given(tmp_path_factory):
 
 
 # Each command with where it writes at the end, and how that is held.
-FOLDER, NAME = locked, locked_name
+FOLDER, NAME = lock_folder, lock_path
 VERBS = {
     "audit": (FOLDER, ["audit", "--questions", "G/q.json", "--annotations", "G/a.json", "--out", "OUT"]),
     "export": (NAME, ["export", "G/data", "--to", "clevr", "--out", "OUT"]),
@@ -86,7 +86,7 @@ def test_it_goes_on_once_the_first_one_has_ended(verb, given, tmp_path):
 
 def test_select_does_not_write_into_a_run_that_goes_on(given):
     words = ("select", given / "run0", given / "run1", "--on-ood")
-    with locked(given / "run0"), locked(given / "run1"):
+    with lock_folder(given / "run0"), lock_folder(given / "run1"):
         assert f"process {os.getpid()} is already working on it" in refused(here(*words))
     assert not [*given.glob("run*/selection.json")]
     assert here(*words).returncode == 0
@@ -94,15 +94,13 @@ def test_select_does_not_write_into_a_run_that_goes_on(given):
 
 def together(*commands):
     """Start processes at once and wait; their exit codes and what they complained of."""
-    started = [
-        subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands
-    ]
+    started = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands]
     return [(p.returncode, err) for p in started for _, err in [p.communicate(timeout=300)]]
 
 
 WHOLE = {
     "audit": lambda out: is_audit(out) and (out / "report.html").exists() and (out / "IID-Test").is_dir(),
-    "export": lambda out: sorted(contents(out)) == ["images", "questions", "scenes"],
+    "export": lambda out: sorted(list_contents(out)) == ["images", "questions", "scenes"],
     "make scenes": lambda out: Dataset.open(out).verify() is None,
     "render": lambda out: len([*out.glob("*.png")]) == len(json.loads(SCENES.read_text())["scenes"]),
     "report": lambda out: out.read_text().endswith("</html>\n"),
@@ -113,8 +111,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize(
-    "verb",
-    [verb if verb in ("audit", "run") else pytest.param(verb, marks=pytest.mark.full) for verb in WHOLE],
+    "verb", [verb if verb in ("audit", "run") else pytest.param(verb, marks=pytest.mark.full) for verb in WHOLE]
 )
 def test_of_three_at_once_each_succeeds_or_is_refused_and_the_result_is_whole(verb, given, tmp_path):
     out = tmp_path / "out"
@@ -167,12 +164,12 @@ def test_a_kill_leaves_no_folder_locked(given, tmp_path):
 @pytest.mark.full
 def test_two_trainings_at_once(tmp_path):
     pytest.importorskip("torch")
-    from shiftscope.models._weights import PARSERS, read_trained
+    from shiftscope.models.nsvqa.trained_model import PARSERS, read_trained_model
     from shiftscope.run.make import make
-    from shiftscope.suites import superclevr
+    from shiftscope.suites.superclevr import suite as superclevr
 
     data, out = tmp_path / "data", tmp_path / "out"
-    order = superclevr.Order(images=18, size=(128, 96), questions=2, part_questions=1)
+    order = superclevr.SuperclevrSpec(images=18, size=(128, 96), questions=2, part_questions=1)
     make("superclevr", order, data, workers=1)
     words = ("train", "--model", "p_nsvqa", "--data", data, "--epochs", 1, "--device", "cpu", "--out", out)
     ended = together(*[command(*words, "--workers", 1)] * 2)
@@ -180,6 +177,6 @@ def test_two_trainings_at_once(tmp_path):
     for code, complaint in ended:
         assert code == 0 or f"{out}: process " in complaint, complaint
         assert "Traceback" not in complaint
-    trained = read_trained(out)
-    assert all(trained.bytes(part) for part in PARSERS)
+    trained = read_trained_model(out)
+    assert all(trained.read_bytes(part) for part in PARSERS)
     assert not [p for p in out.rglob("*") if p.name.endswith((".lock", ".partial"))]

@@ -1,6 +1,6 @@
 import pytest
 
-from shiftscope.answer import read_answer, same_answer, spell
+from shiftscope.answer import is_same_answer, read_answer, spell
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from shiftscope.answer import read_answer, same_answer, spell
     ],
 )
 def test_answers_compare_by_what_they_say(left, right, same):
-    assert same_answer(left, right) is same
+    assert is_same_answer(left, right) is same
 
 
 def test_answers_are_spelled_as_the_releases_do():

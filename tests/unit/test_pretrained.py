@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from shiftscope.act.paraphrase_model import Paraphraser
-from shiftscope.graph.nli import NLI
 from shiftscope.pretrained import refuse_untrusted
+from shiftscope.questions.hypothetical.paraphrase_model import Paraphraser
+from shiftscope.scene_graph.exclusivity import NLI
 
 pytest.importorskip("transformers")
 CODE = "from pathlib import Path\nPath({!r}).touch()\nclass Config: pass\n"
@@ -22,9 +22,7 @@ def test_code_of_its_own_is_not_run(model, tmp_path, refuses, monkeypatch):
     (tmp_path / "own.py").write_text(CODE.format(str(tmp_path / "marker")))
     config = {"model_type": "one_of_its_own", "auto_map": {"AutoConfig": "own.Config"}}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with refuses(
-        f"wants to run code of its own (auto_map in {tmp_path / 'config.json'}); name another model"
-    ):
+    with refuses(f"wants to run code of its own (auto_map in {tmp_path / 'config.json'}); name another model"):
         model(str(tmp_path))
     assert not (tmp_path / "marker").exists()
 

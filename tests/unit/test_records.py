@@ -1,89 +1,129 @@
-"""Question, Prediction, Asked, Records: JSON both ways, content ids, columns."""
+"""to_json and from_json: what a record's fields say, and one sentence where the JSON says something else."""
+
+from __future__ import annotations
 
 import json
-import pickle
-from dataclasses import replace
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import numpy as np
 import pytest
 
-from shiftscope.lang.text import parse
-from shiftscope.question import Provenance, Question
-from shiftscope.result import Asked, Prediction, asked_of, column_of, records_of
+from shiftscope.errors import UserError
+from shiftscope.records import AS_OBJECT, from_json, to_json
 
-ASKED = Question(
-    id="17",
-    text="How many red things are there?",
-    scenes=("a", "b"),
-    program=parse("count(filter(scene(), color=red))"),
-    answer=2,
-    answers=("2", "two"),
-    kind="count",
-    action="Remove the cube.",
-    provenance=Provenance("clevr", "val", "zero_hop.json", 3),
-    notes=(("image_index", 4),),
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    name: str
+    weight: float = 1.0
+
+    def to_json(self) -> list[Any]:
+        return [self.name, self.weight]
+
+    @classmethod
+    def from_json(cls, data: Any) -> Leaf:
+        return cls(*data)
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    length: int
+    leaves: tuple[Leaf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    name: str
+    size: tuple[int, int]
+    stem: Stem | None = None
+    stems: tuple[Stem, ...] = ()
+    colour: Colour = Colour.RED
+    kind: Literal["tree", "herb"] = "tree"
+    notes: Annotated[tuple[tuple[str, tuple[int, ...]], ...], AS_OBJECT] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    answer: bool | int | str | None = None
+    file: Path | None = None
+    tags: frozenset[str] = frozenset()
+    total: int = field(init=False, default=0)
+
+
+OAK = Plant(
+    "oak", (3, 4), Stem(5, (Leaf("a"),)), (Stem(1), Stem(2)), Colour.BLUE, "herb", (("n", (1, 2)),), {"x": 1},
+    True, Path("a/b"), frozenset("ba"),
+)  # fmt: skip
+OAK_JSON = {
+    "name": "oak",
+    "size": [3, 4],
+    "stem": {"length": 5, "leaves": [["a", 1.0]]},
+    "stems": [{"length": 1, "leaves": []}, {"length": 2, "leaves": []}],
+    "colour": "blue",
+    "kind": "herb",
+    "notes": {"n": [1, 2]},
+    "counts": {"x": 1},
+    "answer": True,
+    "file": "a/b",
+    "tags": ["a", "b"],
+}
+
+
+def test_a_record_is_its_fields_in_their_order():
+    assert to_json(OAK) == OAK_JSON
+    assert list(to_json(OAK)) == list(OAK_JSON)
+
+
+@pytest.mark.parametrize("plant", [OAK, Plant("fern", (0, 1))])
+@pytest.mark.parametrize("omit", [False, True])
+def test_a_record_goes_through_json(plant, omit):
+    data = json.loads(json.dumps(to_json(plant, omit_defaults=omit)))
+    assert from_json(Plant, data) == plant
+
+
+def test_defaults_are_left_out_when_asked():
+    assert to_json(Plant("fern", (0, 1)), omit_defaults=True) == {"name": "fern", "size": [0, 1]}
+
+
+def test_a_whole_number_is_read_as_the_float_it_was():
+    @dataclass(frozen=True)
+    class Weight:
+        value: float
+
+    globals()["Weight"] = Weight
+    assert type(from_json(Weight, {"value": 2}).value) is float
+
+
+FERN = {"name": "fern", "size": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (FERN | {"sise": 1}, "no field 'sise' in Plant; did you mean 'size'?"),
+        ({"name": "fern"}, "Plant: there is no 'size' in it"),
+        ([], "Plant: expected an object, got []"),
+        (FERN | {"name": 3}, "Plant: name: expected text, got 3"),
+        (FERN | {"size": [1]}, "Plant: size: expected 2 values, got [1]"),
+        (FERN | {"size": [1, True]}, "Plant: size: expected a whole number, got True"),
+        (FERN | {"stem": {"length": 1.5}}, "Plant: stem: Stem: length: expected a whole number, got 1.5"),
+        (FERN | {"colour": "green"}, "Plant: colour: expected one of 'red', 'blue', got 'green'"),
+        (FERN | {"kind": ["tree"]}, "Plant: kind: expected one of 'tree', 'herb', got ['tree']"),
+        (FERN | {"notes": [1]}, "Plant: notes: expected an object, got [1]"),
+        (FERN | {"stems": "x"}, "Plant: stems: expected a list, got 'x'"),
+        (FERN | {"file": 1}, "Plant: file: expected a path, got 1"),
+    ],
 )
+def test_what_does_not_fit_is_named(data, message):
+    with pytest.raises(UserError) as error:
+        from_json(Plant, data)
+    assert str(error.value) == message
 
 
-@pytest.mark.parametrize("question", [ASKED, Question("1", "Why?", ("x",)), replace(ASKED, answer=False)])
-def test_a_question_goes_through_json(question):
-    assert Question.from_json(json.loads(json.dumps(question.to_json()))) == question
-
-
-def test_a_false_answer_is_not_no_answer():
-    assert replace(ASKED, answer=False).to_json()["answer"] is False
-    assert "answer" not in replace(ASKED, answer=None).to_json()
-
-
-def test_a_questions_content_id_is_of_what_is_asked():
-    assert replace(ASKED, id="18", notes=()).content_id() == ASKED.content_id()
-    assert replace(ASKED, answer=3).content_id() != ASKED.content_id()
-
-
-def test_a_prediction_is_answered_or_says_why_not():
-    with pytest.raises(ValueError, match="does not go with answer None"):
-        Prediction("1")
-    with pytest.raises(ValueError, match="does not go with answer 3"):
-        Prediction("1", answer=3, status="failed")
-    with pytest.raises(ValueError, match="not one of"):
-        Prediction("1", status="odd")
-    with pytest.raises(ValueError, match="not a probability"):
-        Prediction("1", answer=3, belief=1.5)
-
-
-def test_what_scoring_needs_of_a_question():
-    asked = asked_of(ASKED, twin="16", facts=(("factor", "visual"), ("level", "hard")))
-    assert (asked.question, asked.scenes, asked.truth, asked.answers) == ("17", ("a", "b"), 2, ("2", "two"))
-    assert (asked.twin, asked.program) == ("16", "count(filter(scene(), color=red))")
-    assert dict(asked.facts) == {
-        "kind": "count", "template": "zero_hop.json", "family": 3, "split": "val", "length": 6, "steps": 3,
-        "images": 2, "factor": "visual", "level": "hard",
-    }  # fmt: skip
-    assert dict(asked_of(Question("1", "Why?", ("x",))).facts) == {"length": 1, "images": 1}
-    assert dict(asked_of(replace(ASKED, provenance=Provenance(family=0))).facts)["family"] == 0
-
-
-def test_columns_tell_types_apart():
-    column = column_of([1, True, "1", None, 1.0, 1])
-    assert column.listed() == [1, True, "1", None, 1.0, 1]
-    assert column.codes.tolist() == [0, 1, 2, -1, 3, 0]
-    assert column.equals(1).tolist() == [True, False, False, False, False, True]
-    assert column[3] is None
-
-
-def test_rows_are_taken_with_their_annotators():
-    rows = [(Asked(str(k), answers=("x",) * k), Prediction(str(k), "x")) for k in range(4)]
-    records = records_of([*rows, (Asked("4", truth="y"), None)])
-    assert records.status.listed() == ["answered"] * 4 + ["missing"]
-    assert records.answers.at.tolist() == [0, 0, 1, 3, 6, 6]
-    taken = records.take(records.column("status").equals("answered")).take(np.array([3, 0, 1]))
-    assert taken.question.listed() == ["3", "0", "1"]
-    assert taken.answers.at.tolist() == [0, 3, 3, 4]
-    with pytest.raises(ValueError, match="the prediction for 2 is not of question 1"):
-        records_of([(Asked("1"), Prediction("2", "x"))])
-
-
-def test_records_travel_between_processes_whole():
-    question = pickle.loads(pickle.dumps(ASKED))
-    assert question == ASKED and question.notes == ASKED.notes
-    assert question.program.nodes[0] is ASKED.program.nodes[0]
+def test_the_record_may_be_named_in_errors():
+    with pytest.raises(UserError, match="no field 'b' in the plant's file"):
+        from_json(Plant, FERN | {"b": 1}, "the plant's file")

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from shiftscope.scene import Object, Relation, Scene
-from shiftscope.scenetable import pack
+from shiftscope.scene_table import pack_scenes
 from shiftscope.schema import Attribute, Schema
 from toy import THREE_AND_ONE, TRAFFIC, objects, scene, thing
 
@@ -80,7 +80,7 @@ def test_equal_scenes_have_one_content_id_however_their_numbers_are_typed_or_tra
     whole = replace(THREE_AND_ONE, objects=(replace(THREE_AND_ONE.objects[0], position=(1, 2, 3)),))
     same = replace(THREE_AND_ONE, objects=(replace(THREE_AND_ONE.objects[0], position=(1.0, 2.0, 3.0)),))
     assert whole == same
-    assert whole.content_id() == same.content_id() == pack([whole])[0].content_id()
+    assert whole.content_id() == same.content_id() == pack_scenes([whole])[0].content_id()
     opened = Scene((Object((("name", "x"),)),))
     assert pickle.loads(pickle.dumps(opened)).content_id() == opened.content_id()
 

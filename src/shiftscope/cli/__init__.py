@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-LONGEST = 600  # characters of a complaint; a broken file may quote megabytes of itself
+LONGEST = 600  # characters of an error; a broken file may quote megabytes of itself
 
 
 def main() -> None:
@@ -14,14 +14,14 @@ def main() -> None:
     try:
         _main()
     except KeyboardInterrupt:  # outside of any command: while it is being loaded, or has just ended
-        _leave("stopped; run the same command again to go on", 130)
+        _leave("stopped; run the same command again to resume", 130)
 
 
 def _main() -> None:
     from ..errors import UserError
     from ._app import command
 
-    for stream in (sys.stdout, sys.stderr):  # a terminal that can not show a letter shows its code
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -39,14 +39,14 @@ def _main() -> None:
     except UnicodeEncodeError as error:
         _leave(f"{error.object[max(0, error.start - 40) : error.end + 40]!a} is not UTF-8; rename it", 2)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # a mistake of ours, not in how the command was typed
+        if not hasattr(error, "format_message"):  # a bug, not a mistyped command
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":  # a command alone, of which the message is its help
+        if type(error).__name__ == "NoArgsIsHelpError":  # a bare command: its message is its help
             print(error.format_message(), file=sys.stderr)
             sys.exit(2)
         _leave(f"{error.format_message()} (shiftscope --help)", 2)
     if code == 130:
-        _leave("stopped; run the same command again to go on", 130)
+        _leave("stopped; run the same command again to resume", 130)
     sys.exit(code if isinstance(code, int) else 0)
 
 

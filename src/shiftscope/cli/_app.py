@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 
 from .. import __version__
-from ..catalog import VERBS
+from ..registry import VERBS
 
 app = typer.Typer(
     name="shiftscope",
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"shiftscope {__version__}")
         raise typer.Exit
@@ -31,9 +31,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Find where, and why, a visual-reasoning model breaks."""
 

@@ -1,4 +1,4 @@
-"""Printing: tables and bars on a terminal, JSON lines for programs, complaints on the error stream."""
+"""The console: tables, progress bars, pictures and program trees for a person, JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -8,46 +8,50 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from io import StringIO
+from io import BytesIO, StringIO
 from shutil import get_terminal_size
 from textwrap import fill, wrap
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from ..lang.exec.exact import TraceLine
 
 T = TypeVar("T")
 NARROWEST = 20  # characters of a terminal that is written for
 UNBOUNDED = 500  # characters of a line that nothing bounds
 GAP = 3  # characters between columns
-READABLE = 24  # characters that a column told in several lines takes at least
-LINE_SECONDS = 30.0  # between lines that tell how far a work is, where nobody watches a bar
+READABLE = 24  # minimum characters of a wrapped column
+LINE_SECONDS = 30.0  # between progress lines in a log
 
 
-def json_line(data: Any) -> None:
+def print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, allow_nan=False))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+def warn(sentence: str) -> None:
+    """Tell a person something that stops nothing, on the error stream."""
+    print(f"shiftscope: {sentence}", file=sys.stderr)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """A plain table that fits the terminal; columns of numbers stand right.
 
-    Where it would not fit without breaking words, each row is told by itself, a line a column. What goes to
-    a file or a pipe has no edge, unless COLUMNS says so.
+    Where it would not fit without breaking words, each row is printed by itself, one line per column. Output to
+    a file or a pipe has no width, unless COLUMNS gives one.
     """
     listed = [list(row) for row in rows]
-    width = _width()
+    width = _find_width()
     if title:
         print(title if width is None else fill(title, width))
     if width is not None and not _fits(columns, listed, width):
-        print(_stacked(columns, listed, width))
+        print(_stack_rows(columns, listed, width))
         return
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(
-        box=box.SIMPLE_HEAD if any(columns) else None,
-        show_header=any(columns),
-        pad_edge=False,
-    )
+    made = Table(box=box.SIMPLE_HEAD if any(columns) else None, show_header=any(columns), pad_edge=False)
     for at, name in enumerate(columns):
         numeric = bool(listed) and all(isinstance(row[at], int | float) for row in listed)
         made.add_column(name, justify="right" if numeric else "left")
@@ -61,8 +65,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     print("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
 
 
-def _width() -> int | None:
-    """How many characters a line may have; None where there is no edge."""
+def _find_width() -> int | None:
+    """How many characters a line may have; None for any number."""
     if sys.stdout.isatty():
         return max(NARROWEST, get_terminal_size().columns)
     given = os.environ.get("COLUMNS", "")
@@ -70,20 +74,20 @@ def _width() -> int | None:
 
 
 def _fits(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> bool:
-    """Whether the table fits with at most one column told in several lines, and that without broken words."""
+    """Whether the table fits with at most one wrapped column, without broken words."""
     from rich.cells import cell_len
 
     cells = [[name, *(str(row[at]) for row in rows)] for at, name in enumerate(columns)]
     wide = [max(map(cell_len, column)) for column in cells]
     gaps = GAP * (len(wide) - 1) + 2
     narrow = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
-    told = max(range(len(wide)), key=lambda at: wide[at] - narrow[at], default=0)
-    rest = sum(wide) - wide[told] if wide else 0
-    return sum(wide) + gaps <= width or rest + max(narrow[told], READABLE) + gaps <= width
+    wrapped = max(range(len(wide)), key=lambda at: wide[at] - narrow[at], default=0)
+    rest = sum(wide) - wide[wrapped] if wide else 0
+    return sum(wide) + gaps <= width or rest + max(narrow[wrapped], READABLE) + gaps <= width
 
 
-def _stacked(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> str:
-    """Each row by itself: what it is about, and under it a line a column; what is empty is left out."""
+def _stack_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> str:
+    """Each row by itself: its first cell, and under it one line per column; empty cells are left out."""
     margin = min(max((len(name) for name in columns[1:]), default=0), width // 2) + 4
     lines = []
     for row in rows:
@@ -97,41 +101,41 @@ def _stacked(columns: Sequence[str], rows: Sequence[Sequence[object]], width: in
     return "\n".join([*lines, ""])
 
 
-def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+def track_progress(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """The items, with a bar on the error stream when a person is watching."""
-    with counting_bar(what, total) as tell:
+    with counting_bar(what, total) as update:
         for done, item in enumerate(items, 1):
             yield item
-            tell(done)
+            update(done)
 
 
 @contextmanager
 def counting_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar to tell how many are done; shows rate and time left. Lines where nobody watches."""
-    with shard_bar(what) as tell:
-        yield lambda done: tell(done, total or 0, "")
+    """A progress bar with rate and time left; lines in a log."""
+    with shard_bar(what) as update:
+        yield lambda done: update(done, total or 0, "")
 
 
-def _told_in_lines(what: str) -> Callable[[int, int, str], None]:
+def _print_progress_lines(what: str) -> Callable[[int, int, str], None]:
     """For a log: a line now and then."""
     last = time.monotonic()
 
-    def tell(done: int, total: int, words: str) -> None:
+    def update(done: int, total: int, words: str) -> None:
         nonlocal last
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
             of = f" of {total:,}" if total else ""
-            told = f"shiftscope: {what}: {done:,}{of}{f', {words}' if words else ''}"
-            print(told, file=sys.stderr, flush=True)
+            line = f"shiftscope: {what}: {done:,}{of}{f', {words}' if words else ''}"
+            print(line, file=sys.stderr, flush=True)
 
-    return tell
+    return update
 
 
 @contextmanager
 def shard_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar to tell (done, of how many, in words what was counted); lines where nobody watches."""
+    """A progress bar, updated with (done, of how many, what was counted); lines in a log."""
     if not sys.stderr.isatty():
-        yield _told_in_lines(what)
+        yield _print_progress_lines(what)
         return
     from rich.console import Console
     from rich.progress import (
@@ -155,9 +159,53 @@ def shard_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, words="", rate="")
 
-        def tell(done: int, total: int, words: str) -> None:
+        def update(done: int, total: int, words: str) -> None:
             speed = bar.tasks[task].speed
             rate = f"{speed:,.1f}/s" if speed else ""
             bar.update(task, completed=done, total=total or None, words=words, rate=rate)
 
-        yield tell
+        yield update
+
+
+PICTURE_WIDTH = 96  # characters, at most
+
+
+def is_watched() -> bool:
+    """Whether the output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def print_picture(png: bytes) -> None:
+    """Print the picture if the output is a terminal: two pixels per character, in true colour."""
+    if not is_watched():
+        return
+    from PIL import Image
+    from rich.color import Color
+    from rich.console import Console
+    from rich.segment import Segment, Segments
+    from rich.style import Style
+
+    console = Console()
+    picture = Image.open(BytesIO(png)).convert("RGB")
+    width = min(PICTURE_WIDTH, console.width)
+    height = max(1, picture.height * width // picture.width // 2)
+    pixels = picture.resize((width, 2 * height), Image.Resampling.LANCZOS).load()
+    assert pixels is not None
+    for y in range(height):
+        row = []
+        for x in range(width):
+            upper, lower = (Color.from_rgb(*pixels[x, 2 * y + k]) for k in (0, 1))  # type: ignore[misc]
+            row.append(Segment("▀", Style(color=upper, bgcolor=lower)))
+        console.print(Segments([*row, Segment.line()]), end="")
+
+
+def print_tree(tree: Sequence[TraceLine], margin: int = 0) -> None:
+    """A program with its trace: ops indented by depth, their values in a column beside."""
+    width = max((2 * line.depth + len(line.text) for line in tree), default=0)
+    for line in tree:
+        left = f"{'  ' * line.depth}{line.text}"
+        print(f"{' ' * margin}{left:<{width}}  {line.value}".rstrip())
+
+
+def tree_to_json(tree: Sequence[TraceLine]) -> list[dict[str, Any]]:
+    return [{"node": t.node, "depth": t.depth, "op": t.text, "value": t.value} for t in tree]

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UserError
-from ._console import json_line, shard_bar, table
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..result import Score
-    from ..run.audit import Audited, Files
+    from ..run.audit import AuditFiles, AuditResult
 
 
-class Statistics(StrEnum):
+class AuditStatistics(StrEnum):
     ALL = "all"
     TRAIN = "train"
 
 
-class SplitWay(StrEnum):
+class AuditSplitWay(StrEnum):
     AUTO = "auto"
     DRAWN = "drawn"
     GIVEN = "given"
 
 
-class Types(StrEnum):
+class AuditAnswerTypes(StrEnum):
     AUTO = "auto"
     GIVEN = "given"
     PREFIXES = "prefixes"
@@ -49,49 +49,40 @@ def command(
     objects: Annotated[
         Several, typer.Option(help="COCO instances, GQA scene graphs or a YOLO folder: what images show.")
     ] = None,
-    train: Annotated[
-        Several, typer.Option(help="Questions of the train split, instead of a drawn one.")
-    ] = None,
+    train: Annotated[Several, typer.Option(help="Questions of the train split, instead of a drawn one.")] = None,
     val: Annotated[Several, typer.Option(help="Questions of the val split.")] = None,
     test: Annotated[Several, typer.Option(help="Questions of the IID test.")] = None,
     split: Annotated[
-        SplitWay,
+        AuditSplitWay,
         typer.Option(
             help="drawn at random, or given by the rows' own split fields; auto: given by --train and "
             "--test or by a dataset of ours that has both, else drawn."
         ),
-    ] = SplitWay.AUTO,
-    shares: Annotated[
-        str, typer.Option(help="Per cent of a drawn split: train, val and IID test.")
-    ] = "70,5,25",
+    ] = AuditSplitWay.AUTO,
+    shares: Annotated[str, typer.Option(help="Per cent of a drawn split: train, val and IID test.")] = "70,5,25",
     imbalanced: Annotated[
         float, typer.Option(help="A group is imbalanced if its normalised entropy is below this.")
     ] = 0.9,
-    rare: Annotated[
-        float, typer.Option(help="An answer is rare below this many times the mean count.")
-    ] = 1.2,
+    rare: Annotated[float, typer.Option(help="An answer is rare below this many times the mean count.")] = 1.2,
     statistics: Annotated[
-        Statistics, typer.Option(help="Samples that keywords and key objects are chosen by.")
-    ] = Statistics.ALL,
+        AuditStatistics, typer.Option(help="Samples that keywords and key objects are chosen by.")
+    ] = AuditStatistics.ALL,
     types: Annotated[
-        Types, typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones.")
-    ] = Types.AUTO,
+        AuditAnswerTypes, typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones.")
+    ] = AuditAnswerTypes.AUTO,
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[
-        str,
-        typer.Option(help="Study training sets with these per cent of shortcut samples, as in 0,30,70,100."),
+        str, typer.Option(help="Study training sets with these per cent of shortcut samples, as in 0,30,70,100.")
     ] = "",
     recipe: Annotated[
-        list[str] | None,
-        typer.Option(help="Also make the sets of gqa_ood or changing_priors; may be repeated."),
+        list[str] | None, typer.Option(help="Also make the sets of gqa_ood or changing_priors; may be repeated.")
     ] = None,
     gqa_alpha: Annotated[
         float | None, typer.Option(help="gqa_ood: an answer is rare below 1 + this times the mean count.")
     ] = None,
     gqa_entropy: Annotated[
-        float | None,
-        typer.Option(help="gqa_ood: keep groups below this entropy, instead of by mean and deviation."),
+        float | None, typer.Option(help="gqa_ood: keep groups below this entropy, instead of by mean and deviation.")
     ] = None,
     gqa_by: Annotated[
         str | None, typer.Option(help="gqa_ood: the groups, local (GQA's own) or a shortcut such as QT+KW.")
@@ -102,22 +93,22 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
-    from ..audit.audit import Settings
-    from ..audit.folder import FIGURES, REPORT
-    from ..report.audit import write_audit_page
-    from ..run.audit import audit_files, figures
+    from ..report.audit_page import write_audit_page
+    from ..run.audit import audit_files, collect_figures
+    from ..shortcuts.audit import AuditSettings
+    from ..shortcuts.audit_folder import AUDIT_FILE, REPORT_FILE
 
-    files = _files(dataset, questions, annotations, objects, (train, val, test))
-    if files.splits and split is SplitWay.DRAWN:
-        raise UserError("--train and --test give the split; leave --split drawn away, or use --questions")
-    settings = Settings(
+    files = _collect_files(dataset, questions, annotations, objects, (train, val, test))
+    if files.splits and split is AuditSplitWay.DRAWN:
+        raise UserError("--train and --test give the split; omit --split drawn, or use --questions")
+    settings = AuditSettings(
         imbalanced=imbalanced,
         rare=rare,
         statistics=statistics.value,
         types=types.value,
         split="given" if files.splits else split.value,
         seed=seed,
-        shares=_split_shares(shares),
+        shares=_parse_split_shares(shares),
     )
     given: dict[str, dict[str, Any]] = {
         "gqa_ood": {"alpha": gqa_alpha, "entropy": gqa_entropy, "by": gqa_by},
@@ -129,35 +120,27 @@ def command(
             out,
             settings,
             blind=blind,
-            proportions=_shares(proportions),
-            recipes=_recipes(recipe or (), given),
+            proportions=_parse_shares(proportions),
+            recipes=_collect_recipes(recipe or (), given),
             also=lambda folder, made: write_audit_page(
-                folder / REPORT, made.found, made.blind, made.blends, source=_source(files)
+                folder / REPORT_FILE, made.found, made.blind, made.blends, source=_describe_source(files)
             ),
             tell=lambda what, done, total: bar(done, total, what),
         )
     if as_json:
-        json_line(figures(made) | {"out": str(out), "report": str(out / REPORT)})
+        print_json(collect_figures(made) | {"out": str(out), "report": str(out / REPORT_FILE)})
         return
-    _say(made)
-    print(f"sets in {out}, figures in {out / FIGURES}")
-    print(f"report: {out / REPORT}")
+    _print_audit(made)
+    print(f"sets in {out}, figures in {out / AUDIT_FILE}")
+    print(f"report: {out / REPORT_FILE}")
 
 
-def _files(
-    dataset: Path | None,
-    questions: Several,
-    annotations: Several,
-    objects: Several,
-    parts: Sequence[Several],
-) -> Files:
-    from ..run.audit import Files
+def _collect_files(
+    dataset: Path | None, questions: Several, annotations: Several, objects: Several, parts: Sequence[Several]
+) -> AuditFiles:
+    from ..run.audit import AuditFiles
 
-    named = [
-        (path, split)
-        for split, part in zip(("train", "val", "test"), parts, strict=True)
-        for path in part or ()
-    ]
+    named = [(path, split) for split, part in zip(("train", "val", "test"), parts, strict=True) for path in part or ()]
     if dataset is None and not questions and not named:
         raise UserError("nothing to audit: give a dataset's folder, or --questions FILE --annotations FILE")
     if questions and named:
@@ -166,7 +149,7 @@ def _files(
         raise UserError("a given split needs both --train and --test")
     if dataset is not None and (annotations or objects or named):
         raise UserError(f"{dataset}: a dataset knows its answers, objects and split; name nothing else")
-    return Files(
+    return AuditFiles(
         questions=tuple(questions or (path for path, _ in named)),
         annotations=tuple(annotations or ()),
         objects=tuple(objects or ()),
@@ -175,14 +158,14 @@ def _files(
     )
 
 
-def _shares(text: str) -> tuple[int, ...]:
+def _parse_shares(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(one) for one in text.split(",") if one.strip())
     except ValueError:
         raise UserError(f"{text!r} are no per cents; write whole numbers as in 0,30,70,100") from None
 
 
-def _split_shares(text: str) -> tuple[float, float]:
+def _parse_split_shares(text: str) -> tuple[float, float]:
     """Of train and val; the rest is the test."""
     try:
         train, val, test = (float(one) for one in text.split(","))
@@ -193,7 +176,7 @@ def _split_shares(text: str) -> tuple[float, float]:
     return train / 100, val / 100
 
 
-def _recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _collect_recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The recipes named, with the settings given for them."""
     chosen = {recipe: {k: v for k, v in s.items() if v is not None} for recipe, s in given.items()}
     for recipe, settings in chosen.items():
@@ -202,12 +185,12 @@ def _recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> dict[str
     return {name: chosen.get(name, {}) for name in names}
 
 
-def _source(files: Files) -> str:
+def _describe_source(files: AuditFiles) -> str:
     return ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
 
 
-def _say(made: Audited) -> None:
-    from ..audit.tables import table as table_of
+def _print_audit(made: AuditResult) -> None:
+    from ..shortcuts.statistics import compute_statistics as table_of
 
     found = made.found
     for remark in found.samples.remarks:
@@ -228,38 +211,34 @@ def _say(made: Audited) -> None:
     split = ", ".join(f"{name} {n:,}" for name, n in counts.items())
     print(f"{len(found.samples):,} samples; split {drawn}: {split}; question types {found.types}")
     columns = ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness")
-    table(
+    print_table(
         columns,
         [
             (n.shortcut, n.test_groups, n.imbalanced, n.head, n.tail, n.val_tail, f"{n.degree:.3f}")
             for n in table_of(found)
         ],
     )
-    for one in made.recipes:
-        said = ", ".join(f"{name} {_number(value)}" for name, value in one.counts.items())
-        chosen = ", ".join(
-            f"{name} {_short(value)}" for name, value in one.settings.items() if value is not None
+    for recipe, one in made.recipes.items():
+        figures = ", ".join(
+            f"{name} {n:,}" if isinstance(n, int) else f"{name} {n:.3f}" for name, n in one.counts.items()
         )
-        print(f"{one.recipe} ({chosen}): {said}")
+        given = ((name, f"{v:.3g}" if isinstance(v, float) else v) for name, v in one.settings.items() if v is not None)
+        print(f"{recipe} ({', '.join(f'{name} {value}' for name, value in given)}): {figures}")
     if made.blind:
-        _say_blind(made)
+        _print_blind(made)
 
 
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
-
-
-def _say_blind(made: Audited) -> None:
+def _print_blind(made: AuditResult) -> None:
     names = ["IID", *made.found.labels, "mean OOD"]
     rows = []
     for model, scores in made.blind.items():
-        values = {"IID": _of(scores, "iid"), "mean OOD": _of(scores, "mean_ood")}
-        values |= {name: _of(scores, "ood", name) for name in made.found.labels}
+        values = {"IID": _format_score(scores, "iid"), "mean OOD": _format_score(scores, "mean_ood")}
+        values |= {name: _format_score(scores, "ood", name) for name in made.found.labels}
         rows.append((model, *(values[name] for name in names)))
-    table(("solved, %", *names), rows)
+    print_table(("solved, %", *names), rows)
 
 
-def _of(scores: Sequence[Score], metric: str, shortcut: str = "") -> str:
+def _format_score(scores: Sequence[Score], metric: str, shortcut: str = "") -> str:
     where = (("shortcut", shortcut),) if shortcut else ()
     found = next((s for s in scores if s.metric == metric and s.slice == where), None)
     if found is None or found.value is None:
@@ -267,7 +246,3 @@ def _of(scores: Sequence[Score], metric: str, shortcut: str = "") -> str:
     if found.low is None or found.high is None:
         return f"{100 * found.value:.1f}"
     return f"{100 * found.value:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._console import json_line, shard_bar
+from ._console import print_json, shard_bar
 
 
 def command(
@@ -17,12 +17,12 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Convert a dataset: clevr and covr (official files), hf (flat Parquet), webdataset (tar shards)."""
-    from ..store.export import export
+    from ..store.exports import export_dataset
 
     target = out or folder.with_name(f"{folder.absolute().name}-{to}")
     with shard_bar(f"exporting to {to}") as progress:
-        made = export(folder, to, target, progress=progress)
+        made = export_dataset(folder, to, target, progress=progress)
     if as_json:
-        json_line({"folder": str(made), "form": to})
+        print_json({"folder": str(made), "form": to})
     else:
         print(f"wrote {made}")

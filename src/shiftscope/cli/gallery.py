@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from ..errors import UserError
-from ._console import json_line
+from ._console import print_json
 
 
 def command(
     out: Annotated[Path, typer.Option(help="Folder for the sheets.")],
-    of: Annotated[str, typer.Option(help="Worlds, with commas.")] = "clevr,superclevr",
+    of: Annotated[
+        str, typer.Option(help="Suites, separated by commas.", show_default="all whose world can be shown")
+    ] = "all",
     data: Annotated[
         Path | None, typer.Option(help="With --of covr: a COVR dataset, 50 of whose questions are shown.")
     ] = None,
@@ -27,21 +29,14 @@ def command(
     each material at each size, and in each texture on each material at each size. Of a COVR dataset, 50
     questions drawn at random are written down.
     """
-    from ..run.gallery.make import gallery
+    from ..run.gallery import make_gallery
 
     worlds = [world.strip() for world in of.split(",") if world.strip()]
     if not worlds:
-        raise UserError("--of names no world; say clevr, superclevr or both with a comma")
-    if ("covr" in worlds) != bool(data) or (worlds != ["covr"] and "covr" in worlds):
-        raise UserError("--of covr shows questions of a dataset: give it alone and name one with --data")
-    if data:
-        from ..run.gallery.covr import write_page
-
-        sheets = [write_page(data, out, seed, source)]
-    else:
-        sheets = gallery(out, seed, worlds)
+        raise UserError("--of names no world; omit it for all of them")
+    sheets = make_gallery(out, seed, () if worlds == ["all"] else worlds, data, source)
     if as_json:
-        json_line({"sheets": [str(s) for s in sheets]})
+        print_json({"sheets": [str(s) for s in sheets]})
     else:
         for sheet in sheets:
             print(sheet)

@@ -1,4 +1,4 @@
-"""List what there is: suites, models, metrics, shifts, ops, tests and the file families that can be read."""
+"""List what there is: suites, models, metrics, shifts, ops, tests, and what plugins add to them."""
 
 from __future__ import annotations
 
@@ -6,46 +6,60 @@ from typing import Annotated
 
 import typer
 
-from ..catalog import DIALECTS, FORMATS, METRICS, MODELS, SCHEMAS, SHIFTS, SUITES, TESTS, Catalog
 from ..errors import unknown
-from ._console import json_line, table
+from ..registry import (
+    FORMATS,
+    GENERALIZATION_TESTS,
+    METRICS,
+    MODELS,
+    NOTATIONS,
+    SCHEMAS,
+    SHIFTS,
+    SUITES,
+    WORLDS,
+    Registry,
+)
+from ..registry import SECTIONS as REPORT_SECTIONS
+from ._console import print_json, print_table
 
-CATALOGS: dict[str, Catalog] = {
+REGISTRIES: dict[str, Registry] = {
     "suites": SUITES,
     "models": MODELS,
     "metrics": METRICS,
     "shifts": SHIFTS,
     "schemas": SCHEMAS,
-    "dialects": DIALECTS,
+    "dialects": NOTATIONS,
     "formats": FORMATS,
-    "tests": TESTS,
+    "tests": GENERALIZATION_TESTS,
+    "worlds": WORLDS,
+    "sections": REPORT_SECTIONS,
 }
-SECTIONS = (*list(CATALOGS)[:4], "ops", *list(CATALOGS)[4:])
+SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])
 
 
 def command(
     what: Annotated[str, typer.Argument(help=f"One of {', '.join(SECTIONS)}; all of them by default.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
-    """List suites, models, metrics, shifts, ops, schemas, dialects, formats and tests, each with a line."""
+    """List suites, models, metrics, shifts, ops, formats and so on, each with a line; plugins are among them."""
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
-        rows = contents(section)
+        rows = list_section(section)
         if as_json:
             for name, line in rows:
-                json_line({"section": section, "name": name, "summary": line})
+                print_json({"section": section, "name": name, "summary": line})
         elif rows:
-            table((section, ""), rows)
+            print_table((section, ""), rows)
         else:
             print(f"{section}: none yet\n")
 
 
-def contents(section: str) -> list[tuple[str, str]]:
+def list_section(section: str) -> list[tuple[str, str]]:
     """(name, one line) of everything in a section."""
     if section == "ops":
         from ..lang.op import all_ops
 
-        return [(op.written, op.summary) for op in all_ops().values()]
-    catalog = CATALOGS[section]
-    return [(name, catalog.summary(name)) for name in catalog.names()]
+        return [(op.usage, op.summary) for op in all_ops().values()]
+    registry = REGISTRIES[section]
+    return [(name, registry.summary(name)) for name in registry.names()]

@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
-from ._console import counting_bar, json_line
-from ._size import read_size
+from ._console import counting_bar, print_json
 
 
 def command(
     scenes: Annotated[Path, typer.Option(help="A scene file, or a folder of them.")],
     out: Annotated[Path, typer.Option(help="Folder for the images: ID.png, ID_mask.png, ID_depth.npy.")],
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "480x320",
-    layers: Annotated[str, typer.Option(help="Of rgb, mask, parts, depth and normal, with commas.")] = "rgb",
-    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU, which draws whole batches.")] = "cpu",
+    layers: Annotated[
+        str, typer.Option(help="Any of rgb, mask, parts, depth and normal, separated by commas.")
+    ] = "rgb",
+    device: Annotated[str, typer.Option(help="cpu, or cuda to render batches on a GPU.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Render scenes to images; a mask holds each pixel's object number plus one."""
-    from ..formats._any import read_scenes
+    from ..formats import read_scenes
+    from ..geometry.camera import read_size
     from ..run.render import render_files
 
     found = read_scenes(scenes)
@@ -28,6 +30,6 @@ def command(
     with counting_bar("rendering", len(found)) as progress:
         made = render_files(found, out, read_size(size), wanted, progress, device)
     if as_json:
-        json_line({"folder": str(out), "scenes": len(found), "rendered": made, "layers": wanted})
+        print_json({"folder": str(out), "scenes": len(found), "rendered": made, "layers": wanted})
     else:
         print(f"rendered {made:,} of {len(found):,} scenes to {out}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._console import json_line
+from ._console import print_json
 
 
 def command(
@@ -19,12 +19,12 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make one self-contained page of runs: it opens offline, prints, and needs no other file."""
-    from ..report.page import report
+    from ..report.run_page import report
 
     made = report(runs, out, data)
     if as_json:
         sections = [name for name, _ in made.sections]
-        json_line({"page": str(made.path), "bytes": made.bytes, "runs": len(runs), "sections": sections})
+        print_json({"page": str(made.path), "bytes": made.bytes, "runs": len(runs), "sections": sections})
     else:
         titles = ", ".join(title for _, title in made.sections)
         print(f"wrote {made.path} ({made.bytes / 1e6:.1f} MB): {titles}")

@@ -1,4 +1,4 @@
-"""Run a model on a dataset: every question, under each condition, every reply kept."""
+"""Run a model on a dataset: every question, under each condition, every response kept."""
 
 from __future__ import annotations
 
@@ -13,42 +13,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..canonical import canonical_json
 from ..errors import UserError
-from ._console import json_line, shard_bar, table
+from ..records import canonical_json
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
-    from ..result import CacheUse, Records, RunLog
+    from ..result import CacheUse, RunLog, RunRecords
 
 
 def command(
     model: Annotated[
         str,
-        typer.Option(
-            help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class."
-        ),
+        typer.Option(help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class."),
     ],
     data: Annotated[
-        str,
-        typer.Option(
-            help="The folder of a dataset or of an audit, or a suite: its dataset is then made once."
-        ),
+        str, typer.Option(help="The folder of a dataset or of an audit, or a suite: its dataset is then made once.")
     ],
-    out: Annotated[Path, typer.Option(help="The run's folder; an unfinished run is gone on with.")],
+    out: Annotated[Path, typer.Option(help="The run's folder; an unfinished run resumes.")],
     split: Annotated[str, typer.Option(help="Which questions.")] = "test",
     part: Annotated[
-        str,
-        typer.Option(help="Only these of them: FOLDER:PART of shiftscope split, or a JSON file of ids."),
+        str, typer.Option(help="Only these of them: FOLDER:PART of shiftscope split, or a JSON file of ids.")
     ] = "",
     limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions; 0 for all.")] = 0,
     condition: Annotated[
         list[str] | None,
         typer.Option(help="as_is, blind, other_image, scene_text, program_text, or all; may be repeated."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="short: one word is asked for; free: reasoning first.")] = "short",
+    mode: Annotated[str, typer.Option(help="short: asks for one word; free: lets the model reason first.")] = "short",
     joined: Annotated[
-        bool,
-        typer.Option("--joined", help="Tell an action and the question about its outcome in one sentence."),
+        bool, typer.Option("--joined", help="Tell an action and the question about its outcome in one sentence.")
     ] = False,
     learn_from: Annotated[
         Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
@@ -57,39 +50,30 @@ def command(
         str, typer.Option(help="Only these of the train split, as for --part; FOLDER tells what to stop by.")
     ] = "",
     in_flight: Annotated[int, typer.Option(min=1, help="Calls to an endpoint at once.")] = 16,
-    price: Annotated[
-        str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")
-    ] = "",
-    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens a reply may have.")] = 512,
-    temperature: Annotated[float, typer.Option(min=0, help="0 for the likeliest reply.")] = 0.0,
-    parameters: Annotated[
-        str, typer.Option(help="JSON sent to the endpoint besides; null drops a parameter.")
-    ] = "",
+    price: Annotated[str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")] = "",
+    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens a response may have.")] = 512,
+    temperature: Annotated[float, typer.Option(min=0, help="0 for the likeliest response.")] = 0.0,
+    parameters: Annotated[str, typer.Option(help="JSON sent to the endpoint besides; null drops a parameter.")] = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a call.")] = 120.0,
     retries: Annotated[int, typer.Option(min=0, help="Further attempts at a call that failed.")] = 8,
     key_env: Annotated[
         str, typer.Option(help="The environment variable that holds the endpoint's key.")
     ] = "OPENAI_API_KEY",
     cache: Annotated[
-        Path | None, typer.Option(help="Folder of the replies already paid for; shared by all runs.")
+        Path | None, typer.Option(help="Folder of the responses already paid for; shared by all runs.")
     ] = None,
     no_cache: Annotated[
-        bool,
-        typer.Option("--no-cache", help="Pay for every reply: read none from the cache, keep none there."),
+        bool, typer.Option("--no-cache", help="Pay for every response: read none from the cache, keep none there.")
     ] = False,
     batch: Annotated[int, typer.Option(min=1, help="Prompts at once, for hf models.")] = 8,
     device: Annotated[str, typer.Option(help="For models run here: cpu, cuda, cuda:1, mps.")] = "auto",
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
     trust_remote_code: Annotated[
         bool,
-        typer.Option(
-            "--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."
-        ),
+        typer.Option("--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."),
     ] = False,
     seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
-    trained_on: Annotated[
-        str, typer.Option(help="What the model was trained on; the report compares by it.")
-    ] = "",
+    trained_on: Annotated[str, typer.Option(help="What the model was trained on; the report compares by it.")] = "",
     variant: Annotated[str, typer.Option(help="What the report calls this data.")] = "",
     images: Annotated[
         Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")
@@ -97,27 +81,26 @@ def command(
     allow_missing: Annotated[
         bool,
         typer.Option(
-            "--allow-missing",
-            help="Ask questions whose picture is missing without it, as a condition missing_image.",
+            "--allow-missing", help="Ask questions whose picture is missing without it, as a condition missing_image."
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Ask a model the questions of a dataset and keep every reply; the same command again goes on."""
-    from ..models._model import Options
+    """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
+    from ..model import ModelOptions
     from ..run.conditions import read_conditions
-    from ..run.data import data_folder
-    from ..run.evaluate import Order, evaluate
-    from ..run.part import read_part
+    from ..run.evaluate import RunSpec, evaluate
+    from ..run.make import resolve_data
+    from ..store.question_part import read_part
 
     for name, value in (("temperature", temperature), ("timeout", timeout)):
         if not math.isfinite(value):
             raise UserError(f"--{name} must be a finite number, not {value}")
-    options = Options(
+    options = ModelOptions(
         seed=seed,
         max_tokens=max_tokens,
         temperature=temperature,
-        parameters=_parameters(parameters),
+        parameters=parse_parameters(parameters),
         dtype=dtype,
         trust_remote_code=trust_remote_code,
         batch=batch,
@@ -125,14 +108,14 @@ def command(
         in_flight=in_flight,
         timeout=timeout,
         retries=retries,
-        price=_price(price),
+        price=_parse_price(price),
         key_env=key_env,
     )
-    refuse_both(cache, no_cache)
+    refuse_cache_conflict(cache, no_cache)
     conditions = read_conditions(condition or ["as_is"])
     with shard_bar(f"making {data}") as making:
-        folder = data_folder(data, making)
-    order = Order(
+        folder = resolve_data(data, making)
+    order = RunSpec(
         model,
         folder,
         split,
@@ -160,25 +143,25 @@ def command(
             warn=_warn,
             count=lambda new, before: counts.append((new, before)),
         )
-    _summary(log, out, as_json, *counts[-1])
+    _print_summary(log, out, as_json, *counts[-1])
     if log.records.status.equals("failed").all():
         raise typer.Exit(1)
 
 
-def refuse_both(cache: Path | None, no_cache: bool) -> None:
+def refuse_cache_conflict(cache: Path | None, no_cache: bool) -> None:
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
 
 
-def tell_cache(use: CacheUse | None, replies: int) -> None:
+def print_cache_use(use: CacheUse | None, replies: int) -> None:
     """How much of what was answered an endpoint did not say just now."""
     if use is None:
         return
-    age = "" if use.oldest is None else f", the oldest {_age(time.time() - use.oldest)} old"
+    age = "" if use.oldest is None else f", the oldest {_format_age(time.time() - use.oldest)} old"
     print(f"{use.replies:,} of {replies:,} replies came from the cache{age}")
 
 
-def _age(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     """In the largest unit that is not too coarse: 95 minutes, 2 days."""
     for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
@@ -190,7 +173,7 @@ def _warn(sentence: str) -> None:
     print(f"shiftscope: {sentence}", file=sys.stderr)
 
 
-def _price(text: str) -> tuple[float, float] | None:
+def _parse_price(text: str) -> tuple[float, float] | None:
     if not text:
         return None
     try:
@@ -202,7 +185,7 @@ def _price(text: str) -> tuple[float, float] | None:
     return read, written
 
 
-def _parameters(text: str) -> dict[str, Any]:
+def parse_parameters(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
         canonical_json(found).encode()  # refuses NaN, infinity and halves of letters
@@ -213,53 +196,53 @@ def _parameters(text: str) -> dict[str, Any]:
     return found
 
 
-def _commonest(records: Records) -> str:
+def _find_commonest_reason(records: RunRecords) -> str:
     """The reason most failures have."""
-    failed = records.take(records.status.equals("failed")).reason.listed()
+    failed = records.take(records.status.equals("failed")).reason.to_list()
     counts = Counter(reason or "no reason given" for reason in failed)
     return str(min(counts, key=lambda reason: (-counts[reason], reason)))
 
 
-def _summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
+def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
     """How many replies there are of each kind, under each condition, and how many of them are new.
 
     A question without a reply counts as wrong.
     """
     import numpy as np
 
-    from ..metrics.accuracy import row_scores
+    from ..metrics.accuracy import score_rows
     from ..result import MISSING, STATUSES
-    from ..run.sample import sample_of
+    from ..run.score import describe_sample
 
     rows = []
-    for condition in dict.fromkeys(log.records.condition.listed()):
-        some = log.records.under(condition)
-        wanted = log.wanted(condition)
+    for condition in dict.fromkeys(log.records.condition.to_list()):
+        some = log.records.filter_condition(condition)
+        wanted = log.count_expected(condition)
         row: dict[str, Any] = {"condition": condition, "questions": wanted}
         for status in (*STATUSES, MISSING):
             row[status] = int(some.status.equals(status).sum())
         row["replies"] = len(some) - row["failed"] - row[MISSING]
-        scored = row_scores(some)
+        scored = score_rows(some)
         known = scored.values[scored.scorable]
         row["accuracy"] = round(100 * float(known.mean()), 2) if len(known) else None
         row |= {"metric": scored.metric} | ({"form": scored.form} if scored.form else {})
         row["share_answered"] = round(100 * row["replies"] / len(some), 2)
         if row["failed"]:
-            row["reason"] = _commonest(some)
+            row["reason"] = _find_commonest_reason(some)
         row["cost"] = None if np.isnan(some.cost).all() else round(float(np.nansum(some.cost)), 6)
         rows.append(row)
     if as_json:
         told: dict[str, Any] = {"folder": str(out), "asked": new, "asked_before": before}
-        told |= {"sample": sample} if (sample := sample_of(log)) else {}
+        told |= {"sample": sample} if (sample := describe_sample(log)) else {}
         told |= {"cache": log.cache.to_json()} if log.cache else {}
-        json_line(told | {"conditions": rows})
+        print_json(told | {"conditions": rows})
         return
     always = ("condition", "questions", "replies", "share_answered", "accuracy")
     names = ("condition", "questions", "replies", *STATUSES, MISSING, "share_answered", "accuracy", "cost")
     shown = [k for k in names if any(row.get(k) for row in rows) or k in always]
-    titles = {"share_answered": "answered %", "accuracy": f"{accuracy_title(rows)} %", "answered": "legible"}
-    table([titles.get(k, k) for k in shown], [[row.get(k) for k in shown] for row in rows])
-    if sample := sample_of(log):
+    titles = {"share_answered": "answered %", "accuracy": f"{format_accuracy_title(rows)} %", "answered": "legible"}
+    print_table([titles.get(k, k) for k in shown], [[row.get(k) for k in shown] for row in rows])
+    if sample := describe_sample(log):
         print(f"a sample: {sample}")
     for row in rows:
         if row["failed"]:
@@ -269,17 +252,17 @@ def _summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> No
             f"missing_image: {log.missing_images:,} questions have no picture; they were asked without one, "
             "and count in no other row"
         )
-    tell_cache(log.cache, len(log.records))
-    print(f"{_done(log, out, new, before)}; next: shiftscope score {shlex.quote(str(out))}")
+    print_cache_use(log.cache, len(log.records))
+    print(f"{_describe_done(log, out, new, before)}; next: shiftscope score {shlex.quote(str(out))}")
 
 
-def accuracy_title(rows: list[dict[str, Any]]) -> str:
+def format_accuracy_title(rows: list[dict[str, Any]]) -> str:
     """What the accuracy of a run is."""
     forms = {row.get("form") for row in rows if row["metric"] == "vqa_accuracy"}
     return f"VQA accuracy ({', '.join(sorted(map(str, forms)))})" if forms else "accuracy"
 
 
-def _done(log: RunLog, out: Path, new: int, before: int) -> str:
+def _describe_done(log: RunLog, out: Path, new: int, before: int) -> str:
     """What this command did, which may be nothing."""
     from ..result import MISSING
 

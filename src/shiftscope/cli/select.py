@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import json_line, table
+from ._console import print_json, print_table
 
 if TYPE_CHECKING:
     from ..run.select import Selection
 
 
 def command(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Runs of the checkpoints or models to choose from, on one split.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Runs of the checkpoints or models to choose from, on one split.")],
     metric: Annotated[
         str, typer.Option(help="The figure to choose by, the highest (shiftscope list metrics).")
     ] = "accuracy",
@@ -34,10 +32,10 @@ def command(
 
     made = select(runs, metric, split=split, on_ood=on_ood)
     if as_json:
-        json_line({"chosen": str(made.chosen), **made.data(), "runs": _rows(made)})
+        print_json({"chosen": str(made.best_run), **made.to_json(), "runs": _list_rows(made)})
     else:
-        _table(made)
-        print(f"chosen: {made.chosen} (written to {made.chosen / NAME})")
+        _print_runs(made)
+        print(f"chosen: {made.best_run} (written to {made.best_run / NAME})")
     if on_ood:
         print(
             f"shiftscope: the choice was made on split {made.split!r} as out-of-distribution data: "
@@ -46,7 +44,7 @@ def command(
         )
 
 
-def _rows(made: Selection) -> list[dict[str, Any]]:
+def _list_rows(made: Selection) -> list[dict[str, Any]]:
     rows = []
     for run, model, s in zip(made.runs, made.models, made.scores, strict=True):
         shares = {"value": s.value, "low": s.low, "high": s.high}
@@ -55,10 +53,10 @@ def _rows(made: Selection) -> list[dict[str, Any]]:
     return rows
 
 
-def _table(made: Selection) -> None:
+def _print_runs(made: Selection) -> None:
     rows = []
-    for at, r in enumerate(_rows(made)):
+    for at, r in enumerate(_list_rows(made)):
         interval = "" if r["low"] is None or r["high"] is None else f"{r['low']:.2f} to {r['high']:.2f}"
         mark = "chosen" if at == made.best else ""
         rows.append([r["run"], r["model"], f"{r['value']:.2f}", interval, r["n"], mark])
-    table(("run", "model", f"{made.scores[0].metric} %", "95% interval", "n", ""), rows)
+    print_table(("run", "model", f"{made.scores[0].metric} %", "95% interval", "n", ""), rows)

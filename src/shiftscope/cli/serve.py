@@ -9,24 +9,20 @@ from typing import Annotated
 
 import typer
 
-from ._console import json_line
+from ._console import print_json
 
 
 def command(
     model: Annotated[str, typer.Option(help="Any model that shiftscope run takes.")],
     data: Annotated[Path, typer.Option(help="The dataset whose questions are asked.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8000,
-    host: Annotated[
-        str, typer.Option(help="Who can connect: 127.0.0.1 is this machine alone.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Who can connect: 127.0.0.1 is this machine alone.")] = "127.0.0.1",
     learn_from: Annotated[
         Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
     ] = None,
     trust_remote_code: Annotated[
         bool,
-        typer.Option(
-            "--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."
-        ),
+        typer.Option("--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."),
     ] = False,
     seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
     idle: Annotated[float, typer.Option(min=0, help="Stop after so many seconds without a request.")] = 0.0,
@@ -37,22 +33,24 @@ def command(
     A request may have 64 MB, 32 pictures of 64 million pixels each, and 60 seconds to arrive; all requests
     that are held at once may have 256 MB, and there may be 256 connections.
     """
-    from ..models._model import Options
-    from ..run.evaluate import Order, built
-    from ..run.recognise import Recogniser
-    from ..run.serve import Service, root_of, serve
+    from ..model import ModelOptions
+    from ..run.evaluate import RunSpec, build_run_model
+    from ..run.question_matcher import QuestionMatcher
+    from ..run.serve import ModelService, build_root_name, serve
     from ..run.source import DatasetSource
     from ..store.dataset import Dataset
 
     dataset = Dataset.open(data)
-    options = Options(seed=seed, trust_remote_code=trust_remote_code)
-    order = Order(model, data, learn_from=learn_from, options=options)
+    options = ModelOptions(seed=seed, trust_remote_code=trust_remote_code)
+    order = RunSpec(model, data, learn_from=learn_from, options=options)
     source = DatasetSource(dataset)
-    service = Service(model, built(order, source), Recogniser(dataset), root_of(order, source))
+    service = ModelService(
+        model, build_run_model(order, source), QuestionMatcher(dataset), build_root_name(order, source)
+    )
 
-    def ready(url: str) -> None:
+    def print_ready(url: str) -> None:
         if as_json:
-            json_line({"model": model, "url": url})
+            print_json({"model": model, "url": url})
             sys.stdout.flush()
         else:
             print(
@@ -61,4 +59,4 @@ def command(
                 flush=True,
             )
 
-    serve(service, host, port, idle=idle, ready=ready)
+    serve(service, host, port, idle=idle, ready=print_ready)

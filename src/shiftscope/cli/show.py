@@ -8,28 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..bits import members
 from ..errors import UserError
-from ..whole import write_whole
-from ._console import json_line, table
-from ._picture import print_picture, watched
-from ._tree import print_tree, tree_data
-
-SAID = {"left": "left of it", "right": "right of it", "front": "in front of it"}
+from ..files import write_whole
+from ..scene import mask_members
+from ._console import is_watched, print_json, print_picture, print_table, print_tree, tree_to_json
 
 if TYPE_CHECKING:
     from ..question import Question
     from ..scene import Scene
 
+RELATION_PHRASES = {"left": "left of it", "right": "right of it", "front": "in front of it"}
+
 
 def command(
-    path: Annotated[
-        Path, typer.Argument(help="A scene file, a question file, a folder of scenes, or a dataset.")
-    ],
+    path: Annotated[Path, typer.Argument(help="A scene file, a question file, a folder of scenes, or a dataset.")],
     index: Annotated[int, typer.Option("--index", min=0, help="Which scene or question, from 0.")] = 0,
-    scenes: Annotated[
-        Path | None, typer.Option(help="The scenes a question file is about, for its trace.")
-    ] = None,
+    scenes: Annotated[Path | None, typer.Option(help="The scenes a question file is about, for its trace.")] = None,
     split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
     image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
     after: Annotated[
@@ -41,23 +35,21 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a scene as a table, or a question's program as a tree with its trace on its scene."""
-    from ..formats._any import read_questions, read_scenes
-    from ..run.answer import SceneBook
-    from ..run.data import refuse_study
+    from ..formats import read_questions, read_scenes
+    from ..run.answer import SceneLookup
+    from ..store.dataset import refuse_study
 
     if not path.exists():
         raise UserError(f"{path}: no such file or folder")
     if (path / "manifest.json").exists():
         if verify:
-            show_verified(path, as_json)
+            show_verification(path, as_json)
         else:
             show_example(path, split, index, image, as_json, after)
         return
     refuse_study(path)
     if split or image or after or verify:
-        raise UserError(
-            f"{path}: --split, --image, --after and --verify are for datasets made by shiftscope make"
-        )
+        raise UserError(f"{path}: --split, --image, --after and --verify are for datasets made by shiftscope make")
     try:
         found = read_scenes(path)
     except UserError as not_scenes:
@@ -68,16 +60,16 @@ def command(
         question = next(islice(questions, index, None), None)
         if question is None:
             raise UserError(f"{path}: there is no question {index} in it") from None
-        source = scenes or _beside(path)
-        book = SceneBook(read_scenes(source)) if source else None
-        show_question(question, book.scenes_of(question) if book else None, as_json)
+        source = scenes or _find_scenes_beside(path)
+        book = SceneLookup(read_scenes(source)) if source else None
+        show_question(question, book.find_scenes(question) if book else None, as_json)
         return
     if index >= len(found):
         raise UserError(f"{path}: there is no scene {index} in it; it has {len(found)}")
     show_scene(found[index], as_json)
 
 
-def _beside(path: Path) -> Path | None:
+def _find_scenes_beside(path: Path) -> Path | None:
     """Where CLEVR's own layout keeps the scenes of a question file."""
     name = path.name.replace("questions", "scenes")
     for candidate in (path.with_name(name), path.parent.parent / "scenes" / name):
@@ -87,9 +79,9 @@ def _beside(path: Path) -> Path | None:
 
 
 def show_scene(scene: Scene, as_json: bool) -> None:
-    """A scene: a row an object, with what stands left of it; an open one lists its relations."""
+    """A scene: one row per object, with its relations; an open-vocabulary scene lists them below."""
     if as_json:
-        json_line(scene.to_json())
+        print_json(scene.to_json())
         return
     closed = scene.schema.closed
     names = [o.id or str(i) for i, o in enumerate(scene.objects)]
@@ -99,30 +91,30 @@ def show_scene(scene: Scene, as_json: bool) -> None:
     rows["position"] = [" ".join(f"{v:.2f}" for v in o.position or ()) for o in scene.objects]
     rows["box"] = [" ".join(f"{v:g}" for v in o.box or ()) for o in scene.objects]
     for relation in scene.relations if closed else ():
-        rows[SAID.get(relation.name, f"{relation.name} it")] = [
-            " ".join(names[j] for j in members(r)) for r in relation.rows
+        rows[RELATION_PHRASES.get(relation.name, f"{relation.name} it")] = [
+            " ".join(names[j] for j in mask_members(r)) for r in relation.rows
         ]
     rows["parts"] = [
         ", ".join(f"{' '.join(v for _, v in p.attributes)} {p.name}" for p in o.parts) for o in scene.objects
     ]
     filled = {name: column for name, column in rows.items() if any(column)}
     title = f"scene {scene.id} ({scene.schema.name}), {len(scene.objects)} objects"
-    table(list(filled), list(zip(*filled.values(), strict=True)), title)
+    print_table(list(filled), list(zip(*filled.values(), strict=True)), title)
     for attribute, value in scene.attributes:
         print(f"{attribute}: {value}")
     for relation in () if closed else scene.relations:
-        pairs = [f"{_named(scene, s)} {relation.name} {_named(scene, t)}" for s, t in relation.triples()]
+        pairs = [f"{_name_object(scene, s)} {relation.name} {_name_object(scene, t)}" for s, t in relation.triples()]
         print("; ".join(pairs[:6]) + (f"; and {len(pairs) - 6} more" if len(pairs) > 6 else ""))
 
 
-def _named(scene: Scene, i: int) -> str:
+def _name_object(scene: Scene, i: int) -> str:
     o = scene.objects[i]
     name = " ".join(o.values("name"))
     return name if o.id == name else f"{name} {o.id or i}".strip()
 
 
-def show_verified(folder: Path, as_json: bool) -> None:
-    """Read every byte of a dataset and say that all files are what was written, or refuse the first other."""
+def show_verification(folder: Path, as_json: bool) -> None:
+    """Read every byte of a dataset; refuse the first file that is not what was written."""
     from ..store.dataset import Dataset
 
     dataset = Dataset.open(folder)
@@ -130,7 +122,7 @@ def show_verified(folder: Path, as_json: bool) -> None:
     files = [file for shard in dataset.shards() for file in shard.files]
     size = sum(file.bytes for file in files)
     if as_json:
-        json_line({"folder": str(folder), "files": len(files), "bytes": size, "whole": True})
+        print_json({"folder": str(folder), "files": len(files), "bytes": size, "whole": True})
     else:
         print(f"all {len(files):,} files ({size:,} bytes) of {folder} are what was written")
 
@@ -152,12 +144,16 @@ def show_example(
             raise UserError(f"{folder}: there is no image {index} in it")
     if image and not pictures[0].png:
         raise UserError(f"{folder} holds scenes without pictures; make it without --no-images")
-    supposed = outcome(question, pictures[0].scene) if question else None
-    if after and supposed is None:
-        raise UserError(f"{folder}: question {index} has no action that can be done; leave out --after")
+    changed_scene = apply_action(question, pictures[0].scene) if question else None
+    if after and changed_scene is None:
+        raise UserError(f"{folder}: question {index} has no action that can be applied; omit --after")
     if image:
         write_whole(image, pictures[0].png)
-    drawn = picture_of(supposed) if supposed is not None and (after or (watched() and not as_json)) else b""
+    drawn = (
+        render_picture(changed_scene)
+        if changed_scene is not None and (after or (is_watched() and not as_json))
+        else b""
+    )
     if after:
         write_whole(after, drawn)
     if not as_json:
@@ -173,44 +169,43 @@ def show_example(
             print(f"wrote {path}")
 
 
-def outcome(question: Question, scene: Scene) -> Scene | None:
-    """The scene after a question's action; None where it has none, or it can not be done."""
-    from ..lang.acted import apart
+def apply_action(question: Question, scene: Scene) -> Scene | None:
+    """The scene after a question's action; None where it has none, or it cannot be applied."""
     from ..lang.exec.exact import execute
+    from ..lang.program import split_action
 
-    action = apart(question.program)[0] if question.program else None
+    action = split_action(question.program)[0] if question.program else None
     if action is None:
         return None
     run = execute(action, scene)
-    return run.worlds[-1].scenes[0] if run.defined and run.worlds else None
+    return run.worlds[-1].scenes[0] if run.is_defined and run.worlds else None
 
 
-def picture_of(scene: Scene) -> bytes:
+def render_picture(scene: Scene) -> bytes:
     """A scene drawn now, as PNG."""
-    from ..render.png import png
-    from ..render.raster import render
+    from ..render import open_renderer
+    from ..render.image import encode_png
 
-    drawn = render([scene], scene.size or (480, 320)).rgb
-    assert drawn is not None
-    return png(drawn[0])
+    [drawn] = open_renderer().render([scene], ("rgb",), scene.size or (480, 320))
+    assert drawn.rgb is not None
+    return encode_png(drawn.rgb)
 
 
 def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json: bool) -> None:
     """A question: its text, its answers, its program as a tree with the trace."""
     from ..answer import spell
-    from ..lang.acted import apart
-    from ..lang.exec.exact import execute
-    from ..lang.text import show
-    from ..lang.trace import lines
-    from ..lang.world import World
+    from ..lang.exec.exact import execute, format_trace
+    from ..lang.program import split_action
+    from ..lang.text import format_program
+    from ..lang.world import ExecutionWorld
 
-    world = World(scenes) if scenes else None
+    world = ExecutionWorld(scenes) if scenes else None
     execution = execute(question.program, world) if question.program and world else None
-    tree = list(lines(question.program, execution, world)) if question.program else []
-    supposed = outcome(question, scenes[0]) if scenes and len(scenes) == 1 else None
+    tree = list(format_trace(question.program, execution, world)) if question.program else []
+    changed_scene = apply_action(question, scenes[0]) if scenes and len(scenes) == 1 else None
     if as_json:
-        after = {"after": supposed.to_json()} if supposed is not None else {}
-        json_line(question.to_json() | {"trace": tree_data(tree)} | after)
+        after = {"after": changed_scene.to_json()} if changed_scene is not None else {}
+        print_json(question.to_json() | {"trace": tree_to_json(tree)} | after)
         return
     if question.action:
         print(f"action    {question.action}")
@@ -219,17 +214,17 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
         print(f"answer    {spell(question.answer)}")
     print(f"image     {', '.join(question.scenes)}")
     if question.program:
-        action, asked = apart(question.program)
+        action, asked = split_action(question.program)
         if action is not None:
-            print(f"does      {show(action)}")
-            print(f"asks      {show(asked)}")
-        print(f"program   {show(question.program)}\n")
+            print(f"does      {format_program(action)}")
+            print(f"asks      {format_program(asked)}")
+        print(f"program   {format_program(question.program)}\n")
         print_tree(tree)
     for scene in scenes or ():
         print()
-        if supposed is not None:
+        if changed_scene is not None:
             print("before the action")
         show_scene(scene, False)
-    if supposed is not None:
+    if changed_scene is not None:
         print("\nafter the action")
-        show_scene(supposed, False)
+        show_scene(changed_scene, False)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UserError
-from ._console import counting_bar, json_line, table
+from ._console import counting_bar, print_json, print_table
 
 if TYPE_CHECKING:
-    from ..run.split import Questions, Split
+    from ..run.split import HeldOutSplit, SplitQuestions
 
 
 def command(
@@ -26,57 +26,48 @@ def command(
     name: Annotated[str, typer.Option(help="A split of the COVR paper instead: has_num_3_ans_3, …")] = "",
     out: Annotated[Path | None, typer.Option(help="New folder for the lists.")] = None,
     shots: Annotated[
-        int | None,
-        typer.Option(min=0, help="Questions with the property to train on all the same; 0, or as named."),
+        int | None, typer.Option(min=0, help="Questions with the property to train on all the same; 0, or as named.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
     test: Annotated[str, typer.Option(help="Split of the dataset to test on, if not test (or val).")] = "",
     listed: Annotated[
-        bool,
-        typer.Option("--list", help="List properties and named splits; with DATA, also counts."),
+        bool, typer.Option("--list", help="List properties and named splits; with DATA, also counts.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Hold out the questions with a property: lists to train, to stop early, and to test on."""
-    from ..run.split import Order, Questions, split
+    from ..run.split import SplitQuestions, SplitSpec, split
 
-    questions = Questions(tuple(data), test) if data else None
+    questions = SplitQuestions(tuple(data), test) if data else None
     if listed:
-        _list(questions, seed, as_json)
+        _list_splits(questions, seed, as_json)
         return
-    order = Order(hold_out, name, shots, seed)
-    order.settings()
+    spec = SplitSpec(hold_out, name, shots, seed)
+    spec.settings()
     if questions is None:
         raise UserError("name the folder of a dataset, or files of questions, to split")
     if out is None:
         raise UserError("name a new folder for the lists with --out")
     with counting_bar("looking at questions", None) as tell:
-        made = split(order, questions, out, tell)
+        made = split(spec, questions, out, tell)
     if as_json:
-        json_line({"folder": str(out), "new": made.new, **made.to_json()})
+        print_json({"folder": str(out), "new": made.new, **made.to_json()})
     else:
-        _show(made, out)
+        _print_split(made, out)
 
 
-def _show(made: Split, out: Path) -> None:
+def _print_split(made: HeldOutSplit, out: Path) -> None:
     shots = made.settings.shots
     kind = f"few-shot, {shots:,} with it are trained on" if shots else "zero-shot"
     reported = f"{made.paper.reported} (COVR, Table {made.paper.table})" if made.paper else ""
     rows = []
     for role, marked in made.marked.items():
-        training = role == "train"
-        rows.append(
-            [
-                made.splits[role],
-                f"{len(marked.held) + len(marked.rest):,}",
-                f"{len(marked.held):,}",
-                f"{made.filtered:,}" if training else "",
-                *([reported if training else ""] if reported else []),
-            ]
-        )
+        row = [made.splits[role], f"{len(marked.held) + len(marked.rest):,}", f"{len(marked.held):,}"]
+        filtered = [f"{made.filtered:,}", reported] if role == "train" else ["", ""]
+        rows.append(row + filtered[: 2 if reported else 1])
     columns = ["split", "questions", "with it", "filtered", *(["filtered, reported"] if reported else [])]
-    table(columns, rows, f"{made.name}: hold out {made.hold_out} ({kind})")
-    table(["part", "questions", "what for"], [[p.name, f"{len(p.ids):,}", p.use] for p in made.parts])
+    print_table(columns, rows, f"{made.name}: hold out {made.hold_out} ({kind})")
+    print_table(["part", "questions", "what for"], [[p.name, f"{len(p.ids):,}", p.use] for p in made.parts])
     comp = next(p.name for p in made.parts if p.name in ("train_m_shot", "train_zero_shot"))
     done = f"wrote {out}" if made.new else f"nothing to do: {out} holds this split already"
     print(
@@ -86,48 +77,38 @@ def _show(made: Split, out: Path) -> None:
     )
 
 
-def _list(questions: Questions | None, seed: int, as_json: bool) -> None:
+def _list_splits(questions: SplitQuestions | None, seed: int, as_json: bool) -> None:
     from ..run.split import survey
-    from ..shift.held_out.drawn import DRAWS, LEXICAL, PROGRAM
-    from ..shift.held_out.named import SPLITS
+    from ..shift.held_out.predicates import DRAWS, LEXICAL_SPLIT, PROGRAM_SPLIT
     from ..shift.held_out.properties import FAMILIES
+    from ..shift.held_out.splits import COVR_SPLITS
 
     properties = [(", ".join(f.names), f.summary) for f in FAMILIES.values()]
     properties.append(
-        (f"{PROGRAM}_N", f"The program is one of a fifth that is drawn (N: {', '.join(map(str, DRAWS))}).")
+        (f"{PROGRAM_SPLIT}_N", f"The program is one of a fifth that is drawn (N: {', '.join(map(str, DRAWS))}).")
     )
-    properties.append((f"{LEXICAL}_N", "It has both names of a pair out of a fifth that is drawn."))
+    properties.append((f"{LEXICAL_SPLIT}_N", "It has both names of a pair out of a fifth that is drawn."))
     counts: dict[str, dict[str, int]] = {}
     if questions is not None:
         with counting_bar("looking at questions", None) as tell:
             counts = survey(questions, seed, tell)
     rows: list[dict[str, Any]] = []
-    for split in SPLITS.values():
+    for split in COVR_SPLITS.values():
         row: dict[str, Any] = {"name": split.name, "kind": split.kind, "hold_out": split.hold_out}
         row |= {"reported": split.reported, "table": split.table}
         rows.append(row | ({"with_property": counts[split.name]} if counts else {}))
     if as_json:
         for names, summary in properties:
-            json_line({"properties": names, "summary": summary})
+            print_json({"properties": names, "summary": summary})
         for row in rows:
-            json_line(row)
+            print_json(row)
         return
-    table(("properties", ""), properties)
+    print_table(("properties", ""), properties)
     roles = list(questions.splits) if questions else []
-    table(
+    print_table(
         ("named split", "", "holds out", *roles, "filtered of train, reported"),
         [
-            [
-                r["name"],
-                r["kind"],
-                r["hold_out"],
-                *(counts[r["name"]].get(k, "none") for k in roles),
-                _said(r),
-            ]
-            for r in rows
+            [r["name"], r["kind"], r["hold_out"], *(counts[r["name"]].get(k, "none") for k in roles), text]
+            for r, text in zip(rows, (f"{r['reported']} (Table {r['table']})" for r in rows), strict=True)
         ],
     )
-
-
-def _said(row: dict[str, Any]) -> str:
-    return f"{row['reported']} (Table {row['table']})"

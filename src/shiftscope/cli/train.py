@@ -1,4 +1,4 @@
-"""Train a model: its parsers learn from a dataset or straight from a suite's world."""
+"""Train a model: it learns from a dataset or straight from a suite's world."""
 
 from __future__ import annotations
 
@@ -11,75 +11,64 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import json_line, shard_bar, table
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
-    from ..models._weights import Trained
+    from ..trained_folder import TrainedFolder
 
 
-class Visual(StrEnum):
+class TrainVisualLevel(StrEnum):
     EASY = "easy"
     MID = "mid"
     HARD = "hard"
 
 
-class Only(StrEnum):
-    SCENE = "scene"
-    QUESTIONS = "questions"
-
-
-class Device(StrEnum):
+class TrainDevice(StrEnum):
     AUTO = "auto"
     CUDA = "cuda"
     CPU = "cpu"
 
 
 def command(
-    model: Annotated[str, typer.Option(help="nsvqa, p_nsvqa or p_nsvqa_exact; one folder serves all three.")],
-    data: Annotated[
-        str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")
-    ],
+    model: Annotated[str, typer.Option(help="A trainable model, as nsvqa; models of the same parts share one folder.")],
+    data: Annotated[str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")],
     visual: Annotated[
-        Visual | None, typer.Option(help="Another visual level of the suite's variant, as make has it.")
+        TrainVisualLevel | None, typer.Option(help="Another visual level of the suite's variant, as make has it.")
     ] = None,
     images: Annotated[
         int, typer.Option(min=1, help="To train on; a suite has a quarter as many to choose by.")
     ] = 20_000,
-    device: Annotated[Device, typer.Option(help="A GPU trains in bfloat16 and draws the images too.")] = (
-        Device.AUTO
+    device: Annotated[TrainDevice, typer.Option(help="A GPU trains in bfloat16 and draws the images too.")] = (
+        TrainDevice.AUTO
     ),
     seed: Annotated[int, typer.Option(help="Of weights and order; the data stay the same.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="The model's folder; an unfinished training is gone on with.")
-    ] = None,
-    only: Annotated[Only | None, typer.Option(help="Train this parser alone.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The model's folder; an unfinished training resumes.")] = None,
+    only: Annotated[str, typer.Option(help="Train this part alone, such as the scene parser (scene).")] = "",
     other: Annotated[
-        Path | None, typer.Option("--from", help="Take the parser that is not trained from this folder.")
+        Path | None, typer.Option("--from", help="Take the parts that are not trained from this folder.")
     ] = None,
     part: Annotated[
         str,
-        typer.Option(
-            help="Only these questions of a dataset: FOLDER:PART of shiftscope split, or a JSON file of ids."
-        ),
+        typer.Option(help="Only these questions of a dataset: FOLDER:PART of shiftscope split, or a JSON file of ids."),
     ] = "",
-    epochs: Annotated[int, typer.Option(min=0, help="Of each parser; 0 for as many as it likes.")] = 0,
+    epochs: Annotated[int, typer.Option(min=0, help="Of each part; 0 for the default.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one a core.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train a model and choose the best epoch on validation data; the same command again goes on.
+    """Train a model and choose the best epoch on validation data; the same command again resumes.
 
     On several GPUs: accelerate launch -m shiftscope train …
     """
-    from ..run.part import read_part
-    from ..run.train.train import Order, train
+    from ..store.question_part import read_part
+    from ..train.train import TrainSpec, train
 
-    order = Order(
+    order = TrainSpec(
         model,
         data,
         visual.value if visual else "",
         images,
         seed,
-        only.value if only else "",
+        only,
         other,
         epochs or None,
         read_part(part) if part else None,
@@ -89,18 +78,15 @@ def command(
     )
     trained = train(order, out, bar=shard_bar)
     if int(os.environ.get("RANK", "0")) == 0:
-        _tell(trained, model, as_json)
+        _print_training(trained, model, as_json)
 
 
-def _tell(trained: Trained, model: str, as_json: bool) -> None:
-    from ..models._weights import PARSERS
-
-    about = trained.about
-    parts = [part for part in PARSERS if part in about]
+def _print_training(trained: TrainedFolder, model: str, as_json: bool) -> None:
+    about, parts = trained.about, trained.parts
     if as_json:
         plain = {part: {k: v for k, v in about[part].items() if k != "config"} for part in parts}
         rest = {key: about.get(key) for key in ("device", "seconds", "command")}
-        json_line({"folder": str(trained.folder), "new": trained.new, **plain, **rest})
+        print_json({"folder": str(trained.folder), "new": trained.new, **plain, **rest})
         return
     for part in parts:
         entry = about[part]
@@ -108,7 +94,7 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
             [name.replace("_", " "), f"{100 * share:.2f}", f"{entry['val_counts'][name][1]:,}"]
             for name, share in entry["val"].items()
         ]
-        table(
+        print_table(
             ["", "right %", "of"],
             rows,
             f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples an "
@@ -117,7 +103,7 @@ def _tell(trained: Trained, model: str, as_json: bool) -> None:
     told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
     print(f"{told}; on {about['device']}")
     folder = shlex.quote(str(trained.folder))
-    lacking = [word for part, word in PARSERS.items() if part not in parts]
+    lacking = [word for part, word in trained.PARTS.items() if part not in parts]
     step = (
         f"shiftscope train --model {model} --only {lacking[0]} --from {folder} --data DATA --out DIR"
         if lacking

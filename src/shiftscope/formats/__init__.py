@@ -1,1 +1,111 @@
-"""Official file families, one file each: sniff, read and write."""
+"""Official file families, one file each: sniff, read (as records and as columns) and write.
+
+Which family a file is of is told from its content, never from its name. A new format is a new file here, with
+any of `sniff_scenes(file)` and `read_scenes(path)`, `sniff_questions(file)` and `read_questions(path)`,
+`read_question_table(questions, annotations, splits)` with `ANSWERS_APART`, and `read_objects(path)`. `REFINES`
+names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import json_files as _json
+from ..errors import UserError
+from ..question import Question
+from ..question_table import ImageContents, QuestionTable, add_objects, collect_objects
+from ..registry import FORMATS
+from ..scene import Scene
+from ..schema import Schema
+
+
+def read_scenes(path: Path) -> list[Scene]:
+    """The scenes of a file or folder of any family."""
+    return list(iterate_scenes(path))
+
+
+def iterate_scenes(path: Path) -> Iterator[Scene]:
+    """The same, one at a time where the family allows it."""
+    return iter(find_format(path, "scenes").read_scenes(path))
+
+
+def read_questions(path: Path, schema: Schema | None = None) -> Iterator[Question]:
+    """The questions of a file of any family, one at a time; a schema tells what COVR's words are."""
+    found = find_format(path, "questions")
+    questions: Iterator[Question] = found.read_questions(path, *([schema] if hasattr(found, "USES_SCHEMA") else []))
+    return questions
+
+
+def read_objects(path: Path) -> ImageContents:
+    """Which kinds of objects the images of a file or folder show."""
+    found = find_format(path, "scenes")
+    contents: ImageContents = (
+        found.read_objects(path) if hasattr(found, "read_objects") else collect_objects(found.read_scenes(path))
+    )
+    return contents
+
+
+def read_question_table(
+    questions: Sequence[Path],
+    annotations: Sequence[Path] = (),
+    objects: Sequence[Path] = (),
+    splits: Sequence[str] = (),
+) -> QuestionTable:
+    """The answered questions of files in columns, with the objects of their images; several files are merged.
+
+    `splits` names the split of each questions file.
+    """
+    if not questions:
+        raise UserError("no questions file is given")
+    if splits and len(splits) != len(questions):
+        raise UserError(f"{len(questions)} questions files, but {len(splits)} splits are named")
+    file = _json.InputFile(questions[0])
+    able = [m for m in _load_formats("read_question_table") if bool(annotations) == m.ANSWERS_APART]
+    # Rows that lack a field may not be sniffed, and are read all the same where only one family has such files.
+    fits = [m for m in able if m.sniff_questions(file)] or (able[:1] if annotations else [])
+    if not fits or (not annotations and not isinstance(file.outline, dict)):
+        raise UserError(
+            f"{questions[0]}: its answers are in another file; name it with --annotations "
+            "(only GQA's questions hold their answers)"
+        )
+    table: QuestionTable = fits[0].read_question_table(questions, annotations, splits)
+    return add_objects(table, map(read_objects, objects)) if objects else table
+
+
+def find_format(path: Path, what: str) -> ModuleType:
+    """The family whose `scenes` or `questions` the file or folder holds."""
+    file = _json.InputFile(path)
+    able = _load_formats(f"read_{what}")
+    fits = [m for m in able if getattr(m, f"sniff_{what}")(file)]
+    refined = {getattr(m, "REFINES", "") for m in fits}
+    for found in fits:
+        if found.__name__.rpartition(".")[2] not in refined:
+            return found
+    if path.is_dir():
+        raise UserError(f"{path}: no {what} that ShiftScope knows in this folder")
+    _json.load_json(path)
+    known = "; ".join((m.__doc__ or "").partition(":")[0] for m in able)
+    raise UserError(
+        f"{path}: no {what} that ShiftScope knows: expected one of {known}; got {_describe_json(file.outline)}"
+    )
+
+
+@cache
+def _load_formats(reader: str) -> list[ModuleType]:
+    """The families that offer the reader, by name."""
+    return [module for _, module in FORMATS.load_all() if hasattr(module, reader)]
+
+
+def _describe_json(sample: Any) -> str:
+    if isinstance(sample, dict):
+        return f"an object with {', '.join(repr(k) for k in list(sample)[:4])}" if sample else "an empty object"
+    if isinstance(sample, list):
+        first = sample[0] if sample else None
+        if isinstance(first, dict):
+            return f"a list of objects with {', '.join(repr(k) for k in list(first)[:4])}"
+        return f"a list of {type(first).__name__}" if sample else "an empty list"
+    return f"a single {type(sample).__name__}"

@@ -1,118 +1,110 @@
-"""COCO instances: images, boxes with a category each; one Scene an image, its objects named by category.
+"""COCO instances: images, boxes with a category each; one Scene per image, its objects named by category.
 
-Outlines (`segmentation`) make most of such a file and are left out unless asked for. All other fields are
-kept as notes, so writing gives back every image and annotation, those of one image together.
+Outlines (`segmentation`), which make up most of such a file, are left out. All other fields are kept as notes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .. import json_files as _json
 from ..errors import UserError
+from ..question_table import ImageContents, collect_objects
 from ..scene import Object, Scene
 from ..schema import OPEN, Schema
 from ..schemas import coco
-from . import _json
 
 LISTS = ("images", "annotations", "categories")
-OUTLINE = "segmentation"
 _IMAGE_FIELDS = frozenset(("id", "width", "height"))
-_ANNOTATION_FIELDS = frozenset(("id", "image_id", "category_id", "bbox"))
-_NUMBERED = re.compile(r"(?:.*_)?(\d{12})")
+_ANNOTATION_FIELDS = frozenset(("id", "image_id", "category_id", "bbox", "segmentation"))
+_COCO_FILE_NAME = re.compile(r"(?:.*_)?(\d{12})")
 
-Box = tuple[float, float, float, float]
+PixelBox = tuple[float, float, float, float]
 
 
 def image_id(stem: str) -> str:
     """The image's number in COCO, where its file is named as COCO names files, else the name itself."""
-    numbered = _NUMBERED.fullmatch(stem)
+    numbered = _COCO_FILE_NAME.fullmatch(stem)
     return str(int(numbered[1])) if numbered else stem
 
 
-def sniff_scenes(data: Any) -> bool:
-    """Whether this JSON value is a COCO file of images and their annotations."""
-    return isinstance(data, dict) and all(isinstance(data.get(key), list) for key in LISTS)
+def sniff_scenes(file: _json.InputFile) -> bool:
+    """Whether it is a COCO file of images, their annotations and categories; its head may show the first list alone."""
+    if not isinstance(file.outline, dict):
+        return False
+    whole = all(isinstance(file.outline.get(key), list) for key in LISTS)
+    return whole or "id" in file.first_row("images") or "category_id" in file.first_row("annotations")
 
 
-def read_scenes(path: Path, *, outlines: bool = False) -> Iterator[Scene]:
+def read_scenes(path: Path) -> Iterator[Scene]:
     """The scenes of a file, one at a time in the order of its images."""
     data = _json.read_bytes(path)
-    if data[:64].lstrip()[:1] != b"{":
-        _json.decode(data, path)
+    if _json.first_byte(data) == b"[":
         raise UserError(f"{path}: expected an object at top level")
     names: dict[int, str] = {}
-    for at, raw in enumerate(_json.elements(data, "categories", path)):
-        number, name = (
-            _field(raw, "id", f"{path}: category {at}"),
-            _field(raw, "name", f"{path}: category {at}"),
-        )
+    for at, raw in enumerate(_json.iterate_elements(data, "categories", path)):
+        number, name = (_get_id_field(raw, field, f"{path}: category {at}") for field in ("id", "name"))
         if number in names:
             raise UserError(f"{path}: category {number} appears twice")
         names[number] = str(name)
     schema = coco.SCHEMA if set(names.values()) <= set(coco.NAMES) else OPEN
-    objects = _objects_by_image(data, path, names, outlines)
+    objects = _group_objects(data, path, names)
     seen: set[str] = set()
-    for at, raw in enumerate(_json.elements(data, "images", path)):
-        number = str(_field(raw, "id", f"{path}: image {at}"))
+    for at, raw in enumerate(_json.iterate_elements(data, "images", path)):
+        number = str(_get_id_field(raw, "id", f"{path}: image {at}"))
         if number in seen:
             raise UserError(f"{path}: image {number} appears twice")
         seen.add(number)
-        yield _scene(raw, number, objects.pop(number, []), schema, f"{path}: image {number}")
+        yield _parse_scene(raw, number, objects.pop(number, []), schema, f"{path}: image {number}")
     if objects:
         number, listed = next(iter(objects.items()))
-        raise UserError(
-            f"{path}: annotation {listed[0][0].id} is of image {number}, which is not among the images"
-        )
+        raise UserError(f"{path}: annotation {listed[0][0].id} is of image {number}, which is not among the images")
     if not seen:
         raise UserError(f"{path}: there are no images in it")
 
 
-def _objects_by_image(
-    data: bytes, path: Path, names: dict[int, str], outlines: bool
-) -> dict[str, list[tuple[Object, dict[str, Any]]]]:
+def _group_objects(data: bytes, path: Path, names: dict[int, str]) -> dict[str, list[tuple[Object, dict[str, Any]]]]:
     found: dict[str, list[tuple[Object, dict[str, Any]]]] = {}
     seen: set[str] = set()
-    for at, raw in enumerate(_json.elements(data, "annotations", path)):
-        number = str(_field(raw, "id", f"{path}: annotation {at}"))
+    for at, raw in enumerate(_json.iterate_elements(data, "annotations", path)):
+        number = str(_get_id_field(raw, "id", f"{path}: annotation {at}"))
         where = f"{path}: annotation {number}"
         if number in seen:
             raise UserError(f"{where} appears twice")
         seen.add(number)
-        category = _field(raw, "category_id", where)
+        category = _get_id_field(raw, "category_id", where)
         if category not in names:
             raise UserError(f"{where} is of category {category}, which is not among the categories")
-        box = box_of(raw["bbox"], where) if raw.get("bbox") is not None else None
-        extra = {k: v for k, v in raw.items() if k not in _ANNOTATION_FIELDS and (outlines or k != OUTLINE)}
+        box = parse_box(raw["bbox"], where) if raw.get("bbox") is not None else None
+        extra = {k: v for k, v in raw.items() if k not in _ANNOTATION_FIELDS}
         made = Object((("name", names[category]),), id=number, box=box)
-        found.setdefault(str(_field(raw, "image_id", where)), []).append((made, extra))
+        found.setdefault(str(_get_id_field(raw, "image_id", where)), []).append((made, extra))
     return found
 
 
-def box_of(values: Any, where: str) -> Box:
+def parse_box(values: Any, where: str) -> PixelBox:
     """Left, top, width and height in pixels: finite, and not of negative size."""
     if not isinstance(values, list | tuple) or len(values) != 4 or {*map(type, values)} - {int, float}:
-        raise UserError(f"{where}: expected a box of four numbers, came {values!r}")
+        raise UserError(f"{where}: expected a box of four numbers, got {values!r}")
     left, top, width, height = values
     if not all(map(_json.is_number, values)) or width < 0 or height < 0:
-        far = _json.at_most(*values)
-        raise UserError(f"{where}: a box must be finite and not of negative size, came {values!r}{far}")
+        far = _json.describe_limit(*values)
+        raise UserError(f"{where}: a box must be finite and not of negative size, got {values!r}{far}")
     return (left, top, width, height)
 
 
-def _scene(
-    raw: dict[str, Any],
-    number: str,
-    objects: list[tuple[Object, dict[str, Any]]],
-    schema: Schema,
-    where: str,
+def _parse_scene(
+    raw: dict[str, Any], number: str, objects: list[tuple[Object, dict[str, Any]]], schema: Schema, where: str
 ) -> Scene:
     size = (raw.get("width"), raw.get("height"))
-    if size != (None, None) and not all(map(_json.is_side, size)):
-        far = _json.at_most(*size)
-        raise UserError(f"{where}: its width and height must be whole numbers above 0, came {size}{far}")
+    if size != (None, None) and not all(map(_json.is_image_side, size)):
+        far = _json.describe_limit(*size)
+        raise UserError(f"{where}: its width and height must be whole numbers above 0, got {size}{far}")
     notes = tuple((k, v) for k, v in raw.items() if k not in _IMAGE_FIELDS)
     extra = {o.id: e for o, e in objects if e}
     return Scene(
@@ -124,61 +116,35 @@ def _scene(
     )
 
 
-def _field(raw: Any, field: str, where: str) -> Any:
+def _get_id_field(raw: Any, field: str, where: str) -> Any:
     if not isinstance(raw, dict):
-        raise UserError(f"{where}: expected an object, came {type(raw).__name__}")
+        raise UserError(f"{where}: expected an object, got {type(raw).__name__}")
     value = raw.get(field)
     if not isinstance(value, int | str) or isinstance(value, bool):
-        raise UserError(
-            f"{where}: there is no {field!r} in it" if value is None else f"{where}: bad {field!r}"
-        )
+        raise UserError(f"{where}: there is no {field!r} in it" if value is None else f"{where}: bad {field!r}")
     return value
 
 
-def header(path: Path) -> dict[str, Any]:
-    """What the file says besides images and annotations: its info, licenses and categories."""
-    return {k: v for k, v in _json.entries(_json.read_bytes(path), path) if k not in LISTS[:2]}
+def read_objects(path: Path) -> ImageContents:
+    """The categories of each image's boxes; without the boxes themselves, this is fast."""
+    _json.require_msgspec()
+    import msgspec
 
-
-def write_scenes(path: Path, scenes: Iterable[Scene], header: dict[str, Any] | None = None) -> None:
-    """A COCO file; categories that the header does not number yet follow in the order they are met."""
-    data = dict(header or {})
-    categories: list[dict[str, Any]] = list(data.pop("categories", ()))
-    numbers = {c["name"]: c["id"] for c in categories}
-    images: list[dict[str, Any]] = []
-    annotations: list[dict[str, Any]] = []
-    for scene in scenes:
-        images.append(_image_to(scene))
-        extra = scene.note("annotations", {})
-        for o in scene.objects:
-            name = next(iter(o.values("name")), "")
-            if not name:
-                raise UserError(f"{path}: image {scene.id}: an object has no name to be its category")
-            if name not in numbers:
-                numbers[name] = max(numbers.values(), default=0) + 1
-                categories.append({"id": numbers[name], "name": name})
-            made = {"id": _number(o.id), "image_id": _number(scene.id), "category_id": numbers[name]}
-            annotations.append(made | ({"bbox": list(o.box)} if o.box else {}) | extra.get(o.id, {}))
-    _number_the_rest(annotations)
-    _json.write(path, data | {"images": images, "annotations": annotations, "categories": categories})
-
-
-def _image_to(scene: Scene) -> dict[str, Any]:
-    size = {"width": scene.size[0], "height": scene.size[1]} if scene.size else {}
-    notes = {k: v for k, v in scene.notes if k != "annotations"}
-    return {"id": _number(scene.id)} | size | notes
-
-
-def _number_the_rest(annotations: list[dict[str, Any]]) -> None:
-    """Ids for objects that have none, or one that another image's object has too."""
-    last = max((a["id"] for a in annotations if isinstance(a["id"], int)), default=0)
-    seen: set[int | str] = set()
-    for annotation in annotations:
-        if annotation["id"] == "" or annotation["id"] in seen:
-            last += 1
-            annotation["id"] = last
-        seen.add(annotation["id"])
-
-
-def _number(name: str) -> int | str:
-    return int(name) if name.isascii() and name.isdigit() else name
+    fields: _json.FieldTable = {
+        "images": [{"id": int | str}],
+        "annotations": [{"image_id": int | str, "category_id": int | str}],
+        "categories": [{"id": int | str, "name": str}],
+    }
+    try:
+        whole = msgspec.json.decode(_json.read_bytes(path), type=_json.build_struct(fields))
+        kinds = {c.id: k for k, c in enumerate(whole.categories)}
+        images = {i.id: k for k, i in enumerate(whole.images)}
+        objects = whole.annotations
+        image = np.fromiter((images[a.image_id] for a in objects), np.int64, len(objects))
+        kind = np.fromiter((kinds[a.category_id] for a in objects), np.int64, len(objects))
+        unique = len(kinds) == len(whole.categories) and len(images) == len(whole.images)
+    except (msgspec.DecodeError, RecursionError, KeyError):
+        unique = False
+    if not unique:
+        return collect_objects(read_scenes(path))  # which says what is wrong
+    return ImageContents(list(images), [c.name for c in whole.categories], image, kind)

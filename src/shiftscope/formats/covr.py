@@ -13,69 +13,52 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
-from ..lang.dialects import covr as original
-from ..lang.dialects import covr_compositional as compositional
+from ..files import write_whole
+from ..lang.notations import covr as original
+from ..lang.notations import covr_compositional as compositional
 from ..question import Provenance, Question
 from ..schema import Schema
-from ..whole import write_whole
-from . import _json
 
 SOURCE = "covr"
+USES_SCHEMA = True
 TEXTS = ("utterance", "question")
 FIELDS = ("qid", "scenes", "program", "answer", "pattern_name")
 TEXT_FIELD = "text field"  # the note of a question whose text is not called `utterance`
 FORM = "form"  # the note of a question whose program is not in the original form
 
 
-def sniff(data: bytes) -> bool:
-    """Whether these bytes are COVR questions: told by the first line, or the first of a list."""
-    start = _json.first_mark(data)
-    line = data.lstrip().split(b"\n", 1)[0]
-    try:
-        if start == b"{" and b'"qid"' in line:
-            first = _json.parsed(line)
-        elif start == b"[" and b'"qid"' in data:
-            first = next(iter(_json.elements(data, None, Path())), None)
-        else:
-            return False
-    except (ValueError, RecursionError, UserError):
-        return False
-    return isinstance(first, dict) and first.keys() >= {"qid", "scenes"} and bool(first.keys() & set(TEXTS))
+def sniff_questions(file: _json.InputFile) -> bool:
+    """Whether it holds COVR questions, by the first line, or the first of a list."""
+    first = file.outline if isinstance(file.outline, dict) else file.first_row("")
+    return first.keys() >= {"qid", "scenes"} and bool(first.keys() & set(TEXTS))
 
 
 def read_questions(path: Path, schema: Schema | None = None) -> Iterator[Question]:
     """The questions of a file, one at a time; a schema tells which attribute a program's words belong to."""
-    seen: set[str] = set()
-    for where, raw in _rows(path):
-        with _json.placed(where):
-            question = question_from(raw, schema)
-        if question.id in seen:
-            raise UserError(f"{path}: question {question.id} appears twice")
-        seen.add(question.id)
-        yield question
-    if not seen:
-        raise UserError(f"{path}: there are no questions in it")
+    rows = ((place, (raw, schema)) for place, raw in _iterate_rows(path))
+    return _json.parse_records(rows, parse_question, path, "questions")
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+def _iterate_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """What is in the file, and where: a line each, or the elements of a list."""
     data = _json.read_bytes(path)
-    if _json.first_mark(data) == b"[":
-        for at, raw in enumerate(_json.elements(data, None, path)):
-            yield f"{path}: question {at}", raw
+    if _json.first_byte(data) == b"[":
+        for at, raw in enumerate(_json.iterate_elements(data, None, path)):
+            yield f"question {at}", raw
         return
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             try:
-                raw = _json.parsed(line)
+                raw = _json.parse_json(line)
             except (ValueError, RecursionError) as error:
                 raise UserError(f"{path}: line {number}: not valid JSON ({error})") from None
-            yield f"{path}: line {number}", raw
+            yield f"line {number}", raw
 
 
-def question_from(raw: Any, schema: Schema | None = None) -> Question:
+def parse_question(raw: Any, schema: Schema | None = None) -> Question:
     """A question record from one of a file; test questions have neither program nor answer."""
     if not isinstance(raw, dict):
         raise UserError("expected an object with qid, utterance and scenes")
@@ -99,12 +82,12 @@ def question_from(raw: Any, schema: Schema | None = None) -> Question:
     turned = compositional.sniff(rows)
     if turned:
         notes.append((FORM, "compositional"))
-    dialect = compositional if turned else original
+    notation = compositional if turned else original
     return Question(
         id=str(name),
         text=text,
         scenes=tuple(map(str, scenes)),
-        program=dialect.read(rows, schema) if rows is not None else None,
+        program=notation.read(rows, schema) if rows is not None else None,
         answer=read_answer(raw.get("answer")),
         provenance=Provenance(SOURCE, template=template or ""),
         notes=tuple(notes),
@@ -114,20 +97,20 @@ def question_from(raw: Any, schema: Schema | None = None) -> Question:
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
     """Write questions a line each, whole or not at all; `.gz` is gzipped."""
     written = list(questions)
-    _json.unique_ids((q.id for q in written), "question", path)
-    lines = [json.dumps(question_to(q), ensure_ascii=False, allow_nan=False) for q in written]
+    _json.refuse_repeated_ids((q.id for q in written), "question", path)
+    lines = [json.dumps(format_question(q), ensure_ascii=False, allow_nan=False) for q in written]
     data = "".join(f"{line}\n" for line in lines).encode()
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def question_to(question: Question, schema: Schema | None = None) -> dict[str, Any]:
+def format_question(question: Question, schema: Schema | None = None) -> dict[str, Any]:
     """One question as the official files have it; a closed schema tells which words are names."""
     notes = dict(question.notes)
-    dialect = compositional if notes.pop(FORM, "") else original
+    notation = compositional if notes.pop(FORM, "") else original
     data: dict[str, Any] = {"qid": question.id, notes.pop(TEXT_FIELD, TEXTS[0]): question.text}
     data["scenes"] = list(question.scenes)
     if question.program is not None:
-        data["program"] = dialect.write(question.program, schema)
+        data["program"] = notation.write(question.program, schema)
     if question.answer is not None:
         data["answer"] = question.answer
     if question.provenance.template:

@@ -1,25 +1,26 @@
-"""GQA: scene graphs, questions with their programs, and rows of calls.
-
-A graph's free words ("dark", "wooden") stay without an attribute; which side of the image an object is on is
-read off its box.
-"""
+"""GQA: scene graphs, questions with their programs, and rows of calls; as records or as columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ..answer import read_answer
+import numpy as np
+
+from .. import json_files as _json
+from ..answer import read_answer, spell
 from ..errors import UserError
-from ..lang.dialects import gqa as dialect
-from ..lang.dialects._gqa_calls import tokens_of
+from ..lang.notations import gqa as notation
+from ..lang.notations.gqa import tokenize_calls
 from ..question import Provenance, Question
+from ..question_join import build_question_table, drop_repeats
+from ..question_table import ImageContents, QuestionTable, build_image_contents, collect_objects
 from ..scene import FREE, Object, Pairs, Relation, Scene
 from ..schemas.gqa import SCHEMA
-from . import _json
 
+ANSWERS_APART = False
 IMAGE_ATTRIBUTES = ("location", "weather")
 DERIVED = ("hposition", "vposition")
 _GRAPH_FIELDS = ("width", "height", "objects", *IMAGE_ATTRIBUTES)
@@ -27,21 +28,18 @@ _QUESTION_FIELDS = ("imageId", "question", "answer", "semantic", "semanticStr")
 _ROW_FIELDS = ("fullAnswer", "tokens", "annotations")  # after image, question, calls, question id, answer
 
 
-def sniff_scenes(data: Any) -> bool:
-    """Whether this JSON value holds scene graphs: image ids, each with objects by their ids."""
-    first = next(iter(data.values()), None) if isinstance(data, dict) else None
-    return isinstance(first, dict) and isinstance(first.get("objects"), dict)
+def sniff_scenes(file: _json.InputFile) -> bool:
+    """Whether it holds scene graphs: image ids, each with objects by their ids."""
+    return isinstance(file.first_value().get("objects"), dict)
 
 
-def sniff_questions(data: Any) -> bool:
-    """Whether this JSON value holds GQA questions: by question id, or rows with a list of calls."""
-    if isinstance(data, dict):
-        first = next(iter(data.values()), None)
-        return isinstance(first, dict) and first.keys() >= {"imageId", "question"}
-    return isinstance(data, list) and bool(data) and _is_row(data[0])
+def sniff_questions(file: _json.InputFile) -> bool:
+    """Whether it holds GQA questions: by question id, or rows with a list of calls."""
+    rows = isinstance(file.outline, list) and bool(file.outline) and _is_call_row(file.outline[0])
+    return rows or file.first_value().keys() >= {"imageId", "question"}
 
 
-def _is_row(row: Any) -> bool:
+def _is_call_row(row: Any) -> bool:
     return (
         isinstance(row, list)
         and 4 <= len(row) <= 5 + len(_ROW_FIELDS)
@@ -52,30 +50,25 @@ def _is_row(row: Any) -> bool:
 
 def read_scenes(path: Path) -> Iterator[Scene]:
     """The graphs of a file, one at a time, under the ids of their images."""
-    empty = True
-    for image, raw in _json.entries(_json.read_bytes(path), path):
-        empty = False
-        with _json.placed(f"{path}: image {image}"):
-            scene = scene_from(image, raw)
-        yield scene
-    if empty:
-        raise UserError(f"{path}: there are no scene graphs in it")
+    entries = _json.iterate_entries(_json.read_bytes(path), path)
+    rows = ((f"image {image}", (image, raw)) for image, raw in entries)
+    return _json.parse_records(rows, parse_scene, path, "scene graphs")
 
 
-def scene_from(image: str, raw: dict[str, Any]) -> Scene:
+def parse_scene(image: str, raw: dict[str, Any]) -> Scene:
     """A scene record from one graph of a file."""
     if not isinstance(raw, dict) or not isinstance(raw.get("objects"), dict):
         raise UserError("expected a graph with objects by their ids")
     listed: dict[str, Any] = raw["objects"]
     size = (raw["width"], raw["height"]) if "width" in raw and "height" in raw else None
-    if size and not (_json.is_side(size[0]) and _json.is_side(size[1])):
+    if size and not (_json.is_image_side(size[0]) and _json.is_image_side(size[1])):
         raise UserError(
-            f"expected a positive width and height, came {size[0]!r} and {size[1]!r}{_json.at_most(*size)}"
+            f"expected a positive width and height, got {size[0]!r} and {size[1]!r}{_json.describe_limit(*size)}"
         )
     index = {name: i for i, name in enumerate(listed)}
     pairs: dict[str, list[tuple[int, int]]] = {}
     for name, o in listed.items():
-        for relation, other in _relations(o.get("relations", ()), name):
+        for relation, other in _parse_relations(o.get("relations", ()), name):
             if other not in index:
                 raise UserError(f"object {name}: {relation!r} names object {other}, which is not there")
             pairs.setdefault(relation, []).append((index[name], index[other]))
@@ -83,65 +76,62 @@ def scene_from(image: str, raw: dict[str, Any]) -> Scene:
         id=image,
         schema=SCHEMA,
         size=size,
-        objects=tuple(_object(name, o, size) for name, o in listed.items()),
+        objects=tuple(_parse_object(name, o, size) for name, o in listed.items()),
         relations=tuple(Relation.of(name, found, len(index)) for name, found in pairs.items()),
         attributes=tuple((a, raw[a]) for a in IMAGE_ATTRIBUTES if a in raw),
         notes=tuple((k, v) for k, v in raw.items() if k not in _GRAPH_FIELDS),
     )
 
 
-def _relations(listed: Any, name: str) -> Iterator[tuple[str, str]]:
+def _parse_relations(listed: Any, name: str) -> Iterator[tuple[str, str]]:
     """(relation, object id) of a list of them, or of a dict with them as its values."""
     for row in listed.values() if isinstance(listed, dict) else listed:
         if not isinstance(row, dict) or not row.keys() >= {"name", "object"}:
-            raise UserError(f"object {name}: expected a relation with name and object, came {row!r}")
+            raise UserError(f"object {name}: expected a relation with name and object, got {row!r}")
         yield str(row["name"]), str(row["object"])
 
 
-def _object(name: str, o: dict[str, Any], size: tuple[int, int] | None) -> Object:
+def _parse_object(name: str, o: dict[str, Any], size: tuple[int, int] | None) -> Object:
     words = o.get("attributes", ())
     if not isinstance(words, list | tuple) or not all(isinstance(w, str) for w in (o["name"], *words)):
         raise UserError(f"object {name}: its name and attributes must be text")
     box = (o["x"], o["y"], o["w"], o["h"]) if o.keys() >= {"x", "y", "w", "h"} else None
     if box and not all(map(_json.is_number, box)):
-        raise UserError(f"object {name}: its box must be four finite numbers{_json.at_most(*box)}")
+        raise UserError(f"object {name}: its box must be four finite numbers{_json.describe_limit(*box)}")
     described: Pairs = (("name", o["name"]), *((FREE, word) for word in words))
-    return Object((*described, *(_position(box, size) if box and size else ())), id=name, box=box)
+    return Object((*described, *(_compute_position(box, size) if box and size else ())), id=name, box=box)
 
 
-def _position(box: tuple[float, float, float, float], size: tuple[int, int]) -> Pairs:
+def _compute_position(box: tuple[float, float, float, float], size: tuple[int, int]) -> Pairs:
     """Which half of the image the box's centre is in from left to right, which third from top to bottom."""
     left, top, width, height = box
     across = (left + width / 2) / size[0]
     down = (top + height / 2) / size[1]
     side = "left" if across < 1 / 2 else "right"
-    return (
-        ("hposition", side),
-        ("vposition", "top" if down < 1 / 3 else "middle" if down < 2 / 3 else "bottom"),
-    )
+    return (("hposition", side), ("vposition", "top" if down < 1 / 3 else "middle" if down < 2 / 3 else "bottom"))
 
 
 def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
     written = list(scenes)
-    _json.unique_ids((scene.id for scene in written), "image", path)
-    _json.write(path, {scene.id: scene_to(scene) for scene in written})
+    _json.refuse_repeated_ids((scene.id for scene in written), "image", path)
+    _json.write_json(path, {scene.id: format_scene(scene) for scene in written})
 
 
-def scene_to(scene: Scene) -> dict[str, Any]:
+def format_scene(scene: Scene) -> dict[str, Any]:
     """One graph as the official files have it; an object's relations come in the order of the scene's."""
     ids = [o.id or str(i) for i, o in enumerate(scene.objects)]
     data: dict[str, Any] = {}
     if scene.size:
         data["width"], data["height"] = scene.size
     data |= dict(scene.attributes) | dict(scene.notes)
-    data["objects"] = {name: _object_to(o) for name, o in zip(ids, scene.objects, strict=True)}
+    data["objects"] = {name: _format_object(o) for name, o in zip(ids, scene.objects, strict=True)}
     for relation in scene.relations:
         for subject, target in relation.triples():
             data["objects"][ids[subject]]["relations"].append({"name": relation.name, "object": ids[target]})
     return data
 
 
-def _object_to(o: Object) -> dict[str, Any]:
+def _format_object(o: Object) -> dict[str, Any]:
     data: dict[str, Any] = {"name": next(iter(o.values("name")), "")}
     if o.box:
         data |= dict(zip("xywh", o.box, strict=True))
@@ -153,26 +143,19 @@ def _object_to(o: Object) -> dict[str, Any]:
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time: by question id, or rows with calls."""
     data = _json.read_bytes(path)
-    if _json.first_mark(data) == b"[":
-        yield from _read_rows(data, path)
-        return
-    empty = True
-    for name, raw in _json.entries(data, path):
-        empty = False
-        with _json.placed(f"{path}: question {name}"):
-            question = question_from(name, raw)
-        yield question
-    if empty:
-        raise UserError(f"{path}: there are no questions in it")
+    if _json.first_byte(data) == b"[":
+        return _json.parse_records(_iterate_call_rows(data, path), parse_call_row, path, "questions")
+    rows = ((f"question {name}", (name, raw)) for name, raw in _json.iterate_entries(data, path))
+    return _json.parse_records(rows, parse_question, path, "questions")
 
 
-def question_from(name: str, raw: dict[str, Any]) -> Question:
+def parse_question(name: str, raw: dict[str, Any]) -> Question:
     """A question record from one question of a file; test questions have neither program nor answer."""
     semantic = raw.get("semantic")
-    program = dialect.read(semantic) if semantic else None
+    program = notation.read(semantic) if semantic else None
     notes = [(k, v) for k, v in raw.items() if k not in _QUESTION_FIELDS or v == []]
     line = raw.get("semanticStr")
-    if line != (dialect.line_of(semantic) if semantic else None):
+    if line != (notation.format_line(semantic) if semantic else None):
         notes.append(("semanticStr", line))
     return Question(
         id=name,
@@ -188,45 +171,35 @@ def question_from(name: str, raw: dict[str, Any]) -> Question:
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
     written = list(questions)
-    _json.unique_ids((q.id for q in written), "question", path)
-    _json.write(path, {q.id: question_to(q) for q in written})
+    _json.refuse_repeated_ids((q.id for q in written), "question", path)
+    _json.write_json(path, {q.id: format_question(q) for q in written})
 
 
-def question_to(question: Question) -> dict[str, Any]:
+def format_question(question: Question) -> dict[str, Any]:
     """One question as the official files have it."""
     data: dict[str, Any] = {"imageId": question.scenes[0], "question": question.text}
     if question.answer is not None:
         data["answer"] = question.answer
     if question.program is not None:
-        data["semantic"] = dialect.write(question.program)
-        data["semanticStr"] = dialect.line_of(data["semantic"])
+        data["semantic"] = notation.write(question.program)
+        data["semanticStr"] = notation.format_line(data["semantic"])
     data |= {k: v for k, v in question.notes if k != "tokens"}
     return {k: v for k, v in data.items() if v is not None or k != "semanticStr"}
 
 
-def _read_rows(data: bytes, path: Path) -> Iterator[Question]:
-    seen: set[str] = set()
-    for at, row in enumerate(_json.elements(data, None, path)):
-        if not _is_row(row):
+def _iterate_call_rows(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
+    for at, row in enumerate(_json.iterate_elements(data, None, path)):
+        if not _is_call_row(row):
             raise UserError(f"{path}: row {at} is not image, question, calls, question id, answer, …")
-        name = str(row[3])
-        if name in seen:
-            raise UserError(f"{path}: question {name} appears twice")
-        seen.add(name)
-        try:
-            yield question_from_row(row)
-        except UserError as error:
-            raise UserError(f"{path}: question {name}: {error}") from None
-    if not seen:
-        raise UserError(f"{path}: there are no questions in it")
+        yield f"question {row[3]}", (row,)
 
 
-def question_from_row(row: list[Any]) -> Question:
+def parse_call_row(row: list[Any]) -> Question:
     """A question record from a row: image, question, calls, question id, answer, full answer, …"""
     image, text, calls, name, *rest = row
     notes = dict(zip(_ROW_FIELDS, rest[1:], strict=False))
-    program = dialect.read_calls(calls)
-    if notes.get("tokens") == tokens_of(calls):
+    program = notation.read_calls(calls)
+    if notes.get("tokens") == tokenize_calls(calls):
         del notes["tokens"]
     return Question(
         id=str(name),
@@ -239,16 +212,118 @@ def question_from_row(row: list[Any]) -> Question:
     )
 
 
-def write_rows(path: Path, questions: Iterable[Question]) -> None:
+def write_call_rows(path: Path, questions: Iterable[Question]) -> None:
     """Questions as rows with calls instead of `semantic` lists."""
-    _json.write(path, [row_of(q) for q in questions])
+    _json.write_json(path, [format_call_row(q) for q in questions])
 
 
-def row_of(question: Question) -> list[Any]:
+def format_call_row(question: Question) -> list[Any]:
     """One question as a row; a row ends with the last thing known."""
     if question.program is None:
         raise UserError(f"question {question.id} has no program to write as calls")
-    calls = dialect.write_calls(question.program)
-    known = {"tokens": tokens_of(calls)} | dict(question.notes)
+    calls = notation.write_calls(question.program)
+    known = {"tokens": tokenize_calls(calls)} | dict(question.notes)
     row = [question.scenes[0], question.text, calls, question.id, question.answer]
     return [*row, *(known[k] for k in takewhile(known.__contains__, _ROW_FIELDS))]
+
+
+# As columns.
+
+# What an audit looks at: `detailed` or `structural` is the question's type, `local` its group in GQA-OOD.
+_WORD = (str | None, None)
+COLUMN_FIELDS: _json.FieldTable = {
+    "imageId": (str | int | None, None),
+    "question": _WORD,
+    "answer": (str | int | bool | None, None),
+    "types": {"detailed": _WORD, "structural": _WORD},
+    "groups": {"local": _WORD},
+}
+
+
+def read_question_table(
+    questions: Sequence[Path], annotations: Sequence[Path] = (), splits: Sequence[str] = ()
+) -> QuestionTable:
+    """All answered questions of the files. Their type is GQA's detailed one, else the structural one."""
+    rows: list[tuple[Any, ...]] = []  # id, image, text, answer, type, local group, whether one is no word, split
+    for number, path in enumerate(questions):
+        found = _read_rows(path)
+        if not found:
+            raise UserError(f"{path}: there are no questions in it")
+        rows += [(*row, splits[number] if splits else None) for row in found]
+    answered = [row for row in rows if row[3] is not None]
+    if not answered:
+        raise UserError(f"{questions[0]}: no question in it has an answer")
+    distinct, again = drop_repeats(*([row[c] for row in answered] for c in range(4)))
+    ids, images, texts, answers, types, local, wordless, named = (
+        list(column) for column in zip(*(answered[k] for k in distinct.tolist()), strict=True)
+    )
+    return build_question_table(
+        "gqa",
+        ids,
+        images,
+        texts,
+        (
+            ("questions without an answer", "left out", [row[0] for row in rows if row[3] is None]),
+            ("questions that repeat another under its id", "counted once", [answered[k][0] for k in again]),
+        ),
+        typed=[
+            ("questions whose types or groups are not words", "kept without them", np.flatnonzero(wordless).tolist())
+        ],
+        answers=answers,
+        types=types,
+        local=local,
+        splits=named,
+    )
+
+
+def _read_rows(path: Path) -> list[tuple[Any, ...]]:
+    rows = _json.decode_rows(path, None, COLUMN_FIELDS)
+    made = []
+    for at, values in enumerate(zip(rows.names, *rows.columns.values(), strict=True)):
+        name, image, text, answer, types, groups = values
+        detailed, structural = (types.detailed, types.structural) if types else ("", "")
+        local = groups.local if groups else ""
+        words: tuple[str | None, ...] = (detailed or "", structural or "", local or "")
+        if at in rows.odd:
+            row = rows.odd[at]
+            if not isinstance(row, dict):
+                raise UserError(f"{path}: question {name}: expected an object, got {type(row).__name__}")
+            image, text, answer = row.get("imageId"), row.get("question"), row.get("answer")
+            named = (("types", "detailed"), ("types", "structural"), ("groups", "local"))
+            words = tuple(_get_word(row, *keys) for keys in named)
+        made.append(
+            (
+                name,
+                str(image) if isinstance(image, str | int) and image != "" else None,
+                text if isinstance(text, str) else "",
+                spell(answer) if isinstance(answer, str | int) and answer != "" else None,
+                words[0] or words[1] or None,
+                words[2] or None,
+                None in words,
+            )
+        )
+    return made
+
+
+def _get_word(raw: dict[str, Any], key: str, name: str) -> str | None:
+    """The word under `name` in what is under `key`, empty if there is none; None if it is not a word."""
+    held = raw.get(key)
+    found = held.get(name) if isinstance(held, dict) else held
+    return "" if found is None else found if isinstance(held, dict) and isinstance(found, str) else None
+
+
+def read_objects(path: Path) -> ImageContents:
+    """The names of the objects of each scene graph; without relations and attributes, this is fast."""
+    _json.require_msgspec()
+    import msgspec
+
+    data = _json.read_bytes(path)
+    thing: Any = _json.build_struct({"name": str})
+    graphs: Any = dict[str, _json.build_struct({"objects": dict[str, thing]})]  # type: ignore[misc]
+    try:
+        found = msgspec.json.decode(data, type=graphs)
+    except (msgspec.DecodeError, RecursionError):
+        return collect_objects(read_scenes(path))  # which says what is wrong
+    if data.count(b'"objects"') != len(found):  # an image may stand twice: only the last would be here
+        return collect_objects(read_scenes(path))
+    return build_image_contents((image, [o.name for o in graph.objects.values()]) for image, graph in found.items())

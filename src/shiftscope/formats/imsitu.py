@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import json_files as _json
 from ..errors import UserError
 from ..scene import FREE, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
-from . import _json
 
 SPACE = "imsitu_space.json"
 AGENT = "agent"
-BY_ROLE = {  # where the verb's own sentence does not say it
+PREPOSITION_BY_ROLE = {  # where the verb's own sentence does not say it
     **dict.fromkeys(("tool", "instrument", "coagent", "agentpart", "coagentpart"), "with"),
     **dict.fromkeys(("place", "container", "vehicle"), "in"),
     **dict.fromkeys(("destination", "end", "recipient", "addressee"), "to"),
@@ -33,48 +33,9 @@ BY_ROLE = {  # where the verb's own sentence does not say it
 }
 PREPOSITIONS = frozenset(
     (
-        *(
-            "about",
-            "above",
-            "across",
-            "after",
-            "against",
-            "along",
-            "among",
-            "around",
-            "at",
-            "before",
-            "behind",
-        ),
-        *(
-            "below",
-            "beneath",
-            "beside",
-            "between",
-            "by",
-            "down",
-            "for",
-            "from",
-            "in",
-            "inside",
-            "into",
-            "near",
-        ),
-        *(
-            "of",
-            "off",
-            "on",
-            "onto",
-            "out",
-            "over",
-            "past",
-            "through",
-            "to",
-            "toward",
-            "towards",
-            "under",
-            "up",
-        ),
+        *("about", "above", "across", "after", "against", "along", "among", "around", "at", "before", "behind"),
+        *("below", "beneath", "beside", "between", "by", "down", "for", "from", "in", "inside", "into", "near"),
+        *("of", "off", "on", "onto", "out", "over", "past", "through", "to", "toward", "towards", "under", "up"),
         *("upon", "using", "via", "with", "within", "without"),
     )
 )
@@ -82,24 +43,23 @@ _ARTICLES = frozenset(("a", "an", "the", "his", "her", "its", "their", "some", "
 _ROLE = re.compile(r"\b[A-Z][A-Z]+\b")
 
 
-class Role(NamedTuple):
+class VerbRole(NamedTuple):
     """A role of a verb, and the preposition it is said with; none for what the verb is done to."""
 
     name: str
     preposition: str
 
 
-class Space(NamedTuple):
+class ImsituSpace(NamedTuple):
     """The words: what a synset is called, and the roles of each verb."""
 
     nouns: dict[str, str]
-    verbs: dict[str, tuple[Role, ...]]  # the agent first
+    verbs: dict[str, tuple[VerbRole, ...]]  # the agent first
 
 
-def sniff_scenes(data: Any) -> bool:
-    """Whether this JSON value holds frames: images, each with a verb and frames."""
-    first = next(iter(data.values()), None) if isinstance(data, dict) else None
-    return isinstance(first, dict) and first.keys() >= {"verb", "frames"}
+def sniff_scenes(file: _json.InputFile) -> bool:
+    """Whether it holds frames: images, each with a verb and frames."""
+    return file.first_value().keys() >= {"verb", "frames"}
 
 
 def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
@@ -107,29 +67,23 @@ def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
     beside = space or path.with_name(SPACE)
     if not beside.is_file():
         raise UserError(f"{path}: imSitu's frames need {SPACE}, and {beside} is not there")
-    words = read_space(beside)
-    empty = True
-    for image, raw in _json.entries(_json.read_bytes(path), path):
-        empty = False
-        with _json.placed(f"{path}: image {image}"):
-            scene = scene_from(image, raw, words)
-        yield scene
-    if empty:
-        raise UserError(f"{path}: there are no images in it")
+    words, entries = read_space(beside), _json.iterate_entries(_json.read_bytes(path), path)
+    rows = ((f"image {image}", (image, raw, words)) for image, raw in entries)
+    return _json.parse_records(rows, parse_scene, path, "images")
 
 
-def read_space(path: Path) -> Space:
+def read_space(path: Path) -> ImsituSpace:
     """The nouns and verbs of imsitu_space.json."""
-    data = _json.load(path)
-    with _json.placed(f"{path}"):
+    data = _json.load_json(path)
+    with _json.locate_errors(f"{path}"):
         if not isinstance(data, dict) or not data.keys() >= {"nouns", "verbs"}:
             raise UserError("expected an object with nouns and verbs")
         nouns = {synset: str(noun["gloss"][0]) for synset, noun in data["nouns"].items()}
-        verbs = {verb: _roles(about) for verb, about in data["verbs"].items()}
-    return Space(nouns, verbs)
+        verbs = {verb: _parse_roles(about) for verb, about in data["verbs"].items()}
+    return ImsituSpace(nouns, verbs)
 
 
-def _roles(about: dict[str, Any]) -> tuple[Role, ...]:
+def _parse_roles(about: dict[str, Any]) -> tuple[VerbRole, ...]:
     """The roles in the order of the verb's sentence, "an AGENT uncorks the ITEM with a TOOL", agent first."""
     names = [str(name) for name in about["order"]]
     if not names:
@@ -137,11 +91,11 @@ def _roles(about: dict[str, Any]) -> tuple[Role, ...]:
     if AGENT in names:
         names.remove(AGENT)
         names.insert(0, AGENT)
-    said = _said(str(about.get("abstract", "")))
-    return tuple(Role(name, said.get(name, BY_ROLE.get(name, ""))) for name in names)
+    said = _find_prepositions(str(about.get("abstract", "")))
+    return tuple(VerbRole(name, said.get(name, PREPOSITION_BY_ROLE.get(name, ""))) for name in names)
 
 
-def _said(sentence: str) -> dict[str, str]:
+def _find_prepositions(sentence: str) -> dict[str, str]:
     """The preposition before each role that the sentence names."""
     found: dict[str, str] = {}
     end = 0
@@ -152,7 +106,7 @@ def _said(sentence: str) -> dict[str, str]:
     return found
 
 
-def scene_from(image: str, raw: dict[str, Any], space: Space) -> Scene:
+def parse_scene(image: str, raw: dict[str, Any], space: ImsituSpace) -> Scene:
     """A scene record from one image's frames."""
     verb, frames = raw["verb"], raw["frames"]
     if verb not in space.verbs:
@@ -160,13 +114,13 @@ def scene_from(image: str, raw: dict[str, Any], space: Space) -> Scene:
     if not isinstance(frames, list) or not frames:
         raise UserError("expected a list of frames")
     agent, *roles = space.verbs[verb]
-    chosen = {role.name: _agreed(frames, role.name) for role in (agent, *roles)}
+    chosen = {role.name: _most_common_filler(frames, role.name) for role in (agent, *roles)}
     filled = [role for role in (agent, *roles) if chosen[role.name]]
     index = {role.name: k for k, role in enumerate(filled)}
     relations, modifiers = (
-        _related(verb, [r for r in filled if r is not agent]) if agent in filled else ({}, {})
+        _build_relations(verb, [r for r in filled if r is not agent]) if agent in filled else ({}, {})
     )
-    words = [[("name", _noun(chosen[role.name], space))] for role in filled]
+    words = [[("name", _look_up_noun(chosen[role.name], space))] for role in filled]
     if filled == [agent]:
         words[0].append((FREE, verb))
     return Scene(
@@ -181,7 +135,7 @@ def scene_from(image: str, raw: dict[str, Any], space: Space) -> Scene:
     )
 
 
-def _related(verb: str, roles: list[Role]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _build_relations(verb: str, roles: list[VerbRole]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Relations of the agent, each to its roles, and which of them modify another.
 
     The verb is done to the first role without a preposition; where there is none, the first role is related
@@ -202,12 +156,12 @@ def _related(verb: str, roles: list[Role]) -> tuple[dict[str, list[str]], dict[s
     return relations, modifiers
 
 
-def _agreed(frames: list[dict[str, str]], role: str) -> str:
+def _most_common_filler(frames: list[dict[str, str]], role: str) -> str:
     said = [str(frame.get(role, "")) for frame in frames]
     return Counter(said).most_common(1)[0][0]  # equal counts stay in the order they came in
 
 
-def _noun(synset: str, space: Space) -> str:
+def _look_up_noun(synset: str, space: ImsituSpace) -> str:
     if synset not in space.nouns:
         raise UserError(f"the noun {synset!r} is not in {SPACE}")
     return space.nouns[synset]

@@ -16,20 +16,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from .. import json_files as _json
 from ..errors import UserError
+from ..files import write_whole
 from ..scene import FREE, Notes, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
-from ..whole import write_whole
-from . import _json
 
 COLUMNS = ("image_id", "region_id", "caption", "scene_graph")
 IS = "is"
 VERB = "v:"
-_BETWEEN = " ) , ( "
-_COUNTED = re.compile(r"(.*):\d+")
+_SEPARATOR = " ) , ( "
+_NUMBERED_NAME = re.compile(r"(.*):\d+")
 
 
-class Triple(NamedTuple):
+class RegionTriple(NamedTuple):
     """Subject, predicate and object as written; a lone thing has neither of the latter."""
 
     subject: str
@@ -40,9 +40,9 @@ class Triple(NamedTuple):
         return f"( {' , '.join(self) if self.predicate else self.subject} )"
 
 
-def sniff(data: bytes) -> bool:
-    """Whether these bytes are a table of region graphs: it opens with the four columns."""
-    return data[:200].lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip() == ",".join(COLUMNS).encode()
+def sniff_scenes(file: _json.InputFile) -> bool:
+    """Whether it is a table of region graphs: it opens with the four columns."""
+    return file.head[:200].split(b"\n")[0].strip() == ",".join(COLUMNS).encode()
 
 
 def read_scenes(path: Path) -> Iterator[Scene]:
@@ -59,8 +59,8 @@ def read_scenes(path: Path) -> Iterator[Scene]:
         for row in rows:
             at += 1
             if len(row) != len(COLUMNS):
-                raise UserError(f"expected {len(COLUMNS)} columns, came {len(row)}")
-            yield scene_from(*row)
+                raise UserError(f"expected {len(COLUMNS)} columns, got {len(row)}")
+            yield parse_scene(*row)
     except UserError as error:
         raise UserError(f"{path}: row {at}: {error}") from None
     except csv.Error as error:
@@ -69,30 +69,30 @@ def read_scenes(path: Path) -> Iterator[Scene]:
         raise UserError(f"{path}: there are no region graphs in it")
 
 
-def scene_from(image: str, region: str, caption: str, graph: str) -> Scene:
+def parse_scene(image: str, region: str, caption: str, graph: str) -> Scene:
     """A scene record from one row."""
-    triples = read_graph(graph)
+    triples = parse_graph(graph)
     index: dict[str, int] = {}
     words: list[list[tuple[str, str]]] = []
     pairs: dict[str, list[tuple[int, int]]] = {}
     verbs: set[str] = set()
 
-    def thing(text: str) -> int:
+    def add_object(text: str) -> int:
         if text not in index:
-            counted = _COUNTED.fullmatch(text)
+            counted = _NUMBERED_NAME.fullmatch(text)
             index[text] = len(index)
             words.append([("name", counted[1] if counted else text)])
         return index[text]
 
     for subject, predicate, target in triples:
-        at = thing(subject)
+        at = add_object(subject)
         if predicate == IS:
             words[at].append((FREE, target))
         elif predicate:
             name = predicate.removeprefix(VERB)
             if name != predicate:
                 verbs.add(name)
-            pairs.setdefault(name, []).append((at, thing(target)))
+            pairs.setdefault(name, []).append((at, add_object(target)))
     scene = Scene(
         id=region,
         schema=SCHEMA,
@@ -100,25 +100,25 @@ def scene_from(image: str, region: str, caption: str, graph: str) -> Scene:
         relations=tuple(Relation.of(name, found, len(index)) for name, found in pairs.items()),
         notes=(("image_id", image), ("caption", caption), ("verbs", tuple(sorted(verbs)))),
     )
-    return _with_order(scene, triples)
+    return _note_order(scene, triples)
 
 
-def read_graph(graph: str) -> list[Triple]:
+def parse_graph(graph: str) -> list[RegionTriple]:
     """The triples of a graph as a caption's row writes it."""
     if not (graph.startswith("( ") and graph.endswith(" )")):
-        raise UserError(f"expected triples such as ( sky , is , blue ), came {graph!r}")
+        raise UserError(f"expected triples such as ( sky , is , blue ), got {graph!r}")
     triples = []
-    for inside in graph[2:-2].split(_BETWEEN):
+    for inside in graph[2:-2].split(_SEPARATOR):
         parts = inside.split(" , ")
         if len(parts) not in (1, 3) or not all(parts):
-            raise UserError(f"expected three parts as in ( sky , is , blue ), came ( {inside} )")
-        triples.append(Triple(*parts))
+            raise UserError(f"expected three parts as in ( sky , is , blue ), got ( {inside} )")
+        triples.append(RegionTriple(*parts))
     return triples
 
 
-def _with_order(scene: Scene, triples: list[Triple]) -> Scene:
+def _note_order(scene: Scene, triples: list[RegionTriple]) -> Scene:
     """The scene with a note of the order its triples were written in, where that is not ours."""
-    ours = {triple: i for i, triple in enumerate(_triples(scene))}
+    ours = {triple: i for i, triple in enumerate(_list_triples(scene))}
     order = tuple(dict.fromkeys(ours[triple] for triple in triples))
     if order == tuple(range(len(ours))):
         return scene
@@ -126,26 +126,26 @@ def _with_order(scene: Scene, triples: list[Triple]) -> Scene:
     return Scene(scene.objects, scene.relations, schema=scene.schema, id=scene.id, notes=notes)
 
 
-def _triples(scene: Scene) -> list[Triple]:
+def _list_triples(scene: Scene) -> list[RegionTriple]:
     """What the scene says: its lone things, what each thing is, then the relations."""
     verbs = scene.note("verbs", ())
     called = [o.id or o.values("name")[0] for o in scene.objects]
     alone = set(range(len(called)))
     said = []
     for i, o in enumerate(scene.objects):
-        said += [Triple(called[i], IS, v) for a, v in o.attributes if a != "name"]
+        said += [RegionTriple(called[i], IS, v) for a, v in o.attributes if a != "name"]
         alone -= {i} if len(o.attributes) > 1 else set()
     for relation in scene.relations:
         predicate = VERB + relation.name if relation.name in verbs else relation.name
         for subject, target in relation.triples():
-            said.append(Triple(called[subject], predicate, called[target]))
+            said.append(RegionTriple(called[subject], predicate, called[target]))
             alone -= {subject, target}
-    return [*(Triple(called[i]) for i in sorted(alone)), *said]
+    return [*(RegionTriple(called[i]) for i in sorted(alone)), *said]
 
 
-def write_graph(scene: Scene) -> str:
+def format_graph(scene: Scene) -> str:
     """The scene's triples, in the order noted if they are still the same ones in number."""
-    triples = _triples(scene)
+    triples = _list_triples(scene)
     order = scene.note("order", ())
     if sorted(order) == list(range(len(triples))):
         triples = [triples[i] for i in order]
@@ -157,10 +157,10 @@ def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
-    table.writerows(row_of(scene) for scene in scenes)
+    table.writerows(format_row(scene) for scene in scenes)
     data = text.getvalue().encode()
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def row_of(scene: Scene) -> tuple[str, str, str, str]:
-    return scene.note("image_id", ""), scene.id, scene.note("caption", ""), write_graph(scene)
+def format_row(scene: Scene) -> tuple[str, str, str, str]:
+    return scene.note("image_id", ""), scene.id, scene.note("caption", ""), format_graph(scene)

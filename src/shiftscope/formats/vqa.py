@@ -1,39 +1,58 @@
-"""VQA v2 and VQA-VS: questions, their ten answers each, and results; lists wrapped in an object or bare.
+"""VQA v2 and VQA-VS: questions, and their ten answers each; lists wrapped in an object or bare.
 
-Questions and annotations are separate files that share `question_id`. `read` joins them and reports what has
-no counterpart. Fields beyond the known ones are kept as notes (an annotation's as `annotation.FIELD`), so
-that writing gives back what was read. Images go by COCO's numbers, as the scenes of `coco` and `yolo` do.
+As records: questions and annotations are separate files that share `question_id`. `read_joined` joins them
+and reports what has no counterpart. Fields beyond the known ones are kept as notes (an annotation's as
+`annotation.FIELD`), so that writing gives back what was read. Images go by COCO's numbers, as the scenes of
+`coco` and `yolo` do.
+
+As columns (`read_question_table`): only the fields that an audit looks at. What is not usable in a row becomes
+None, and the row is noted as odd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import Any, TypeVar
 
-from ..answer import Answer, read_answer
+import numpy as np
+import numpy.typing as npt
+
+from .. import json_files as _json
+from ..answer import Answer, read_answer, spell
 from ..errors import UserError
 from ..question import Notes, Provenance, Question
-from ..result import Prediction
-from . import _json
+from ..question_join import Account, build_question_table, find_missing, is_other_id, pair_rows, take_values
+from ..question_table import Id, QuestionTable, RowOrigin, Rows
 
 SOURCE = "vqa"
-QUESTION_FIELDS = ("image_id", "question", "question_id")
-ANNOTATION_FIELDS = (
-    *("question_id", "image_id", "question_type", "answer_type"),
-    *("multiple_choice_answer", "answers"),
-)
-_KNOWN_QUESTION = frozenset(QUESTION_FIELDS)
-_KNOWN_ANNOTATION = frozenset(ANNOTATION_FIELDS)
-_SURENESS = ("answer_type", "answer_confidence")  # notes that come from annotations
+ANSWERS_APART = True  # in annotation files of their own
+OTHER_TYPE = "none of the above"
+# The fields of usual rows, which every reader of VQA files takes as they are; further ones are kept as notes.
+QUESTION_FIELDS: _json.FieldTable = {"image_id": int | str, "question": str, "question_id": int | str}
+ANNOTATION_FIELDS: _json.FieldTable = {
+    "question_id": int | str,
+    "image_id": int | str,
+    "question_type": str,
+    "answer_type": (str, ""),
+    "multiple_choice_answer": str,
+    "answers": [{"answer": str}],
+}
+_QUESTION_KEYS = frozenset(QUESTION_FIELDS)
+_ANNOTATION_KEYS = frozenset(ANNOTATION_FIELDS)
+_ANNOTATION_NOTES = ("answer_type", "answer_confidence")  # notes that come from annotations
 _Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class VqaAnnotation:
     """What annotators answered to one question."""
 
     question: str
@@ -45,7 +64,7 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedQuestions:
     """Questions with their annotations, and the ids on either side that have no counterpart."""
 
     questions: tuple[Question, ...]
@@ -53,30 +72,20 @@ class Joined:
     without_question: tuple[str, ...] = ()
 
 
-def sniff_questions(data: Any) -> bool:
-    """Whether this JSON value holds VQA questions, wrapped or as a bare list."""
-    return _first(data, "questions").keys() >= _KNOWN_QUESTION
+def sniff_questions(file: _json.InputFile) -> bool:
+    """Whether it holds VQA questions, wrapped or as a bare list."""
+    return file.first_row("questions").keys() >= _QUESTION_KEYS
 
 
-def sniff_annotations(data: Any) -> bool:
-    """Whether this JSON value holds VQA annotations, wrapped or as a bare list."""
-    return _first(data, "annotations").keys() >= {"question_id", "answers"}
+def sniff_annotations(file: _json.InputFile) -> bool:
+    """Whether it holds VQA annotations, wrapped or as a bare list."""
+    return file.first_row("annotations").keys() >= {"question_id", "answers"}
 
 
-def sniff_results(data: Any) -> bool:
-    """Whether this JSON value is a list of results: question_id and answer."""
-    return isinstance(data, list) and _first(data, "").keys() >= {"question_id", "answer"}
-
-
-def _first(data: Any, key: str) -> dict[str, Any]:
-    found = data.get(key) if isinstance(data, dict) else data
-    return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
-
-
-def read(questions: Path, annotations: Path | None = None) -> Joined:
+def read_joined(questions: Path, annotations: Path | None = None) -> JoinedQuestions:
     """The questions of one file with the annotations of another; what lacks a counterpart is reported."""
     if annotations is None:
-        return Joined(tuple(read_questions(questions)))
+        return JoinedQuestions(tuple(read_questions(questions)))
     known = {a.question: a for a in read_annotations(annotations)}
     made: list[Question] = []
     alone: list[str] = []
@@ -91,11 +100,11 @@ def read(questions: Path, annotations: Path | None = None) -> Joined:
                 f"{annotations}: question {question.id} is annotated for image {annotation.image} "
                 f"but asks about image {question.scenes[0]}"
             )
-        made.append(annotated(question, annotation))
-    return Joined(tuple(made), tuple(alone), tuple(known))
+        made.append(add_annotation(question, annotation))
+    return JoinedQuestions(tuple(made), tuple(alone), tuple(known))
 
 
-def annotated(question: Question, annotation: Annotation) -> Question:
+def add_annotation(question: Question, annotation: VqaAnnotation) -> Question:
     """The question with what annotators answered."""
     q = question  # spelled out, as `replace` takes longer than all the rest of the join
     return Question(
@@ -106,64 +115,40 @@ def annotated(question: Question, annotation: Annotation) -> Question:
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time, without their answers."""
-    return _records(path, "questions", question_from, lambda q: q.id)
+    return _read_records(path, "questions", parse_question)
 
 
-def read_annotations(path: Path) -> Iterator[Annotation]:
+def read_annotations(path: Path) -> Iterator[VqaAnnotation]:
     """The annotations of a file, one at a time."""
-    return _records(path, "annotations", annotation_from, lambda a: a.question)
+    return _read_records(path, "annotations", parse_annotation, "question")
 
 
-def read_results(path: Path) -> Iterator[Prediction]:
-    """A model's answers: `[{"question_id", "answer"}]`."""
-    return _records(path, "results", _result_from, lambda p: p.question)
-
-
-def header(path: Path) -> dict[str, Any] | None:
+def read_header(path: Path) -> dict[str, Any] | None:
     """What the file says besides its list (info, license, …); None for a bare list."""
     data = _json.read_bytes(path)
-    if data[:64].lstrip()[:1] == b"[":
+    if _json.first_byte(data) == b"[":
         return None
-    return {k: v for k, v in _json.entries(data, path) if k not in ("questions", "annotations")}
+    return {k: v for k, v in _json.iterate_entries(data, path) if k not in ("questions", "annotations")}
 
 
-def _records(
-    path: Path, key: str, make: Callable[[Any], _Record], name: Callable[[_Record], str]
-) -> Iterator[_Record]:
-    data = _json.read_bytes(path)
-    start = data[:64].lstrip()[:1]
-    if start not in (b"{", b"["):
-        _json.decode(data, path)
-        raise UserError(f"{path}: expected an object or a list at top level")
-    what = key[:-1]
-    seen: set[str] = set()
-    for at, raw in enumerate(_json.elements(data, key if start == b"{" else None, path)):
-        try:
-            record = make(raw)
-        except UserError as error:
-            raise UserError(f"{path}: {what} {at}: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise UserError(f"{path}: {what} {at} is malformed: {_complaint(raw, error)}") from None
-        one = name(record)
-        if one in seen:
-            raise UserError(f"{path}: question {one} appears twice")
-        seen.add(one)
-        yield record
-    if not seen:
-        raise UserError(f"{path}: there are no {key} in it")
+def _read_records(path: Path, key: str, parse: Callable[[Any], _Record], id_field: str = "id") -> Iterator[_Record]:
+    elements = _json.iterate_elements(_json.read_bytes(path), key, path)
+    rows = ((f"{key[:-1]} {at}", (raw,)) for at, raw in enumerate(elements))
+    return _json.parse_records(rows, parse, path, key, id_field)
 
 
-def question_from(raw: dict[str, Any]) -> Question:
+def parse_question(raw: dict[str, Any]) -> Question:
     """A question record from one entry of a questions file."""
+    _check_object(raw)
     text = raw["question"]
     if not isinstance(text, str):
         raise UserError(f"its question must be text, not {text!r}")
     question, image = raw["question_id"], raw["image_id"]
     notes: Notes = ()
-    if not raw.keys() <= _KNOWN_QUESTION:
-        notes = tuple([(k, v) for k, v in raw.items() if k not in _KNOWN_QUESTION])
+    if not raw.keys() <= _QUESTION_KEYS:
+        notes = tuple([(k, v) for k, v in raw.items() if k not in _QUESTION_KEYS])
     if type(question) is not int or type(image) is not int:
-        notes += _spelled("question_id", question) + _spelled("image_id", image)
+        notes += _note_text_id("question_id", question) + _note_text_id("image_id", image)
     return Question(
         id=str(question),
         text=text,
@@ -173,22 +158,28 @@ def question_from(raw: dict[str, Any]) -> Question:
     )
 
 
+def _check_object(raw: Any) -> None:
+    if not isinstance(raw, dict):
+        raise TypeError(f"expected an object, got {type(raw).__name__}")
+
+
 @cache
 def _provenance(split: str) -> Provenance:
     return Provenance(SOURCE, split)
 
 
-def annotation_from(raw: dict[str, Any]) -> Annotation:
+def parse_annotation(raw: dict[str, Any]) -> VqaAnnotation:
     """An annotation record from one entry of an annotations file."""
+    _check_object(raw)
     question, image = raw["question_id"], raw.get("image_id", "")
     if type(question) is not int:
-        _spelled("question_id", question)
-    answers, notes = _answers_from(raw.get("answers", []))
+        _note_text_id("question_id", question)
+    answers, notes = _parse_answers(raw.get("answers", []))
     if "answer_type" in raw:
         notes = (("answer_type", intern(raw["answer_type"])), *notes)
-    if not raw.keys() <= _KNOWN_ANNOTATION:
-        notes += tuple([(f"annotation.{k}", v) for k, v in raw.items() if k not in _KNOWN_ANNOTATION])
-    return Annotation(
+    if not raw.keys() <= _ANNOTATION_KEYS:
+        notes += tuple([(f"annotation.{k}", v) for k, v in raw.items() if k not in _ANNOTATION_KEYS])
+    return VqaAnnotation(
         question=str(question),
         image=str(image),
         answer=read_answer(raw.get("multiple_choice_answer")),
@@ -198,7 +189,7 @@ def annotation_from(raw: dict[str, Any]) -> Annotation:
     )
 
 
-def _answers_from(listed: list[dict[str, Any]]) -> tuple[tuple[str, ...], Notes]:
+def _parse_answers(listed: list[dict[str, Any]]) -> tuple[tuple[str, ...], Notes]:
     """Every annotator's answer; how sure each was is one note, as words in the same order."""
     answers = tuple([intern(a["answer"]) for a in listed])
     try:
@@ -212,7 +203,7 @@ def _answers_from(listed: list[dict[str, Any]]) -> tuple[tuple[str, ...], Notes]
     return answers, (("annotation.answers", listed),)
 
 
-def _answers_to(answers: tuple[str, ...], sure: list[str]) -> list[dict[str, Any]]:
+def _format_answers(answers: tuple[str, ...], sure: list[str]) -> list[dict[str, Any]]:
     if len(sure) != len(answers):
         return [{"answer": a, "answer_id": k} for k, a in enumerate(answers, 1)]
     return [
@@ -221,15 +212,7 @@ def _answers_to(answers: tuple[str, ...], sure: list[str]) -> list[dict[str, Any
     ]
 
 
-def _result_from(raw: dict[str, Any]) -> Prediction:
-    _spelled("question_id", raw["question_id"])
-    answer = read_answer(raw["answer"])
-    if answer is None:
-        raise UserError("it has no answer")
-    return Prediction(str(raw["question_id"]), answer, raw=str(answer))
-
-
-def _spelled(field: str, value: Any) -> Notes:
+def _note_text_id(field: str, value: Any) -> Notes:
     """Nothing for a number, a note for an id that the file writes as text; anything else is refused."""
     if type(value) is int:
         return ()
@@ -240,36 +223,26 @@ def _spelled(field: str, value: Any) -> Notes:
 
 def write_questions(path: Path, questions: Iterable[Question], header: dict[str, Any] | None = None) -> None:
     """A questions file: with a header (which may be empty) wrapped in an object, without a bare list."""
-    rows = [question_to(q) for q in questions]
-    _json.write(path, rows if header is None else header | {"questions": rows})
+    rows = [format_question(q) for q in questions]
+    _json.write_json(path, rows if header is None else header | {"questions": rows})
 
 
-def write_annotations(
-    path: Path, questions: Iterable[Question], header: dict[str, Any] | None = None
-) -> None:
+def write_annotations(path: Path, questions: Iterable[Question], header: dict[str, Any] | None = None) -> None:
     """An annotations file of the questions that are answered; wrapped or bare as in `write_questions`."""
-    rows = [annotation_to(q) for q in questions if q.answer is not None or q.answers]
-    _json.write(path, rows if header is None else header | {"annotations": rows})
+    rows = [format_annotation(q) for q in questions if q.answer is not None or q.answers]
+    _json.write_json(path, rows if header is None else header | {"annotations": rows})
 
 
-def write_results(path: Path, predictions: Iterable[Prediction]) -> None:
-    """The answered predictions as a list of results."""
-    rows = [
-        {"question_id": _number(p.question), "answer": p.answer} for p in predictions if p.answer is not None
-    ]
-    _json.write(path, rows)
-
-
-def question_to(question: Question) -> dict[str, Any]:
+def format_question(question: Question) -> dict[str, Any]:
     """One entry of a questions file."""
-    extra = {k: v for k, v in question.notes if k not in _SURENESS and not k.startswith("annotation.")}
-    return {**_ids(question), "question": question.text, **extra}
+    extra = {k: v for k, v in question.notes if k not in _ANNOTATION_NOTES and not k.startswith("annotation.")}
+    return {**_format_ids(question), "question": question.text, **extra}
 
 
-def annotation_to(question: Question) -> dict[str, Any]:
+def format_annotation(question: Question) -> dict[str, Any]:
     """One entry of an annotations file."""
     notes = dict(question.notes)
-    data = _ids(question)
+    data = _format_ids(question)
     if question.kind:
         data["question_type"] = question.kind
     if "answer_type" in notes:
@@ -277,23 +250,193 @@ def annotation_to(question: Question) -> dict[str, Any]:
     if question.answer is not None:
         data["multiple_choice_answer"] = question.answer
     if question.answers:
-        data["answers"] = _answers_to(question.answers, notes.get("answer_confidence", "").split())
+        data["answers"] = _format_answers(question.answers, notes.get("answer_confidence", "").split())
     return data | {k.removeprefix("annotation."): v for k, v in notes.items() if k.startswith("annotation.")}
 
 
-def _ids(question: Question) -> dict[str, Any]:
+def _format_ids(question: Question) -> dict[str, Any]:
     notes = dict(question.notes)
     return {
-        "question_id": notes.get("question_id", _number(question.id)),
-        "image_id": notes.get("image_id", _number(question.scenes[0])),
+        "question_id": notes.get("question_id", _parse_id(question.id)),
+        "image_id": notes.get("image_id", _parse_id(question.scenes[0])),
     }
 
 
-def _number(name: str) -> int | str:
+def _parse_id(name: str) -> int | str:
     return int(name) if name.isascii() and name.removeprefix("-").isdigit() else name
 
 
-def _complaint(raw: Any, error: Exception) -> str:
-    if not isinstance(raw, dict):
-        return f"expected an object, came {type(raw).__name__}"
-    return f"there is no {error} in it" if isinstance(error, KeyError) else str(error)
+# As columns.
+
+
+@cache
+def question_types() -> tuple[str, ...]:
+    """The 65 question types of VQA v2, the last for all other questions."""
+    return (*(files(__package__) / "vqa_question_types.txt").read_text("utf-8").splitlines(), OTHER_TYPE)
+
+
+def read_question_table(
+    questions: Sequence[Path], annotations: Sequence[Path], splits: Sequence[str] = ()
+) -> QuestionTable:
+    """The samples of VQA v2, VQA-VS or VQA-CP files, wrapped or bare: all questions that have an answer.
+
+    `splits` names the split of each questions file; else a row's own `split` counts, or the file's subset.
+    """
+    asked = [_read_question_rows(path) for path in questions]
+    answered, voted_rows = zip(*map(_read_annotation_rows, annotations), strict=True)
+    for one, split in zip(asked, splits, strict=False):
+        one.columns["split"][:] = [split] * len(one)
+    ids, images, texts, named = (_chain(asked, f) for f in ("question_id", "image_id", "question", "split"))
+    other_ids, other_images, answers, types = (
+        _chain(answered, f) for f in ("question_id", "image_id", "multiple_choice_answer", "question_type")
+    )
+    pairs = pair_rows(ids, images, (texts,), other_ids, other_images, (answers, types))
+    rows, at = pairs.questions, pairs.annotations
+    unanswered: list[Id] = []
+    if None in answers:
+        known = np.array([answers[j] is not None for j in at.tolist()], bool)
+        unanswered = take_values(ids, rows[~known])
+        rows, at = rows[known], at[known]
+    if not len(rows):
+        raise UserError(f"{questions[0]}: no question in it has an answer in {annotations[0]}")
+    asking, written, shown = take_values(ids, rows), take_values(images, rows), take_values(images, rows)
+    annotated = take_values(other_images, at)
+    if None in shown:
+        shown = [t if s is None else s for s, t in zip(shown, annotated, strict=True)]
+    elsewhere = _find_differences(shown, annotated)
+    kinds = take_values(types, at)
+    foreign = set(kinds) - {*question_types(), None}
+    voted = np.flatnonzero(np.isin(at, _flatten(answered, voted_rows)))
+    left_out: Account = (
+        *pairs.questions_left,
+        ("questions without an answer", "left out", unanswered),
+        *pairs.annotations_left,
+    )
+    moved = [k for k in elsewhere if annotated[k] is not None]
+    own_types = [k for k, kind in enumerate(kinds) if kind in foreign] if foreign else []
+    table = build_question_table(
+        SOURCE,
+        asking,
+        shown,
+        take_values(texts, rows),
+        left_out,
+        kept=(
+            ("answers that no annotation names", "most annotators'", voted.tolist()),
+            ("questions annotated for another image", "kept with the question's image", moved),
+        ),
+        typed=(
+            ("questions without a type", "typed by their first words", find_missing(kinds)),
+            ("questions of a type that VQA has not", "kept with it", own_types),
+        ),
+        answers=take_values(answers, at),
+        types=kinds,
+        splits=take_values(named, rows),
+    )
+    repaired = {*voted.tolist(), *_find_differences(list(table.ids), asking)}
+    repaired.update(_find_differences(list(table.ids), take_values(other_ids, at)), _find_differences(shown, written))
+    odd = np.flatnonzero(np.isin(rows, _flatten(asked, [one.odd for one in asked])))
+    odd_annotations = np.flatnonzero(np.isin(at, _flatten(answered, [one.odd for one in answered])))
+    origin = RowOrigin(
+        tuple(one.path for one in (*asked, *answered)),
+        tuple(one.raw for one in (*asked, *answered)),
+        _locate_rows(asked, rows, 0),
+        _locate_rows(answered, at, len(asked)),
+        frozenset(repaired),
+        frozenset(odd.tolist()),
+        frozenset((*odd_annotations.tolist(), *elsewhere)),
+    )
+    return replace(table, origin=origin)
+
+
+def _read_question_rows(path: Path) -> _json.JsonRows:
+    rows = _json.decode_rows(path, "questions", QUESTION_FIELDS | {"split": (str | None, None)}, "data_subtype")
+    if not len(rows):
+        raise UserError(f"{path}: there are no questions in it")
+    parsers = {"question_id": _get_id, "image_id": _get_id, "question": _get_text, "split": _get_text}
+    rows.fill_odd(parsers, blank=("question_id", "image_id"))
+    subset = _get_text(rows.header)
+    if subset or "" in rows.columns["split"]:
+        rows.columns["split"][:] = [split or subset for split in rows.columns["split"]]
+    return rows
+
+
+def _read_annotation_rows(path: Path) -> tuple[_json.JsonRows, list[int]]:
+    """The rows, and which of them name no answer: theirs is the annotators' most frequent one."""
+    rows = _json.decode_rows(path, "annotations", ANNOTATION_FIELDS)
+    if not len(rows):
+        raise UserError(f"{path}: there are no annotations in it")
+    parsers = {"question_id": _get_id, "image_id": _get_id, "question_type": _get_text}
+    rows.fill_odd(
+        parsers | {"multiple_choice_answer": _get_answer}, blank=("question_id", "image_id", "multiple_choice_answer")
+    )
+    if "" in rows.columns["question_type"]:
+        rows.columns["question_type"][:] = [kind or None for kind in rows.columns["question_type"]]
+    answers, voted = rows.columns["multiple_choice_answer"], []
+    for at, row in rows.odd.items():
+        if answers[at] is None and isinstance(row, dict):
+            counts = Counter(parse_answer_list(row.get("answers")))
+            counts.pop("", None)
+            if counts:  # of equally frequent ones the first alphabetically
+                answers[at] = min(counts, key=lambda a: (-counts[a], a))
+                voted.append(at)
+    return rows, voted
+
+
+def _chain(files: Sequence[_json.JsonRows], field: str) -> list[Any]:
+    """The values of all files one after the other; of one file its own list, so it must not be changed."""
+    return files[0].columns[field] if len(files) == 1 else list(chain(*(one.columns[field] for one in files)))
+
+
+def _flatten(files: Sequence[_json.JsonRows], chosen: Sequence[Iterable[int]]) -> list[int]:
+    """Rows of each file, counted over all files."""
+    starts = np.cumsum([0, *map(len, files)]).tolist()
+    return [start + row for start, rows in zip(starts, chosen, strict=False) for row in rows]
+
+
+def _locate_rows(files: Sequence[_json.JsonRows], rows: Rows, before: int) -> npt.NDArray[np.int32]:
+    """[row, 2] the file (counted from `before`) and the place in it of rows counted over all files."""
+    starts = np.cumsum([0, *map(len, files)])[:-1]
+    file = np.searchsorted(starts, rows, side="right") - 1
+    return np.stack([file + before, rows - starts[file]], axis=1).astype(np.int32)
+
+
+def _find_differences(ids: list[Any], written: list[Any]) -> list[int]:
+    return [] if ids == written else [k for k, one in enumerate(ids) if is_other_id(one, written[k])]
+
+
+def _get_id(value: Any) -> Id | None:
+    return value if type(value) is int or (isinstance(value, str) and value) else None
+
+
+def _get_text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _get_answer(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value or None
+    return spell(value) if isinstance(value, bool | int) else None
+
+
+def is_answer_list(listed: Any) -> bool:
+    """Whether this is what VQA has under `answers`: records, each with an answer in words."""
+    return isinstance(listed, list) and all(
+        isinstance(one, dict) and isinstance(one.get("answer"), str) for one in listed
+    )
+
+
+def parse_answer_list(listed: Any) -> tuple[str, ...]:
+    """The answers of a list of records or of plain answers; anything else is none."""
+    if not isinstance(listed, list):
+        return ()
+    found = (one.get("answer") if isinstance(one, dict) else one for one in listed)
+    return tuple(a if isinstance(a, str) else spell(a) for a in found if isinstance(a, str | int))
+
+
+def read_annotator_answers(samples: QuestionTable, rows: Rows) -> list[tuple[str, ...]]:
+    """The answers to each sample, one per annotator; none where the files hold one answer only."""
+    origin = samples.origin
+    if origin is None:
+        return [()] * len(rows)
+    texts = (origin.rows[file][row] for file, row in origin.annotation[rows].tolist())
+    return [parse_answer_list(json.loads(bytes(text)).get("answers")) for text in texts]

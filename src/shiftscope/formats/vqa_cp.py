@@ -10,24 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..errors import UserError
+from ..json_files import InputFile
 from ..question import Question
 from . import vqa
 
 SOURCE = "vqa_cp"
-SPLIT = "coco_split"
+REFINES = "vqa"  # whose files these are too
+COCO_SPLIT = "coco_split"
 
 
-def sniff_questions(data: Any) -> bool:
-    """Whether this JSON value holds VQA-CP questions."""
-    return isinstance(data, list) and vqa.sniff_questions(data) and SPLIT in data[0]
+def sniff_questions(file: InputFile) -> bool:
+    """Whether it holds VQA-CP questions."""
+    return isinstance(file.outline, list) and vqa.sniff_questions(file) and COCO_SPLIT in file.first_row("")
 
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time, without their answers."""
     for question in vqa.read_questions(path):
-        if question.note(SPLIT) is None:
+        if question.note(COCO_SPLIT) is None:
             raise UserError(f"{path}: question {question.id} does not say which COCO split its image is from")
         yield replace(question, provenance=replace(question.provenance, source=SOURCE))

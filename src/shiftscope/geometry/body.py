@@ -1,22 +1,25 @@
-"""Body: a mesh placed in the world, with one look for each of its parts."""
+"""Body: a mesh placed in the world, with one look per part; and all bodies of an image as one mesh."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ..catalog import Catalog
+import numpy as np
+
 from ..errors import UserError
+from ..kernels import Doubles, Floats, Ints, exact
+from ..registry import WORLDS, Registry
 from ..scene import Object, Scene, Vector
 from .camera import check_place
-from .mesh import Mesh
+from .mesh import Mesh, unit_circle
 
-SHAPES = Catalog("set of shapes", "shiftscope.geometry.shapes")
+SHAPES = Registry("set of shapes", "shiftscope.geometry.shapes")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SurfaceLook:
     """Colour as 8-bit sRGB, the material that carries it, and a pattern painted over both."""
 
     color: tuple[int, int, int]
@@ -32,7 +35,7 @@ class Body:
     position: Vector
     scale: float
     rotation: float  # degrees
-    looks: tuple[Look, ...]  # one per surface of the mesh
+    looks: tuple[SurfaceLook, ...]  # one per surface of the mesh
 
     def __post_init__(self) -> None:
         if len(self.looks) != len(self.mesh.parts):
@@ -40,20 +43,88 @@ class Body:
 
 
 def bodies_of(scene: Scene) -> tuple[Body, ...]:
-    """What stands in the scene, object by object, as `shapes/SCHEMA.py` builds it."""
-    build = _builder(scene.schema.name)
+    """The meshes of a scene, object by object, built by `shapes/SCHEMA.py` or the world named like the schema."""
+    build = _load_builder(scene.schema.name)
     for o in scene.objects:
         check_place((*(o.position or ()), o.rotation or 0.0), "an object", scene)
     return tuple([build(o) for o in scene.objects])
 
 
 @cache
-def _builder(name: str) -> Callable[[Object], Body]:
-    if name not in SHAPES.names():
+def _load_builder(name: str) -> Callable[[Object], Body]:
+    build: Callable[[Object], Body]
+    if name in SHAPES.names():
+        build = SHAPES.load(name).body
+    elif name in WORLDS.names():  # a plugin's world of that vocabulary
+        build = WORLDS.load(name).WORLD.body
+    else:
         drawn = ", ".join(SHAPES.names())
         raise UserError(
-            f"no set of shapes {name!r}, the vocabulary of this scene; "
-            f"only solids of {drawn} can be drawn so far"
+            f"no set of shapes {name!r}, the vocabulary of this scene; only solids of {drawn} can be drawn so far"
         )
-    build: Callable[[Object], Body] = SHAPES.load(name).body
     return build
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneMesh:
+    """All triangles of an image. A *surface* is one part of one body: what carries one look."""
+
+    vertices: Doubles  # [vertex, xyz]
+    normals: Floats  # [vertex, xyz]
+    triangles: Ints  # [triangle, corner]
+    surface_of: Ints  # [triangle]
+    body_of: Ints  # [surface]
+    bodies: tuple[Body, ...]
+    looks: tuple[SurfaceLook, ...]  # [surface]
+
+
+def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
+    """Every body placed, in order."""
+    points = sum(len(b.mesh.vertices) for b in bodies)
+    faces = sum(len(b.mesh.triangles) for b in bodies)
+    vertices = np.empty((points, 3))
+    normals = np.empty((points, 3), np.float32)
+    triangles = np.empty((faces, 3), np.int32)
+    surface_of = np.empty(faces, np.int32)
+    point = face = surface = 0
+    for body in bodies:
+        mesh = body.mesh
+        pose = np.array([*body.position, body.scale, *unit_circle(body.rotation)])
+        _place_points(mesh.vertices, mesh.normals, pose, point, vertices, normals)
+        _place_faces(mesh.triangles, mesh.part_rows, point, surface, face, triangles, surface_of)
+        point += len(mesh.vertices)
+        face += len(mesh.triangles)
+        surface += len(mesh.parts)
+    body_of = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(b.mesh.parts) for b in bodies])
+    looks = tuple(look for b in bodies for look in b.looks)
+    return SceneMesh(vertices, normals, triangles, surface_of, body_of, tuple(bodies), looks)
+
+
+@exact
+def _place_points(
+    vertices: Doubles,
+    normals: Doubles,
+    pose: Doubles,  # position, scale, cosine, sine
+    first: int,
+    out_vertices: Doubles,
+    out_normals: Floats,
+) -> None:
+    px, py, pz, scale, c, s = pose
+    for i in range(len(vertices)):
+        x, y = vertices[i, 0] * scale, vertices[i, 1] * scale
+        out_vertices[first + i, 0] = px + (x * c - y * s)
+        out_vertices[first + i, 1] = py + (x * s + y * c)
+        out_vertices[first + i, 2] = pz + vertices[i, 2] * scale
+        out_normals[first + i, 0] = normals[i, 0] * c - normals[i, 1] * s
+        out_normals[first + i, 1] = normals[i, 0] * s + normals[i, 1] * c
+        out_normals[first + i, 2] = normals[i, 2]
+
+
+@exact
+def _place_faces(
+    triangles: Ints, part_of: Ints, point: int, surface: int, first: int, out_triangles: Ints, out_surface: Ints
+) -> None:
+    for t in range(len(triangles)):
+        for k in range(3):
+            out_triangles[first + t, k] = triangles[t, k] + point
+        out_surface[first + t] = part_of[t] + surface

@@ -1,11 +1,12 @@
-"""Camera: where the eye stands and what it looks at; from world units to pixels.
+"""Camera: from world units to pixels, and the camera of a scene, noted or fitted to its pixel coordinates.
 
 CLEVR's camera stands near (7.48, −6.51, 5.34), always looks at the origin, and its position is jittered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -32,8 +33,8 @@ class Camera:
 
     def frame(self) -> tuple[Vector, Vector, Vector]:
         """Unit vectors to the right, up, and backward (away from what is seen)."""
-        back = unit(tuple(p - t for p, t in zip(self.position, self.target, strict=True)))
-        right = unit((-back[1], back[0], 0.0))
+        back = normalize(tuple(p - t for p, t in zip(self.position, self.target, strict=True)))
+        right = normalize((-back[1], back[0], 0.0))
         up = (
             back[1] * right[2] - back[2] * right[1],
             back[2] * right[0] - back[0] * right[2],
@@ -44,7 +45,7 @@ class Camera:
     def directions(self) -> tuple[tuple[str, Vector], ...]:
         """CLEVR's six directions as this camera sees them, the four horizontal ones in the ground plane."""
         (rx, ry, _), _, (bx, by, _) = self.frame()
-        fx, fy, _ = unit((bx, by, 0.0))
+        fx, fy, _ = normalize((bx, by, 0.0))
         return (
             ("left", (-rx, -ry, 0.0)),
             ("right", (rx, ry, 0.0)),
@@ -62,13 +63,13 @@ class Camera:
         scale = self.focal * size[0] / -z
         return np.stack([size[0] / 2 + scale * x, size[1] / 2 - scale * y, -z], axis=1)
 
-    def packed(self, size: tuple[int, int]) -> npt.NDArray[np.float64]:
+    def pack(self, size: tuple[int, int]) -> npt.NDArray[np.float64]:
         """The 15 numbers kernels take: position, right, up, back, focal length and centre in pixels."""
         numbers = (self.position, *self.frame(), (self.focal * size[0], size[0] / 2, size[1] / 2))
         return np.array([x for vector in numbers for x in vector])
 
 
-def unit(vector: Iterable[float]) -> Vector:
+def normalize(vector: Iterable[float]) -> Vector:
     """The vector at length 1."""
     x, y, z = vector
     length = sqrt(x * x + y * y + z * z)
@@ -79,8 +80,18 @@ def check_size(size: tuple[int, int]) -> None:
     """Refuse an image too small to see anything on, or too large to hold."""
     if min(size) < SMALLEST or max(size) > LARGEST:
         raise UserError(
-            f"an image of {size[0]}×{size[1]} pixels can not be drawn; sides go from {SMALLEST} to {LARGEST}"
+            f"an image of {size[0]}×{size[1]} pixels cannot be drawn; sides go from {SMALLEST} to {LARGEST}"
         )
+
+
+def read_size(text: str) -> tuple[int, int]:
+    """Width and height in pixels from a text such as `480x320`."""
+    match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text)
+    if match is None:
+        raise UserError(f"{text!r} is not a size; write width and height as in 480x320")
+    size = int(match[1]), int(match[2])
+    check_size(size)
+    return size
 
 
 def camera_of(scene: Scene) -> Camera:
@@ -95,8 +106,6 @@ def camera_of(scene: Scene) -> Camera:
             raise UserError(f"scene {scene.id!r}: its camera stands at {z:g}, not above the ground")
         return Camera((x, y, z))
     if any(o.pixel is not None and o.position is not None for o in scene.objects):
-        from .fit import fit_camera
-
         return fit_camera(scene)
     return Camera()
 
@@ -105,3 +114,61 @@ def check_place(place: Iterable[float], what: str, scene: Scene) -> None:
     """Refuse what stands so far off that kernels would count beyond their numbers, or nowhere."""
     if not all(-FARTHEST <= value <= FARTHEST for value in place):
         raise UserError(f"scene {scene.id!r}: {what} stands nowhere, or further off than {FARTHEST:,.0f}")
+
+
+Doubles = npt.NDArray[np.float64]
+DEPTH_WEIGHT = 1000.0  # depths are stored exactly, pixels are rounded: a pixel counts as 0.001 units of depth
+GOOD_FIT = 1.5  # pixels; beyond it the camera may not look at the origin, and the target is fitted too
+
+
+def fit_camera(scene: Scene) -> Camera:
+    """The camera whose projections fall closest to the stored pixels, by damped least squares."""
+    seen = [o for o in scene.objects if o.position is not None and o.pixel is not None]
+    if not seen:
+        raise UserError(f"no camera fits scene {scene.id!r}: no object has both a position and a pixel")
+    points = np.array([o.position for o in seen])
+    pixels = np.array([o.pixel for o in seen])
+    size = scene.size or SIZE
+    weights = np.array([1.0, 1.0, DEPTH_WEIGHT])
+
+    def build_camera(p: Doubles) -> Camera:
+        x, y, z, *target = p.tolist()
+        return Camera((x, y, z), (target[0], target[1], target[2]) if target else (0.0, 0.0, 0.0))
+
+    def compute_residuals(p: Doubles) -> Doubles:
+        off: Doubles = (build_camera(p).project(points, size) - pixels) * weights
+        return off.ravel()
+
+    try:
+        with np.errstate(all="ignore"):
+            best = least_squares(compute_residuals, np.array(Camera().position))
+            if len(seen) > 2 and np.abs(compute_residuals(best)).max() > GOOD_FIT:
+                wider = least_squares(compute_residuals, np.concatenate([best, np.zeros(3)]))
+                if np.abs(compute_residuals(wider)).max() < np.abs(compute_residuals(best)).max() / 2:
+                    best = wider
+            if np.isfinite(compute_residuals(best)).all():
+                return build_camera(best)
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        pass
+    raise UserError(f"no camera fits scene {scene.id!r}: its pixels do not go with its positions")
+
+
+def least_squares(error: Callable[[Doubles], Doubles], start: Doubles, steps: int = 40) -> Doubles:
+    """Levenberg–Marquardt with a numeric Jacobian; for a handful of parameters."""
+    point, damping = start, 1e-3
+    residual = error(point)
+    for _ in range(steps):
+        columns = [(error(point + step) - residual) / 1e-6 for step in np.eye(len(point)) * 1e-6]
+        jacobian = np.stack(columns, axis=1)
+        normal = jacobian.T @ jacobian
+        change = np.linalg.solve(normal + damping * np.diag(np.diag(normal) + 1e-9), -jacobian.T @ residual)
+        moved = error(point + change)
+        if moved @ moved < residual @ residual:
+            point, residual, damping = point + change, moved, damping / 5
+            if np.abs(change).max() < 1e-7:
+                break
+        else:
+            damping *= 5
+            if damping > 1e8:
+                break
+    return point

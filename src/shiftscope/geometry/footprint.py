@@ -11,14 +11,14 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from ..compiled import exact
+from ..kernels import Doubles, Longs, exact
 
-Rows = npt.NDArray[np.float64]  # [footprint, number]
+Rows = Doubles  # [footprint, number]
 AXES = 5
 
 
 @exact
-def gap(rows: Rows, a: int, b: int) -> float:
+def measure_gap(rows: Rows, a: int, b: int) -> float:
     """The widest strip found between two: positive means apart, and never more than the true distance."""
     dx, dy = rows[b, 0] - rows[a, 0], rows[b, 1] - rows[a, 1]
     distance = sqrt(dx * dx + dy * dy)
@@ -42,16 +42,16 @@ def gap(rows: Rows, a: int, b: int) -> float:
 
 
 @exact
-def first_clear(
+def place_first_clear(
     rows: Rows,
-    radii: npt.NDArray[np.float64],
+    radii: Doubles,
     placed: int,
-    candidates: npt.NDArray[np.float64],  # [try, xy]
-    axes: npt.NDArray[np.float64],  # [2, xy], unit vectors
+    candidates: Doubles,  # [try, xy]
+    axes: Doubles,  # [2, xy], unit vectors
     distance: float,
     margin: float,
     clearance: float,
-    refused: npt.NDArray[np.int64],  # counts: distance, margin, overlap
+    refused: Longs,  # counts: distance, margin, overlap
 ) -> bool:
     """Put footprint number `placed` at the first candidate clear of those before it; False if none is."""
     for t in range(len(candidates)):
@@ -63,12 +63,9 @@ def first_clear(
             apart = radii[placed] + radii[j] + distance
             if dx * dx + dy * dy < apart * apart:
                 rule = 0
-            elif (
-                abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin
-                or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin
-            ):
+            elif abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin:
                 rule = 1
-            elif gap(rows, placed, j) < clearance:
+            elif measure_gap(rows, placed, j) < clearance:
                 rule = 2
             if rule >= 0:
                 refused[rule] += 1
@@ -79,18 +76,18 @@ def first_clear(
 
 
 @exact
-def first_free(
-    outlines: npt.NDArray[np.float64],  # [variant, footprint, number]
-    heights: npt.NDArray[np.float64],  # [variant, footprint]
+def place_first_free(
+    outlines: Doubles,  # [variant, footprint, number]
+    heights: Doubles,  # [variant, footprint]
     standing: npt.NDArray[np.bool_],  # [footprint], those to keep clear of
     placed: int,
-    candidates: npt.NDArray[np.float64],  # [try, xy]
-    axes: npt.NDArray[np.float64],  # [2, xy], unit vectors
+    candidates: Doubles,  # [try, xy]
+    axes: Doubles,  # [2, xy], unit vectors
     margin: float,
     clearance: float,
-    camera: npt.NDArray[np.float64],  # as `Camera.packed` gives it
-    frame: npt.NDArray[np.float64],  # left, top, right, bottom: where a body must be seen, in pixels
-    refused: npt.NDArray[np.int64],  # counts: margin, frame, overlap
+    camera: Doubles,  # as `Camera.packed` gives it
+    frame: Doubles,  # left, top, right, bottom: where a body must be seen, in pixels
+    refused: Longs,  # counts: margin, frame, overlap
 ) -> bool:
     """Put footprint `placed` at the first candidate that is free in every variant; False if none is.
 
@@ -102,22 +99,19 @@ def first_free(
         for j in range(len(standing)):
             if standing[j] and j != placed:
                 dx, dy = x - outlines[0, j, 0], y - outlines[0, j, 1]
-                if (
-                    abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin
-                    or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin
-                ):
+                if abs(dx * axes[0, 0] + dy * axes[0, 1]) < margin or abs(dx * axes[1, 0] + dy * axes[1, 1]) < margin:
                     rule = 0
                     break
         if rule < 0:
             for v in range(len(outlines)):
                 outlines[v, placed, 0], outlines[v, placed, 1] = x, y
-                if not _framed(outlines[v, placed], heights[v, placed], camera, frame):
+                if not _is_in_frame(outlines[v, placed], heights[v, placed], camera, frame):
                     rule = 1
                     break
         if rule < 0:
             for v in range(len(outlines)):
                 for j in range(len(standing)):
-                    if standing[j] and j != placed and gap(outlines[v], placed, j) < clearance:
+                    if standing[j] and j != placed and measure_gap(outlines[v], placed, j) < clearance:
                         rule = 2
                         break
                 if rule == 2:
@@ -129,12 +123,7 @@ def first_free(
 
 
 @exact
-def _framed(
-    outline: npt.NDArray[np.float64],
-    height: float,
-    camera: npt.NDArray[np.float64],
-    frame: npt.NDArray[np.float64],
-) -> bool:
+def _is_in_frame(outline: Doubles, height: float, camera: Doubles, frame: Doubles) -> bool:
     """Whether the box that stands on a footprint is seen whole."""
     for corner in range(8):
         along = outline[2] if corner & 1 else -outline[2]

@@ -1,4 +1,4 @@
-"""The integer visibility pass: which triangle each sample of the image sees.
+"""The integer visibility pass: which triangle each sample sees, and the masks, boxes and pixel counts of it.
 
 Vertices are snapped to 1/256 of a pixel and to whole steps of inverse depth; from there on everything is
 integer arithmetic, so every machine sees the same. A cell of the buffer holds `nearness << 32 | triangle`,
@@ -7,15 +7,24 @@ and drawing is a maximum: order does not matter, and 0 means that nothing is the
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
-from ..compiled import exact
+import numpy as np
+
+from ..errors import UserError
+from ..kernels import Bytes, Doubles, Ints, Longs, exact
+from ..scene import Scene
+from .body import Body, SceneMesh
+from .camera import Camera
+from .mesh import Mesh
 
 SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units
 NEARNESS = 1 << 30  # steps of inverse depth at depth NEAR
-FEW = 6  # samples in the box of a triangle that are asked one by one whether any lies inside
+FEW = 6  # samples in the box of a triangle that are tested one by one
 GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangles are left out
 
 # Where in a pixel samples lie, in steps: (x, y), one row of the buffer each. Rows are evenly spaced, and
@@ -23,17 +32,11 @@ GUARD = 1 << 22  # snapped coordinates beyond this could overflow; such triangle
 CENTRE = np.array([[128, 128]], np.int64)
 FOUR = np.array([[96, 32], [224, 96], [32, 160], [160, 224]], np.int64)  # no two in one row or column
 
-Buffer = npt.NDArray[np.int64]  # [height × samples, width]
+Buffer = Longs  # [height × samples, width]
 
 
 @exact
-def snap(
-    vertices: npt.NDArray[np.float64],
-    camera: npt.NDArray[np.float64],
-    x: npt.NDArray[np.int64],
-    y: npt.NDArray[np.int64],
-    nearness: npt.NDArray[np.int64],
-) -> None:
+def snap(vertices: Doubles, camera: Doubles, x: Longs, y: Longs, nearness: Longs) -> None:
     """Project the vertices; nearness 0 marks one that is too close or behind the camera."""
     focal, cx, cy = camera[12], camera[13], camera[14]
     for i in range(len(vertices)):
@@ -58,13 +61,13 @@ WHOLE, REST, WHOLE_STEP, REST_STEP, DIVISOR, ORIGIN, SIDE = range(7)
 
 
 @exact
-def _begin(
-    x: npt.NDArray[np.int64],
-    y: npt.NDArray[np.int64],
-    corners: npt.NDArray[np.int64],  # three, and the first again
+def _start_edges(
+    x: Longs,
+    y: Longs,
+    corners: Longs,  # three, and the first again
     at: int,
     pitch: int,
-    edges: npt.NDArray[np.int64],  # [edge, number]
+    edges: Longs,  # [edge, number]
 ) -> int:
     """Bring the edges of a triangle to the row at height `at`; return how many are not level."""
     used = 0
@@ -86,18 +89,8 @@ def _begin(
 
 
 @exact
-def _any_inside(
-    x: npt.NDArray[np.int64],
-    y: npt.NDArray[np.int64],
-    a: int,
-    b: int,
-    c: int,
-    samples: npt.NDArray[np.int64],
-    pitch: int,
-    left: int,
-    right: int,
-    top: int,
-    bottom: int,
+def _has_sample_inside(
+    x: Longs, y: Longs, a: int, b: int, c: int, samples: Longs, pitch: int, left: int, right: int, top: int, bottom: int
 ) -> bool:
     """Whether a triangle holds a sample of its box: for small ones, quicker than bringing its edges down."""
     xa, ya, xb, yb, xc, yc = x[a], y[a], x[b], y[b], x[c], y[c]
@@ -115,14 +108,7 @@ def _any_inside(
 
 
 @exact
-def draw(
-    x: npt.NDArray[np.int64],
-    y: npt.NDArray[np.int64],
-    nearness: npt.NDArray[np.int64],
-    triangles: npt.NDArray[np.int32],
-    samples: npt.NDArray[np.int64],
-    buffer: Buffer,
-) -> None:
+def draw_triangles(x: Longs, y: Longs, nearness: Longs, triangles: Ints, samples: Longs, buffer: Buffer) -> None:
     """Draw the triangles that face the camera."""
     count = len(samples)
     pitch = SNAP // count  # from one row of samples to the next, in steps: a power of two, as is their number
@@ -146,7 +132,7 @@ def draw(
         right = min((max(xa, xb, xc) - leftmost) >> 8, width - 1)
         if left > right or top > bottom or nearness[a] == 0 or nearness[b] == 0 or nearness[c] == 0:
             continue
-        if (right - left + 1) * (bottom - top + 1) <= FEW and not _any_inside(
+        if (right - left + 1) * (bottom - top + 1) <= FEW and not _has_sample_inside(
             x, y, a, b, c, samples, pitch, left, right, top, bottom
         ):
             continue
@@ -155,7 +141,7 @@ def draw(
         step_y = SNAP * ((nc - na) * (xb - xa) - (nb - na) * (xc - xa)) // area
         least, most = min(na, nb, nc), max(na, nb, nc)
         corners[0], corners[1], corners[2], corners[3] = a, b, c, a
-        used = _begin(x, y, corners, samples[0, 1] + top * pitch, pitch, edges)
+        used = _start_edges(x, y, corners, samples[0, 1] + top * pitch, pitch, edges)
         for row in range(top, bottom + 1):
             sx = samples[row & (count - 1), 0]
             first, last = left, right
@@ -173,3 +159,145 @@ def draw(
             for px in range(first, last + 1):
                 near = min(max(start + step_x * (px - first), least), most)
                 buffer[row, px] = max(buffer[row, px], near << 32 | t)
+
+
+# What an image shows of each object and part: masks, boxes, visible pixels. Decides what is kept.
+
+MOST_LABELS = 254  # objects in an image, and parts with a look of their own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visibility:
+    """One image's worth, counted at pixel centres; boxes of what is hidden are all zero."""
+
+    mask: Bytes  # [height, width], object index + 1, 0 for the ground
+    boxes: Ints  # [object, left top width height]
+    visible: Ints  # [object], pixels
+    parts: Bytes | None  # [height, width], the label of the part seen; None where not requested
+    part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `named_parts`
+    part_visible: tuple[Ints, ...]  # per object [part], pixels
+
+
+@cache
+def list_parts(mesh: Mesh) -> tuple[str, ...]:
+    """The parts of a mesh, each once, in its order; neither the main body nor what is only drawn is one."""
+    return tuple(dict.fromkeys(p for p in mesh.parts if p != mesh.parts[0] and not p.startswith("_")))
+
+
+def part_labels(scene: Scene, bodies: Sequence[Body]) -> Bytes:
+    """[surface] 1, 2, … for the parts that the scene's objects list, in its order; 0 for all else."""
+    if sum(len(o.parts) for o in scene.objects) > MOST_LABELS:
+        raise UserError(f"a scene can list at most {MOST_LABELS} parts to be told apart in an image")
+    count, labels = 0, []
+    for body, thing in zip(bodies, scene.objects, strict=True):
+        own = {part.name: count + k + 1 for k, part in enumerate(thing.parts)}
+        labels += [own.get(name, 0) for name in body.mesh.parts]
+        count += len(thing.parts)
+    return np.array(labels, np.uint8)
+
+
+def measure_visibility(
+    stage: SceneMesh, camera: Camera, size: tuple[int, int], labels: Bytes | None = None
+) -> Visibility:
+    """Masks, boxes and visible pixels, the same on every machine; `labels` as `part_labels` makes them."""
+    if len(stage.bodies) > MOST_LABELS:
+        raise UserError(f"{len(stage.bodies)} objects do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
+    buffer = draw_buffer(stage, camera, size, CENTRE)
+    mask = np.empty((size[1], size[0]), np.uint8)
+    counts, boxes = np.zeros(len(stage.body_of), np.int32), np.zeros((len(stage.body_of), 4), np.int32)
+    _measure_surfaces(buffer, stage.surface_of, stage.body_of, mask, boxes, counts)
+    parts = None
+    if labels is not None:
+        parts = np.zeros_like(mask)
+        if labels.any():
+            _paint_labels(buffer, stage.surface_of, labels, parts)
+    whole = _merge_surfaces(boxes, counts, stage.body_of, len(stage.bodies))
+    starts, slots = [0], []
+    for body in stage.bodies:
+        slots.append(_slots(body.mesh))
+        starts.append(starts[-1] + len(list_parts(body.mesh)))
+    whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
+    flat = np.concatenate(whose) if whose else np.zeros(0, np.int32)
+    part_boxes, part_visible = _merge_surfaces(boxes, counts, flat, starts[-1])
+    return Visibility(
+        mask,
+        *whole,
+        parts,
+        tuple(part_boxes[a:b] for a, b in pairwise(starts)),
+        tuple(part_visible[a:b] for a, b in pairwise(starts)),
+    )
+
+
+def draw_buffer(
+    stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs, out: Buffer | None = None
+) -> Buffer:
+    """The visibility buffer of an image; `out` is cleared and reused."""
+    shape = (size[1] * len(samples), size[0])
+    buffer = np.zeros(shape, np.int64) if out is None else out
+    if out is not None:
+        out.fill(0)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    snap(stage.vertices, camera.pack(size), x, y, nearness)
+    draw_triangles(x, y, nearness, stage.triangles, samples, buffer)
+    return buffer
+
+
+@cache
+def _slots(mesh: Mesh) -> Ints:
+    """[surface] where its part stands among the named ones; −1 for none."""
+    names = list_parts(mesh)
+    return np.array([names.index(p) if p in names else -1 for p in mesh.parts], np.int32)
+
+
+def _merge_surfaces(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Ints, Ints]:
+    """Boxes and pixels of what several surfaces make up."""
+    out_boxes, out_counts = np.zeros((many, 4), np.int32), np.zeros(many, np.int32)
+    _merge_boxes(boxes, counts, whose.astype(np.int32, copy=False), out_boxes, out_counts)
+    return out_boxes, out_counts
+
+
+@exact
+def _measure_surfaces(buffer: Buffer, surface_of: Ints, body_of: Ints, mask: Bytes, boxes: Ints, counts: Ints) -> None:
+    """The mask, and for each surface its pixels and its first and last column and row."""
+    for y in range(mask.shape[0]):
+        for x in range(mask.shape[1]):
+            cell = buffer[y, x]
+            if cell == 0:
+                mask[y, x] = 0
+                continue
+            s = surface_of[cell & 0xFFFFFFFF]
+            mask[y, x] = body_of[s] + 1
+            if counts[s] == 0:
+                boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x
+            boxes[s, 0] = min(boxes[s, 0], x)
+            boxes[s, 2] = max(boxes[s, 2], x)
+            boxes[s, 3] = y
+            counts[s] += 1
+
+
+@exact
+def _paint_labels(buffer: Buffer, surface_of: Ints, labels: Bytes, out: Bytes) -> None:
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            cell = buffer[y, x]
+            if cell != 0:
+                out[y, x] = labels[surface_of[cell & 0xFFFFFFFF]]
+
+
+@exact
+def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, out_boxes: Ints, out_counts: Ints) -> None:
+    """Join the surfaces of each owner, and turn last columns and rows into widths and heights."""
+    for s in range(len(counts)):
+        i = whose[s]
+        if i < 0 or counts[s] == 0:
+            continue
+        if out_counts[i] == 0:
+            out_boxes[i] = boxes[s]
+        for k in range(2):
+            out_boxes[i, k] = min(out_boxes[i, k], boxes[s, k])
+            out_boxes[i, k + 2] = max(out_boxes[i, k + 2], boxes[s, k + 2])
+        out_counts[i] += counts[s]
+    for i in range(len(out_counts)):
+        if out_counts[i] > 0:
+            for k in range(2):
+                out_boxes[i, k + 2] += 1 - out_boxes[i, k]

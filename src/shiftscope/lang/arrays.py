@@ -10,31 +10,31 @@ import numpy as np
 Array = Any  # numpy.ndarray or torch.Tensor
 
 
-def namespace(array: Array) -> Any:
+def get_namespace(array: Array) -> Any:
     """The module whose functions take this array; torch is there already if it is a tensor."""
     return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
-def like(array: Array, values: Any) -> Array:
+def make_like(array: Array, values: Any) -> Array:
     """The values as an array of the same kind, type and device."""
     if isinstance(array, np.ndarray):
         return np.asarray(values, array.dtype)
     return array.new_tensor(np.asarray(values))
 
 
-def whole(array: Array, values: Any) -> Array:
+def make_index(array: Array, values: Any) -> Array:
     """Whole numbers as an array of the same kind and device, to index with."""
     found = np.ascontiguousarray(values, np.int64)
     if isinstance(array, np.ndarray):
         return found
-    return namespace(array).from_numpy(found).to(array.device)
+    return get_namespace(array).from_numpy(found).to(array.device)
 
 
-def empty(array: Array, *shape: int, integer: bool = False) -> Array:
+def allocate(array: Array, *shape: int, integer: bool = False) -> Array:
     """Room for that many values of the same kind, type and device."""
     if isinstance(array, np.ndarray):
         return np.empty(shape, np.int64 if integer else array.dtype)
-    return array.new_empty(shape, dtype=namespace(array).int64 if integer else array.dtype)
+    return array.new_empty(shape, dtype=get_namespace(array).int64 if integer else array.dtype)
 
 
 def take_along(array: Array, index: Array) -> Array:
@@ -44,12 +44,12 @@ def take_along(array: Array, index: Array) -> Array:
     return array.gather(1, index)
 
 
-def integer(truth: Array) -> Array:
+def to_integer(truth: Array) -> Array:
     """Truths as whole numbers."""
     return truth.astype(np.int64) if isinstance(truth, np.ndarray) else truth.long()
 
 
-def real(truth: Array, kind: Array) -> Array:
+def to_real(truth: Array, kind: Array) -> Array:
     """Truths or numbers with the type that `kind` has."""
     return truth.astype(kind.dtype) if isinstance(truth, np.ndarray) else truth.to(kind.dtype)
 

@@ -1,14 +1,15 @@
-"""Calibration: beliefs made to mean what they say, by a few numbers fitted on validation scenes.
+"""What is fitted on validation scenes to correct a scene posterior.
 
-A temperature for each attribute of objects and of parts, and Platt scaling (a slope and an offset on the log
-odds) of what exists; each minimises the negative log likelihood of the truth. Beside them is kept how often
-each value occurred there, for who sees scenes in which that is different.
+Temperature per attribute and Platt scaling of existence (Calibration); the likelihood of left, right, front
+and behind (SpatialLikelihood); label-shift correction of class priors from unlabelled test scenes (Saerens,
+Latinne and Decaestecker, 2002).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -16,30 +17,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..scenetable import ABSENT, SceneTable, Terms
+from ..records import JsonRecord
+from ..scene import RELATION_MARGIN
+from ..scene_table import ABSENT, SceneTable, Terms
 from ..schema import Schema
-from ._optimize import optimize
-from .arrays import Array, namespace
-from .beliefs import Beliefs
-from .matching import Match
+from .arrays import Array, get_namespace
+from .scene_posterior import SceneMatch, ScenePosterior
 
-LEAST = 1e-7  # probabilities are kept this far from 0 and 1 before they are logged
-COOLEST, WARMEST = 0.05, 20.0  # temperatures looked at
+# Label-shift correction: class priors re-estimated from unlabelled test images by expectation maximisation
+# (Saerens, Latinne and Decaestecker, 2002). The training priors count as some observations too.
+
+PRIOR_STRENGTH = 4.0  # observations per value that the training priors count for
+MAX_RATIO = 16.0  # largest change of a prior in either direction: rare values have unreliable posteriors
+MAX_ITERATIONS, TOLERANCE = 200, 1e-6  # stops once no prior moves by more than the tolerance
+
+Floats = NDArray[np.float64]
+
+
+def estimate_label_shift(probabilities: Floats, weights: Floats, learned: Floats) -> Floats:
+    """[value] ratio of new to training prior; probabilities are [thing, value], weights [thing]."""
+    counted = weights * (probabilities.sum(1) > 0)  # a thing without a value does not count
+    before = PRIOR_STRENGTH * len(learned) * learned
+    shares, odds = learned, np.ones_like(learned)
+    for _ in range(MAX_ITERATIONS):
+        new = (counted @ correct_prior(probabilities, odds) + before) / (counted.sum() + before.sum())
+        moved = float(np.abs(new - shares).max())
+        shares, odds = new, (new / learned).clip(1 / MAX_RATIO, MAX_RATIO)
+        if moved < TOLERANCE:
+            break
+    return odds
+
+
+def correct_prior(probabilities: Floats, odds: Floats) -> Floats:
+    """Probabilities under changed priors; a distribution of zeros stays so."""
+    made = probabilities * odds
+    total = made.sum(-1, keepdims=True)
+    found: Floats = made / np.where(total > 0, total, 1.0)
+    return found
+
+
+def load_scipy_optimize(doing: str) -> Any:
+    """scipy.optimize, which is an extra; where it is missing the error says what was being done."""
+    try:
+        return import_module("scipy.optimize")
+    except ImportError as error:
+        raise UserError(f"{doing} needs scipy: pip install 'shiftscope[models]'") from error
+
+
+MIN_PROBABILITY = 1e-7  # probabilities are kept this far from 0 and 1 before they are logged
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0  # temperatures looked at
 RARE = 0.5  # added to how often each value occurred, so that no share is 0
-PAIRS_NEEDED = 10  # fewer things than this teach nothing: the belief stays as it is
+PAIRS_NEEDED = 10  # with fewer things than this, confidences stay as they are
 
 Platt = tuple[float, float]  # slope and offset of the log odds
 DOING = "calibrating"
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """What to do to beliefs; made of ones and zeros it does nothing. Shares are not applied, only kept."""
+class Calibration(JsonRecord):
+    """How to recalibrate a posterior; the identity is ones and zeros. Shares are kept here, not applied."""
 
     temperatures: tuple[float, ...]  # for each attribute of the schema
     part_temperatures: tuple[float, ...]
-    exists: Platt = (1.0, 0.0)
-    part_exists: Platt = (1.0, 0.0)
+    exists: Platt
+    part_exists: Platt
     shares: tuple[tuple[float, ...], ...] = ()  # for each attribute, of its values; none: not known
     part_shares: tuple[tuple[float, ...], ...] = ()
 
@@ -53,67 +94,44 @@ class Calibration:
                 raise UserError("the shares of a calibration are above 0 and add up to 1")
 
     @classmethod
-    def none(cls, schema: Schema) -> Calibration:
-        return cls((1.0,) * len(schema.attributes), (1.0,) * len(schema.part_attributes))
+    def identity(cls, schema: Schema) -> Calibration:
+        return cls((1.0,) * len(schema.attributes), (1.0,) * len(schema.part_attributes), (1.0, 0.0), (1.0, 0.0))
 
     @classmethod
-    def fit(cls, beliefs: Beliefs, truth: SceneTable, match: Match) -> Calibration:
+    def fit(cls, posterior: ScenePosterior, truth: SceneTable, match: SceneMatch) -> Calibration:
         """The numbers under which the truth of the validation scenes is likeliest."""
-        known = beliefs.numpy()
-        codes = _true_codes(truth.codes, truth.start, match.objects)
-        part_codes = _true_codes(truth.part_codes, truth.part_start, match.parts)
+        known = posterior.to_numpy()
+        codes = _gather_true_codes(truth.codes, truth.start, match.objects)
+        part_codes = _gather_true_codes(truth.part_codes, truth.part_start, match.parts)
         terms, part_terms = Terms.of(known.schema.attributes), Terms.of(known.schema.part_attributes)
         return cls(
-            _temperatures(known.attributes, codes, terms),
-            _temperatures(known.part_attributes, part_codes, part_terms),
-            _platt(known.exists, match.objects >= 0),
-            _platt(known.part_exists, match.parts >= 0),
-            _shares(truth.codes, terms),
-            _shares(truth.part_codes, part_terms),
+            _fit_temperatures(known.attributes, codes, terms),
+            _fit_temperatures(known.part_attributes, part_codes, part_terms),
+            _fit_platt(known.exists, match.objects >= 0),
+            _fit_platt(known.part_exists, match.parts >= 0),
+            _compute_label_frequencies(truth.codes, terms),
+            _compute_label_frequencies(truth.part_codes, part_terms),
         )
 
-    def fits(self, schema: Schema) -> bool:
+    def matches_schema(self, schema: Schema) -> bool:
         """Whether it has a temperature for each attribute, and no more; if shares, one for each value."""
         mine = len(self.temperatures), len(self.part_temperatures)
         both = (self.shares, schema.attributes), (self.part_shares, schema.part_attributes)
         whole = all(not s or [*map(len, s)] == [len(a.values) for a in listed] for s, listed in both)
         return whole and mine == (len(schema.attributes), len(schema.part_attributes))
 
-    def apply(self, beliefs: Beliefs) -> Beliefs:
-        """Calibrated beliefs."""
+    def apply(self, posterior: ScenePosterior) -> ScenePosterior:
+        """The calibrated posterior."""
         return replace(
-            beliefs,
-            exists=_scaled(beliefs.exists, self.exists),
-            part_exists=_scaled(beliefs.part_exists, self.part_exists),
-            attributes=_tempered(beliefs.attributes, self.temperatures),
-            part_attributes=_tempered(beliefs.part_attributes, self.part_temperatures),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "temperatures": list(self.temperatures),
-            "part_temperatures": list(self.part_temperatures),
-            "exists": list(self.exists),
-            "part_exists": list(self.part_exists),
-            "shares": [list(values) for values in self.shares],
-            "part_shares": [list(values) for values in self.part_shares],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Calibration:
-        slope, offset = map(float, data["exists"])
-        part_slope, part_offset = map(float, data["part_exists"])
-        return cls(
-            tuple(map(float, data["temperatures"])),
-            tuple(map(float, data["part_temperatures"])),
-            (slope, offset),
-            (part_slope, part_offset),
-            tuple(tuple(map(float, values)) for values in data.get("shares", ())),
-            tuple(tuple(map(float, values)) for values in data.get("part_shares", ())),
+            posterior,
+            exists=_apply_platt(posterior.exists, self.exists),
+            part_exists=_apply_platt(posterior.part_exists, self.part_exists),
+            attributes=_apply_temperatures(posterior.attributes, self.temperatures),
+            part_attributes=_apply_temperatures(posterior.part_attributes, self.part_temperatures),
         )
 
 
-def _true_codes(
+def _gather_true_codes(
     codes: NDArray[np.int16], start: NDArray[np.int64], match: NDArray[np.int64]
 ) -> NDArray[np.int16]:
     """[scene, thing, attribute] the true values of matched things; ABSENT for the others."""
@@ -123,7 +141,7 @@ def _true_codes(
     return found
 
 
-def _shares(codes: NDArray[np.int16], terms: Terms) -> tuple[tuple[float, ...], ...]:
+def _compute_label_frequencies(codes: NDArray[np.int16], terms: Terms) -> tuple[tuple[float, ...], ...]:
     """How often each value occurs, from codes [thing, attribute]; not known where few have an attribute."""
     found = []
     for attribute, first, column in zip(terms.attributes, terms.first, codes.T.astype(np.int64), strict=True):
@@ -135,10 +153,10 @@ def _shares(codes: NDArray[np.int16], terms: Terms) -> tuple[tuple[float, ...], 
     return tuple(found)
 
 
-def _temperatures(
+def _fit_temperatures(
     attributes: tuple[NDArray[np.float32], ...], codes: NDArray[np.int16], terms: Terms
 ) -> tuple[float, ...]:
-    minimize_scalar = optimize(DOING).minimize_scalar
+    minimize_scalar = load_scipy_optimize(DOING).minimize_scalar
     found = []
     for column, (p, first) in enumerate(zip(attributes, terms.first, strict=True)):
         given = codes[:, :, column] != ABSENT
@@ -146,63 +164,63 @@ def _temperatures(
         if len(values) < PAIRS_NEEDED:
             found.append(1.0)
             continue
-        loss = _loss(np.log(np.clip(p[given].astype(np.float64), LEAST, 1)), values)
-        best = minimize_scalar(loss, bounds=(np.log(COOLEST), np.log(WARMEST)), method="bounded")
+        loss = _build_temperature_loss(np.log(np.clip(p[given].astype(np.float64), MIN_PROBABILITY, 1)), values)
+        best = minimize_scalar(loss, bounds=(np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)), method="bounded")
         found.append(float(np.exp(best.x)) if best.fun < loss(0.0) else 1.0)
     return tuple(found)
 
 
-def _loss(logs: NDArray[np.float64], values: NDArray[np.int64]) -> Callable[[float], float]:
+def _build_temperature_loss(logs: NDArray[np.float64], values: NDArray[np.int64]) -> Callable[[float], float]:
     """Of the logarithm of a temperature: how unlikely the true values are, from [thing, value] logarithms."""
     most, true = logs.max(1), logs[np.arange(len(values)), values]
     room = np.empty_like(logs)  # arrays of this size, made anew at each look, take longer than what is done
 
-    def loss(log_t: float) -> float:
+    def compute_loss(log_t: float) -> float:
         temperature = np.exp(log_t)
         top = most / temperature
         np.subtract(np.divide(logs, temperature, out=room), top[:, None], out=room)
         total = np.log(np.exp(room, out=room).sum(1)) + top
         return float((total - true / temperature).mean())
 
-    return loss
+    return compute_loss
 
 
-def _platt(exists: NDArray[np.float32], true: NDArray[np.bool_]) -> Platt:
+def _fit_platt(exists: NDArray[np.float32], true: NDArray[np.bool_]) -> Platt:
     """Slope and offset of the log odds; rows that stand for nothing teach nothing."""
     rows = exists > 0
     label = true[rows].astype(np.float64)
     if len(label) < PAIRS_NEEDED or label.min() == label.max():
         return 1.0, 0.0
-    p = np.clip(exists[rows].astype(np.float64), LEAST, 1 - LEAST)
+    p = np.clip(exists[rows].astype(np.float64), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     odds = np.log(p / (1 - p))
 
-    def loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def compute_loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         z = np.exp(theta[0]) * odds + theta[1]  # a slope above 0: the order stays
         slip = 1 / (1 + np.exp(-z)) - label
         value = float((np.logaddexp(0, z) - label * z).mean()) + 1e-6 * float(theta @ theta)
         gradient = np.array([(slip * odds).mean() * np.exp(theta[0]), slip.mean()])
         return value, gradient + 2e-6 * theta
 
-    bounds = [(np.log(1 / WARMEST), np.log(WARMEST)), (-20.0, 20.0)]
-    best = optimize(DOING).minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
+    bounds = [(np.log(1 / MAX_TEMPERATURE), np.log(MAX_TEMPERATURE)), (-20.0, 20.0)]
+    best = load_scipy_optimize(DOING).minimize(compute_loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
     return float(np.exp(best.x[0])), float(best.x[1])
 
 
-def _scaled(exists: Array, platt: Platt) -> Array:
+def _apply_platt(exists: Array, platt: Platt) -> Array:
     """What has no chance at all keeps none."""
     slope, offset = platt
     if (slope, offset) == (1.0, 0.0):
         return exists
-    xp = namespace(exists)
-    p = exists.clip(LEAST, 1 - LEAST)
+    xp = get_namespace(exists)
+    p = exists.clip(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     odds = slope * xp.log(p / (1 - p)) + offset
     return xp.where(exists > 0, 1 / (1 + xp.exp(-odds)), xp.zeros_like(exists))
 
 
-def _tempered(attributes: tuple[Array, ...], temperatures: tuple[float, ...]) -> tuple[Array, ...]:
+def _apply_temperatures(attributes: tuple[Array, ...], temperatures: tuple[float, ...]) -> tuple[Array, ...]:
     found = []
     for p, temperature in zip(attributes, temperatures, strict=True):
-        xp = namespace(p)
+        xp = get_namespace(p)
         if temperature == 1.0:
             found.append(p)
             continue
@@ -210,3 +228,143 @@ def _tempered(attributes: tuple[Array, ...], temperatures: tuple[float, ...]) ->
         total = warm.sum(-1)[..., None]
         found.append(warm / xp.where(total > 0, total, xp.ones_like(total)))
     return tuple(found)
+
+
+# Each object gets a score on two axes (right, front), linear in its place on the ground or in terms of its box. The
+# probability that one is beyond another is a logistic of their difference less a margin; both are fitted to the
+# true relations of validation scenes.
+
+AXES = ("right", "front")  # and their opposites
+PLACES, BOXES = "places", "boxes"
+FEATURES = {PLACES: 2, BOXES: 6}  # numbers that a score is linear in
+CERTAIN_WEIGHT = 1e6  # weight at which a difference decides
+MAX_WEIGHT = 500.0  # per world unit: finer differences are noise
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SpatialLikelihood(JsonRecord):
+    """Learned weights: standing = weights · features, and the margin, on the scale of a logistic."""
+
+    source: str  # "places" or "boxes": what the features are made of
+    weights: tuple[tuple[float, ...], ...]  # [axis, feature]
+    margins: tuple[float, ...]  # [axis]
+
+    def __post_init__(self) -> None:
+        if self.source not in FEATURES:
+            raise UserError(f"relations are learned from places or boxes, not from {self.source!r}")
+        wide = FEATURES[self.source]
+        if len(self.margins) != len(AXES) or [len(w) for w in self.weights] != [wide] * len(AXES):
+            raise UserError(f"relations by {self.source} have {len(AXES)} margins and {len(AXES)} × {wide} weights")
+        if not np.isfinite([*self.margins, *(w for row in self.weights for w in row)]).all():
+            raise UserError("the weights and margins of relations are finite numbers")
+
+    def compute_probabilities(self, posterior: ScenePosterior) -> Reals:
+        """[scene, axis, first, second] how surely the second is right of, or in front of, the first."""
+        standing = np.einsum("sof,af->sao", compute_spatial_features(posterior, self.source), np.asarray(self.weights))
+        ahead = standing[:, :, None, :] - standing[:, :, :, None]
+        found: Reals = _logistic(ahead - np.asarray(self.margins)[:, None, None])
+        return found * (1 - np.eye(standing.shape[-1]))
+
+
+BY_PLACES = SpatialLikelihood(
+    PLACES, ((CERTAIN_WEIGHT, 0.0), (0.0, CERTAIN_WEIGHT)), (CERTAIN_WEIGHT * RELATION_MARGIN,) * 2
+)
+BY_CENTRES = SpatialLikelihood(
+    BOXES, ((CERTAIN_WEIGHT, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, CERTAIN_WEIGHT, 0.0, 0.0, 0.0, 0.0)), (0.0, 0.0)
+)
+
+
+def choose_default_likelihood(posterior: ScenePosterior) -> SpatialLikelihood:
+    """Without doubt: CLEVR's rule on places where they are known, else the sides of box centres."""
+    return BY_CENTRES if posterior.places is None else BY_PLACES
+
+
+def compute_spatial_features(posterior: ScenePosterior, source: str) -> Reals:
+    """[scene, object, feature] what standings are linear in."""
+    if source == PLACES:
+        if posterior.places is None:
+            raise UserError("relations were learned from places, and this posterior has none")
+        return np.asarray(posterior.places, np.float64)
+    if source != BOXES:
+        raise UserError(f"relations are learned from places or boxes, not from {source!r}")
+    boxes = np.asarray(posterior.boxes, np.float64)
+    width, height = posterior.size
+    x, y = (boxes[:, :, 0] + boxes[:, :, 2] / 2) / width - 0.5, (boxes[:, :, 1] + boxes[:, :, 3] / 2) / height
+    bottom = (boxes[:, :, 1] + boxes[:, :, 3]) / height
+    # Rows of the ground draw together towards the horizon, and sideways offsets shrink with them.
+    return np.nan_to_num(np.stack([x, y, bottom, bottom * bottom, x * bottom, boxes[:, :, 2] / width], -1))
+
+
+def fit_spatial_likelihood(
+    posterior: ScenePosterior, truth: SceneTable, match: NDArray[np.int64], source: str = ""
+) -> SpatialLikelihood:
+    """Maximum likelihood on validation scenes; `match` [scene, object] is the true object of each, or −1."""
+    chosen = source or (BOXES if posterior.places is None else PLACES)
+    given = compute_spatial_features(posterior, chosen)
+    weights, margins = [], []
+    for axis, name in enumerate(AXES):
+        offset, side = _collect_pairs(given, truth, match, name)
+        if not len(side):
+            raise UserError("no two objects were matched with true ones: relations cannot be learned")
+        found = _fit_ordinal_logistic(offset, side, axis if chosen == PLACES else None)
+        weights.append(tuple(found[:-1].tolist()))
+        margins.append(float(found[-1]))
+    return SpatialLikelihood(chosen, tuple(weights), tuple(margins))
+
+
+def _collect_pairs(
+    given: Reals, truth: SceneTable, match: NDArray[np.int64], name: str
+) -> tuple[Reals, NDArray[np.int64]]:
+    """Of every matched pair: difference of features, and 1 (second beyond first), −1 or 0."""
+    scene, first, second = np.nonzero((match[:, :, None] >= 0) & (match[:, None, :] >= 0))
+    keep = first < second
+    scene, first, second = scene[keep], first[keep], second[keep]
+    a, b = match[scene, first], match[scene, second]
+    rows = truth.rows[:, truth.relations.index(name)]
+
+    def read_relation(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+        row = rows[truth.start[scene] + one]
+        bit: NDArray[np.int64] = (row >> other.astype(np.uint64) & np.uint64(1)).astype(np.int64)
+        return bit
+
+    side: NDArray[np.int64] = read_relation(a, b) - read_relation(b, a)
+    return given[scene, second] - given[scene, first], side
+
+
+def _fit_ordinal_logistic(offset: Reals, side: NDArray[np.int64], axis: int | None) -> Reals:
+    """Weights and margin of the ordered logistic that makes the sides likeliest."""
+    minimize = load_scipy_optimize("learning relations").minimize
+    scale = offset.std(0) + 1e-9
+    scaled = offset / scale
+
+    def compute_loss(theta: Reals) -> tuple[float, Reals]:
+        margin = np.logaddexp(0, theta[-1])  # above 0
+        z = scaled @ theta[:-1]
+        up, down = _logistic(z - margin), _logistic(-z - margin)
+        between = np.maximum(1 - up - down, 1e-12)
+        p = np.where(side > 0, up, np.where(side < 0, down, between))
+        slope = np.where(side > 0, 1 - up, np.where(side < 0, down - 1, (down * (1 - down) - up * (1 - up)) / between))
+        by_margin = np.where(
+            side > 0, up - 1, np.where(side < 0, down - 1, (up * (1 - up) + down * (1 - down)) / between)
+        )
+        ridge = 1e-8 * float(theta[:-1] @ theta[:-1])
+        value = -float(np.log(np.maximum(p, 1e-300)).mean()) + ridge
+        gradient = np.append(
+            -(slope[:, None] * scaled).mean(0) + 2e-8 * theta[:-1], -by_margin.mean() * _logistic(theta[-1])
+        )
+        return value, gradient
+
+    begin = np.zeros(offset.shape[1] + 1)
+    if axis is None:
+        begin[:-1] = (scaled * side[:, None]).mean(0)
+    else:
+        begin[axis] = 5.0
+    most = [(-MAX_WEIGHT * s, MAX_WEIGHT * s) for s in scale] if axis is not None else [(-1e4, 1e4)] * len(scale)
+    found = minimize(compute_loss, begin, jac=True, method="L-BFGS-B", bounds=[*most, (-20.0, MAX_WEIGHT)])
+    return np.append(found.x[:-1] / scale, np.logaddexp(0, found.x[-1]))
+
+
+def _logistic(x: Any) -> Any:
+    return 1 / (1 + np.exp(-np.clip(x, -700, 700)))

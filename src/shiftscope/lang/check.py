@@ -1,4 +1,4 @@
-"""The type checker: which node is wrong, what it expected, what came.
+"""The type checker: which node is wrong, what it expected, what it got.
 
 Programs of one skeleton (ops and wiring, whatever their words) are typed once. What depends on the words is
 checked for each: that two compared values are of one attribute, that an edit's states are not mixed.
@@ -15,18 +15,18 @@ from ..errors import did_you_mean
 from ..schema import Attribute, Schema
 from .op import Op, all_ops, get_op
 from .ops.attributes import COMPARATIVES
-from .ops.images import TESTS
-from .program import Node, Program, ProgramError, Shape
+from .ops.images import SIZE_TESTS
+from .program import Node, NodeShape, Program, ProgramError
 from .types import PART, PARTS, SCENE_TYPES, VALUE, Type, fits
 
 WORDS = {  # params that take one of a few words, whatever the scene
     "role": ("subject", "object"),
-    "test": tuple(TESTS),
+    "test": tuple(SIZE_TESTS),
     "comparative": tuple(COMPARATIVES),
 }
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One node, ready to run."""
 
     op: Op
@@ -35,13 +35,13 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProgramPlan:
     """What the checker found out about a skeleton."""
 
     types: tuple[Type, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     same_attribute: tuple[tuple[int, int, int], ...]  # node, and the two nodes whose values it compares
-    worded: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
+    constrained: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
     straight: bool  # neither sub-programs nor edits
     on_parts: bool  # whether any step looks at parts
 
@@ -57,47 +57,44 @@ class Scope:
 
 def check(program: Program, schema: Schema | None = None) -> tuple[Type, ...]:
     """The type of every node, or a ProgramError; with a schema, its vocabulary is checked too."""
-    plan = plan_of(program)
+    plan = plan_program(program)
     if not plan.straight:
-        scope_of(program)
+        compute_scope(program)
     if schema is not None and schema.closed:
         for i, n in enumerate(program.nodes):
-            trouble = _vocabulary(n, plan.steps[i].on_parts, schema)
+            trouble = _check_vocabulary(n, plan.steps[i].on_parts, schema)
             if trouble:
-                raise ProgramError(f"{_name(i, n)}: {trouble}")
+                raise ProgramError(f"{_name_node(i, n)}: {trouble}")
     return tuple(
-        Type("Value", n.params[0]) if t == VALUE else t
-        for t, n in zip(plan.types, program.nodes, strict=True)
+        Type("Value", n.params[0]) if t == VALUE else t for t, n in zip(plan.types, program.nodes, strict=True)
     )
 
 
-def plan_of(program: Program) -> Plan:
+def plan_program(program: Program) -> ProgramPlan:
     """The plan of the program's skeleton, its words checked."""
     nodes = program.nodes
     skeleton = program.skeleton()
     plan = _plans.get(skeleton)
     if plan is None:
-        plan = _plan([(n.op, n.inputs, len(n.params)) for n in nodes])
-        if len(_plans) < PLANS_KEPT:
+        plan = _build_plan([(n.op, n.inputs, len(n.params)) for n in nodes])
+        if len(_plans) < MAX_PLANS:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
-        a, b = _attribute(plan, nodes, left), _attribute(plan, nodes, right)
+        a, b = _get_attribute(plan, nodes, left), _get_attribute(plan, nodes, right)
         if a != b:
-            raise ProgramError(
-                f"{_name(at, nodes[at])}: expected two values of one attribute, came {a} and {b}"
-            )
-    for i in plan.worded:
+            raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
+    for i in plan.constrained:
         _check_words(i, nodes[i])
     return plan
 
 
-_plans: dict[tuple[int, ...], Plan] = {}
-PLANS_KEPT = 100_000
+_plans: dict[tuple[int, ...], ProgramPlan] = {}
+MAX_PLANS = 100_000
 
 
-def _plan(skeleton: list[Shape]) -> Plan:
+def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
     types: list[Type] = []
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
     for i, (name, inputs, words) in enumerate(skeleton):
@@ -106,40 +103,38 @@ def _plan(skeleton: list[Shape]) -> Plan:
             raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
         op = get_op(name)
         if len(inputs) != op.arity:
-            raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.written}, came {len(inputs)}")
+            raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.usage}, got {len(inputs)}")
         if (words % 2 or words == 0) if op.pairs else words != len(op.params):
-            raise ProgramError(f"{where}: expected the words of {op.written}, came {words} words")
+            raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
         given = [types[j] for j in inputs]
-        types.append(_output(op, given, where))
+        types.append(_infer_output(op, given, where))
         on_parts = bool(given) and given[0] in (PART, PARTS)
-        steps.append(Step(op, inputs, on_parts))
+        steps.append(PlanStep(op, inputs, on_parts))
         if name == "equal" and given[0].name == "Value":
             same.append((i, inputs[0], inputs[1]))
         if WORDS.keys() & set(op.params) or "number" in op.params:
             worded.append(i)
     straight = not any(s.op.edits or s.op.body is not None or s.op.name == "it" for s in steps)
-    return Plan(
-        tuple(types), tuple(steps), tuple(same), tuple(worded), straight, any(s.on_parts for s in steps)
-    )
+    return ProgramPlan(tuple(types), tuple(steps), tuple(same), tuple(worded), straight, any(s.on_parts for s in steps))
 
 
-def _output(op: Op, given: list[Type], where: str) -> Type:
+def _infer_output(op: Op, given: list[Type], where: str) -> Type:
     for signature in op.signatures:
         if all(map(fits, given, signature.inputs)):
             return signature.output
 
     # Say what the nearest signature wanted at the first place where it does not fit.
-    def matching(k: int) -> int:
+    def find_mismatch(k: int) -> int:
         wanted = op.signatures[k].inputs
         return next(i for i, t in enumerate(given) if not fits(t, wanted[i]))
 
-    best = max(range(len(op.signatures)), key=lambda k: (matching(k), -k))
-    at = matching(best)
-    options = dict.fromkeys(str(s.inputs[at]) for k, s in enumerate(op.signatures) if matching(k) == at)
-    raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, came {given[at]}")
+    best = max(range(len(op.signatures)), key=lambda k: (find_mismatch(k), -k))
+    at = find_mismatch(best)
+    options = dict.fromkeys(str(s.inputs[at]) for k, s in enumerate(op.signatures) if find_mismatch(k) == at)
+    raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, got {given[at]}")
 
 
-def _attribute(plan: Plan, nodes: tuple[Node, ...], i: int) -> str:
+def _get_attribute(plan: ProgramPlan, nodes: tuple[Node, ...], i: int) -> str:
     return plan.types[i].of or nodes[i].params[0]
 
 
@@ -147,19 +142,19 @@ def _check_words(i: int, n: Node) -> None:
     for param, word in zip(get_op(n.op).params, n.params, strict=True):
         options = WORDS.get(param)
         if options and word not in options:
-            raise ProgramError(f"{_name(i, n)}: expected {' or '.join(options)} as {param}, came {word!r}")
+            raise ProgramError(f"{_name_node(i, n)}: expected {' or '.join(options)} as {param}, got {word!r}")
         if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
-            raise ProgramError(f"{_name(i, n)}: expected a whole number, came {word!r}")
+            raise ProgramError(f"{_name_node(i, n)}: expected a whole number, got {word!r}")
 
 
 @lru_cache(maxsize=100_000)
-def _vocabulary(n: Node, on_parts: bool, schema: Schema) -> str:
+def _check_vocabulary(n: Node, on_parts: bool, schema: Schema) -> str:
     """What is wrong with the node's words under a closed schema, or nothing."""
     op = get_op(n.op)
     words = dict(zip(op.params, n.params, strict=False))
     if op.pairs:
         for name, value in zip(n.params[::2], n.params[1::2], strict=True):
-            if trouble := _unknown_value(schema, name, value, False):
+            if trouble := _check_value(schema, name, value, False):
                 return trouble
     named = ("relation",) if "relation" in words else ("this", "that") if n.op == "choose_relation" else ()
     for relation in (words[param] for param in named):
@@ -169,39 +164,37 @@ def _vocabulary(n: Node, on_parts: bool, schema: Schema) -> str:
     if "attribute" in words and not op.name.endswith("_image"):
         attribute = words["attribute"]
         for param in ("value", "this", "that"):
-            if trouble := _unknown_value(schema, attribute, words.get(param), on_parts):
+            if trouble := _check_value(schema, attribute, words.get(param), on_parts):
                 return trouble
     if op.name == "find":
-        return _unknown_value(schema, "name", words["name"], False)
+        return _check_value(schema, "name", words["name"], False)
     return ""
 
 
-def _unknown_value(schema: Schema, attribute: str, value: str | None, part: bool) -> str:
+def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) -> str:
     attributes: tuple[Attribute, ...] = schema.part_attributes if part else schema.attributes
     found = next((a for a in attributes if a.name == attribute), None)
     what = "part attribute" if part else "attribute"
     if found is None:
-        return (
-            f"no {what} {attribute!r} in {schema.name}{did_you_mean(attribute, [a.name for a in attributes])}"
-        )
+        return f"no {what} {attribute!r} in {schema.name}{did_you_mean(attribute, [a.name for a in attributes])}"
     if value is not None and value not in found.terms:
         return f"no {attribute} {value!r} in {schema.name}{did_you_mean(value, found.terms)}"
     return ""
 
 
 @lru_cache(maxsize=10_000)
-def scope_of(program: Program) -> Scope:
+def compute_scope(program: Program) -> Scope:
     """Which nodes run inside which quantifier, and on which state of the scene."""
-    plan = plan_of(program)
-    inside = _inside(program, plan)
-    before, after = _states(program, plan, inside)
+    plan = plan_program(program)
+    inside = _find_quantifiers(program, plan)
+    before, after = _compute_states(program, plan, inside)
     for i, step in enumerate(plan.steps):
         if step.op.edits and inside[i] >= 0:
-            raise ProgramError(f"{_name(i, program.nodes[i])}: an edit can not stand inside a quantifier")
+            raise ProgramError(f"{_name_node(i, program.nodes[i])}: an edit cannot stand inside a quantifier")
     return Scope(inside, before, after)
 
 
-def _inside(program: Program, plan: Plan) -> tuple[int, ...]:
+def _find_quantifiers(program: Program, plan: ProgramPlan) -> tuple[int, ...]:
     nodes = program.nodes
     inside = [-1] * len(nodes)
     free = [False] * len(nodes)  # depends on an `it` that no quantifier has bound yet
@@ -217,17 +210,19 @@ def _inside(program: Program, plan: Plan) -> tuple[int, ...]:
                 todo.extend(plan.steps[j].inputs)
     loose = next((i for i, f in enumerate(free) if f and inside[i] == -1), None)
     if loose is not None:
-        raise ProgramError(f"{_name(loose, nodes[loose])} uses it() outside of all, some and none")
+        raise ProgramError(f"{_name_node(loose, nodes[loose])} uses it() outside of all, some and none")
     for i, step in enumerate(plan.steps):
         for k, j in enumerate(step.inputs):
             if inside[j] not in (-1, inside[i]) and not (k == step.op.body and inside[j] == i):
                 raise ProgramError(
-                    f"{_name(i, nodes[i])} reads node {j} from within the sub-program of node {inside[j]}"
+                    f"{_name_node(i, nodes[i])} reads node {j} from within the sub-program of node {inside[j]}"
                 )
     return tuple(inside)
 
 
-def _states(program: Program, plan: Plan, inside: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _compute_states(
+    program: Program, plan: ProgramPlan, inside: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Two edits that are the same, step by step, lead to one state."""
     nodes = program.nodes
     before: list[int] = []
@@ -237,11 +232,11 @@ def _states(program: Program, plan: Plan, inside: tuple[int, ...]) -> tuple[tupl
     for i, step in enumerate(plan.steps):
         sources = plan.steps[inside[i]].inputs[:1] if step.op.name == "it" else step.inputs
         if sources and sources[0] > i:
-            raise ProgramError(f"{_name(i, nodes[i])} comes before the objects it stands for")
+            raise ProgramError(f"{_name_node(i, nodes[i])} comes before the objects it stands for")
         states = {after[j] for j in sources if plan.types[j] in SCENE_TYPES}
         if len(states) > 1:
             raise ProgramError(
-                f"{_name(i, nodes[i])} mixes objects from before and after the edit at node {max(states)}"
+                f"{_name_node(i, nodes[i])} mixes objects from before and after the edit at node {max(states)}"
             )
         before.append(max(states, default=-1))
         key = (nodes[i].op, nodes[i].params, *(numbers[j] for j in step.inputs))
@@ -250,5 +245,5 @@ def _states(program: Program, plan: Plan, inside: tuple[int, ...]) -> tuple[tupl
     return tuple(before), tuple(after)
 
 
-def _name(i: int, n: Node) -> str:
+def _name_node(i: int, n: Node) -> str:
     return f"node {i} ({n.op})"

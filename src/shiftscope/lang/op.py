@@ -3,8 +3,8 @@
 An op is a function in `lang/ops/`. Its first parameter says what it looks at: `world` (the whole scene), or
 `things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
 
-Its soft meaning, where it has one, stands right below and is given to it by `@NAME.softly`. It looks at a
-`SoftWorld` or `SoftThings` (soft_world.py), works on arrays of many programs at once, of NumPy or of torch,
+Its soft meaning, where it has one, stands right below and is given to it by `@NAME.define_soft`. It looks at a
+`SoftWorld` or `SoftThings` (world.py), works on arrays of many programs at once, of NumPy or of torch,
 and gets its words as numbers: a term's, an attribute's or a relation's code.
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ..catalog import OP_FAMILIES
 from ..errors import unknown
+from ..registry import OP_FAMILIES
 from .types import Type
 
 PAIR = ("attribute", "value")  # written `color=red`
@@ -29,6 +29,14 @@ class IllFounded(Exception):
     def __init__(self, reason: str, default: Any, detail: str = "") -> None:
         super().__init__(reason)
         self.reason, self.default, self.detail = reason, default, detail
+
+
+def choose_either(this: str, that: str, has_this: bool, has_that: bool) -> str:
+    """The one of two choices that holds; ill-founded when both or neither do."""
+    if has_this != has_that:
+        return this if has_this else that
+    reason = "both choices hold" if has_this else "neither choice holds"
+    raise IllFounded(reason, this if has_this else None, f"{this} or {that}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Op:
     exact: Callable[..., Any]
     soft: Callable[..., Any] | None = field(default=None, init=False, compare=False)
 
-    def softly(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def define_soft(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorates the function that is this op's soft meaning; each op has at most one."""
         looks_at = next(iter(inspect.signature(function).parameters))
         if looks_at != self.looks_at:
@@ -73,7 +81,7 @@ class Op:
         return len(self.signatures[0].inputs)
 
     @property
-    def written(self) -> str:
+    def usage(self) -> str:
         """How a call looks: `filter(Objects, attribute=value)`."""
         words = ["attribute=value", "…"] if self.pairs else list(self.params)
         if self.params[:2] == PAIR:

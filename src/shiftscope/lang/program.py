@@ -1,4 +1,7 @@
-"""Program: a question as a list of operations, each on the results of earlier ones."""
+"""Program: a question as a list of operations, each on the results of earlier ones.
+
+A hypothetical program is an action and a question about its outcome: `join_action`, `split_action`.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..canonical import content_id
 from ..errors import UserError
-from ..record import light
+from ..records import content_id, pickle_by_fields
+from .op import get_op
 
 Notes = tuple[tuple[str, str], ...]
-Shape = tuple[str, tuple[int, ...], int]  # op, inputs, number of words
+NodeShape = tuple[str, tuple[int, ...], int]  # op, inputs, number of words
 
-_shape_numbers: dict[Shape, int] = {}
+_shape_numbers: dict[NodeShape, int] = {}
 
 
 class ProgramError(UserError):
-    """A program that can not be read, typed or run; says which node and why."""
+    """A program that cannot be read, typed or run; says which node and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Node:
 
     def __post_init__(self) -> None:
         if any(i < 0 for i in self.inputs):
-            raise ProgramError(f"a node can not read node {min(self.inputs)}")
+            raise ProgramError(f"a node cannot read node {min(self.inputs)}")
         object.__setattr__(self, "reach", max(self.inputs, default=-1))
         shape = (self.op, self.inputs, len(self.params))
         object.__setattr__(self, "shape", _shape_numbers.setdefault(shape, len(_shape_numbers)))
@@ -58,23 +61,23 @@ class Node:
         return data | ({"notes": dict(self.notes)} if self.notes else {})
 
 
-_known_nodes: dict[tuple[object, ...], Node] = {}
+_node_cache: dict[tuple[object, ...], Node] = {}
 MAX_NODES = 200  # official programs stay below 40; a longer one is a broken file
-_KNOWN_LIMIT = 200_000  # distinct nodes kept for reuse; a corpus of CLEVR questions has a few thousand
+_NODE_CACHE_LIMIT = 200_000  # distinct nodes kept for reuse; a corpus of CLEVR questions has a few thousand
 
 
 def node(op: str, inputs: tuple[int, ...] = (), params: tuple[str, ...] = (), notes: Notes = ()) -> Node:
     """A node, shared with every equal one made before: a million questions hold a few thousand nodes."""
     key = (op, inputs, params, notes)
-    found = _known_nodes.get(key)
+    found = _node_cache.get(key)
     if found is None:
         found = Node(op, inputs, params, notes)
-        if len(_known_nodes) < _KNOWN_LIMIT:
-            _known_nodes[key] = found
+        if len(_node_cache) < _NODE_CACHE_LIMIT:
+            _node_cache[key] = found
     return found
 
 
-@light
+@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Program:
     """Nodes in an order in which each comes after its inputs; the last one is the answer."""
@@ -104,9 +107,9 @@ class Program:
         """
         return tuple([n.shape for n in self.nodes])
 
-    def canonical(self) -> Program:
+    def canonicalize(self) -> Program:
         """The same meaning in one fixed order: depth first, nothing unused, a leaf for each use."""
-        uses = Counter(j for i in self.reachable() for j in self.nodes[i].inputs)
+        uses = Counter(j for i in self.find_reachable() for j in self.nodes[i].inputs)
         out: list[Node] = []
         placed: dict[int, int] = {}
 
@@ -123,10 +126,10 @@ class Program:
         place(len(self.nodes) - 1)
         return Program(tuple(out))
 
-    def reachable(self) -> set[int]:
-        """The nodes that the answer depends on."""
+    def find_reachable(self, root: int = -1) -> set[int]:
+        """The node (by default the answer) and all that it depends on."""
         found: set[int] = set()
-        todo = [len(self.nodes) - 1]
+        todo = [root % len(self.nodes)]
         while todo:
             i = todo.pop()
             if i not in found:
@@ -156,3 +159,72 @@ class Program:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProgramError(f"not a program in JSON form: {error!r}") from error
+
+
+def prefix_notes(notes: Notes, prefix: str) -> Notes:
+    """Notes under longer names, to keep with those of another node."""
+    return tuple((f"{prefix}.{key}", value) for key, value in notes)
+
+
+def strip_prefix(notes: Notes, prefix: str) -> Notes:
+    """The notes that `prefix_notes` gave that prefix."""
+    return tuple((key.removeprefix(f"{prefix}."), v) for key, v in notes if key.startswith(f"{prefix}."))
+
+
+def refuse_node(program: Program, i: int, notation: str) -> ProgramError:
+    """The error for a node that a notation has no words for."""
+    n = program.nodes[i]
+    words = f": {', '.join(n.params)}" if n.params else ""
+    return ProgramError(f"node {i} ({n.op}{words}) cannot be said in {notation}")
+
+
+def join_action(action: tuple[Node, ...], question: Program) -> Program:
+    """The question asked of the scene after the action: its `scene` is what the action's last node gives."""
+    end = len(action) - 1
+    nodes = list(action)
+    place: list[int] = []
+    for n in question.nodes:
+        if n.op == "scene":
+            place.append(end)
+            continue
+        place.append(len(nodes))
+        nodes.append(node(n.op, tuple([place[i] for i in n.inputs]), n.params, n.notes))
+    return Program(tuple(nodes))
+
+
+def split_action(program: Program) -> tuple[Program | None, Program]:
+    """The action and the question, each a program of its own; no action where nothing is edited.
+
+    A program that asks about several states of the scene is taken apart at its last edit.
+    """
+    edits = [i for i, n in enumerate(program.nodes) if get_op(n.op).edits]
+    if not edits:
+        return None, program
+    end = max(edits)
+    action = Program(program.nodes[: end + 1])
+    nodes: list[Node] = []
+    place: dict[int, int] = {}
+    for i in sorted(_find_question_nodes(program, end)):
+        n = program.nodes[i]
+        inputs = []
+        for j in n.inputs:
+            if j == end:
+                nodes.append(node("scene"))
+                inputs.append(len(nodes) - 1)
+            else:
+                inputs.append(place[j])
+        place[i] = len(nodes)
+        nodes.append(node(n.op, tuple(inputs), n.params, n.notes))
+    return action, Program(tuple(nodes) or (node("scene"),))
+
+
+def _find_question_nodes(program: Program, end: int) -> set[int]:
+    """The nodes that the answer is made of, without the action and what is below it."""
+    found: set[int] = set()
+    todo = [len(program) - 1]
+    while todo:
+        i = todo.pop()
+        if i != end and i not in found:
+            found.add(i)
+            todo.extend(program.nodes[i].inputs)
+    return found

@@ -29,27 +29,27 @@ _TOKEN = re.compile(
 _BARE = re.compile(r"[^\W\d][\w\-]*|\d+")
 
 
-class Token(NamedTuple):
+class ProgramToken(NamedTuple):
     kind: str  # word, quoted, mark or end
     text: str
     at: int
 
 
-def parse(text: str) -> Program:
+def parse_program(text: str) -> Program:
     """The program a text says; an error points at the character."""
-    return _Parser(text).program()
+    return _ProgramTextParser(text).parse_program()
 
 
-def show(program: Program) -> str:
+def format_program(program: Program) -> str:
     """The program as text on one line; what `parse` makes of it has the same canonical form."""
     nodes = program.nodes
-    uses = _uses(program)
+    uses = _count_uses(program)
     shared = [i for i, n in enumerate(nodes) if uses[i] > 1 and n.inputs]
-    names = dict(zip(shared, _names(program, len(shared)), strict=True)) if shared else {}
+    names = dict(zip(shared, _choose_names(program, len(shared)), strict=True)) if shared else {}
     said: list[str] = []  # of each node, how others refer to it
     lines: list[str] = []
     for i, n in enumerate(nodes):
-        text = call(n, [said[j] for j in n.inputs]) if uses[i] else ""
+        text = format_call(n, [said[j] for j in n.inputs]) if uses[i] else ""
         if i in names:
             lines.append(f"{names[i]} = {text}")
             text = names[i]
@@ -57,18 +57,18 @@ def show(program: Program) -> str:
     return "; ".join([*lines, said[-1]])
 
 
-def call(n: Node, inputs: list[str]) -> str:
+def format_call(n: Node, inputs: list[str]) -> str:
     """One op as written, given how its inputs are written."""
     if n.op == "number":
         return n.params[0]
-    return f"{n.op}({', '.join([*inputs, *_words(n)])})"
+    return f"{n.op}({', '.join([*inputs, *_format_words(n)])})"
 
 
 @lru_cache(maxsize=100_000)
-def _words(n: Node) -> tuple[str, ...]:
+def _format_words(n: Node) -> tuple[str, ...]:
     """A node's words as written: pairs with =, defaults left out, several words quoted."""
     op = get_op(n.op)
-    words = [_word(p) for p in n.params]
+    words = [_quote_word(p) for p in n.params]
     if op.pairs:
         return tuple(f"{a}={v}" for a, v in zip(words[::2], words[1::2], strict=True))
     for default, word in zip(reversed(op.defaults), reversed(n.params), strict=False):
@@ -80,7 +80,7 @@ def _words(n: Node) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _uses(program: Program) -> list[int]:
+def _count_uses(program: Program) -> list[int]:
     """How often each node is read by those that the answer depends on; the answer itself once."""
     uses = [0] * len(program)
     uses[-1] = 1
@@ -91,7 +91,7 @@ def _uses(program: Program) -> list[int]:
     return uses
 
 
-def _names(program: Program, many: int) -> list[str]:
+def _choose_names(program: Program, many: int) -> list[str]:
     """So many names that nothing else in the program has."""
     taken = {p for n in program.nodes for p in n.params}
     ops = all_ops()
@@ -99,23 +99,23 @@ def _names(program: Program, many: int) -> list[str]:
     return list(islice((name for name in letters if name not in taken and name not in ops), many))
 
 
-def _word(word: str) -> str:
+def _quote_word(word: str) -> str:
     if _BARE.fullmatch(word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-class _Parser:
+class _ProgramTextParser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = self._tokens()
+        self.tokens = self._tokenize()
         self.i = 0
         self.nodes: list[Node] = []
         self.names: dict[str, int] = {}
         self.open: list[str] = []  # the ops whose arguments are being read
 
-    def _tokens(self) -> list[Token]:
+    def _tokenize(self) -> list[ProgramToken]:
         found, at = [], 0
         while at < len(self.text.rstrip()):
             match = _TOKEN.match(self.text, at)
@@ -123,68 +123,68 @@ class _Parser:
                 skip = len(self.text[at:]) - len(self.text[at:].lstrip())
                 mark = self.text[at + skip]
                 why = "this quote is not closed" if mark == '"' else f"a {mark!r} means nothing here"
-                raise self.error(why, at + skip)
+                raise self.build_error(why, at + skip)
             kind = str(match.lastgroup)
-            found.append(Token(kind, match[kind], match.start(kind)))
+            found.append(ProgramToken(kind, match[kind], match.start(kind)))
             at = match.end()
-        return [*found, Token("end", "", len(self.text.rstrip()))]
+        return [*found, ProgramToken("end", "", len(self.text.rstrip()))]
 
-    def error(self, what: str, at: int) -> ProgramError:
+    def build_error(self, what: str, at: int) -> ProgramError:
         start, end = max(0, at - 30), at + 30
         shown = f"{'…' if start else ''}{self.text[start:at]}⟨here⟩{self.text[at:end]}"
         return ProgramError(f"character {at + 1}: {what}: {shown}")
 
-    def next(self) -> Token:
+    def next(self) -> ProgramToken:
         self.i += 1
         return self.tokens[self.i - 1]
 
-    def peek(self, ahead: int = 0) -> Token:
+    def peek(self, ahead: int = 0) -> ProgramToken:
         return self.tokens[min(self.i + ahead, len(self.tokens) - 1)]
 
-    def expect(self, mark: str, wanted: str = "") -> Token:
+    def expect(self, mark: str, wanted: str = "") -> ProgramToken:
         token = self.next()
         if token.text != mark or token.kind == "quoted":
-            raise self.error(f"expected {wanted or repr(mark)}, came {token.text or 'the end'!r}", token.at)
+            raise self.build_error(f"expected {wanted or repr(mark)}, got {token.text or 'the end'!r}", token.at)
         return token
 
-    def program(self) -> Program:
+    def parse_program(self) -> Program:
         while self.peek().kind == "word" and self.peek(1).text == "=":
             name = self.next()
             self.expect("=")
             if name.text in self.names:
-                raise self.error(f"{name.text!r} is named twice", name.at)
-            value = self.expression()
+                raise self.build_error(f"{name.text!r} is named twice", name.at)
+            value = self.parse_expression()
             self.expect(";")
             self.names[name.text] = value
-        root = self.expression()
+        root = self.parse_expression()
         end = self.next()
         if end.kind != "end":
-            raise self.error("the program ended before this", end.at)
+            raise self.build_error("the program ended before this", end.at)
         if root != len(self.nodes) - 1:
-            raise self.error("the last expression must be a call, not a name", self.tokens[self.i - 2].at)
+            raise self.build_error("the last expression must be a call, not a name", self.tokens[self.i - 2].at)
         return Program(tuple(self.nodes))
 
-    def expression(self) -> int:
+    def parse_expression(self) -> int:
         token = self.next()
         if len(self.open) > MAX_NODES:
-            raise self.error(f"more than {MAX_NODES} ops inside each other", token.at)
+            raise self.build_error(f"more than {MAX_NODES} ops inside each other", token.at)
         if token.kind != "word":
-            raise self.error(f"expected an op, came {token.text or 'the end'!r}", token.at)
+            raise self.build_error(f"expected an op, got {token.text or 'the end'!r}", token.at)
         if token.text.isdigit():
-            return self.put("number", (), (token.text,))
+            return self.append_node("number", (), (token.text,))
         if self.peek().text != "(":
             if token.text in self.names:
                 return self.names[token.text]
-            raise self.error(f"expected an input, came the word {token.text!r}", token.at)
+            raise self.build_error(f"expected an input, got the word {token.text!r}", token.at)
         if token.text not in all_ops():
-            raise self.error(f"there is no op {token.text!r}{did_you_mean(token.text, all_ops())}", token.at)
-        return self.arguments(get_op(token.text), token.at)
+            raise self.build_error(f"there is no op {token.text!r}{did_you_mean(token.text, all_ops())}", token.at)
+        return self.parse_arguments(get_op(token.text), token.at)
 
-    def put(self, op: str, inputs: tuple[int, ...], params: tuple[str, ...]) -> int:
+    def append_node(self, op: str, inputs: tuple[int, ...], params: tuple[str, ...]) -> int:
         self.nodes.append(node(op, inputs, params))
         return len(self.nodes) - 1
 
-    def arguments(self, op: Op, at: int) -> int:
+    def parse_arguments(self, op: Op, at: int) -> int:
         self.expect("(")
         self.open.append(op.name)
         inputs: list[int] = []
@@ -193,46 +193,46 @@ class _Parser:
             if inputs or words:
                 self.expect(",", "',' or ')'")
             if len(inputs) < op.arity:
-                inputs.append(self.expression())
+                inputs.append(self.parse_expression())
             else:
-                words.append(self.word())
+                words.append(self.parse_word())
         self.expect(")")
         self.open.pop()
-        return self.build(op, tuple(inputs), words, at)
+        return self.build_node(op, tuple(inputs), words, at)
 
-    def word(self) -> tuple[str, ...]:
-        first = self.plain()
+    def parse_word(self) -> tuple[str, ...]:
+        first = self.parse_single_word()
         if self.peek().text not in ("=", "!="):
             return (first,)
-        return (first, self.next().text, self.plain())
+        return (first, self.next().text, self.parse_single_word())
 
-    def plain(self) -> str:
+    def parse_single_word(self) -> str:
         token = self.next()
         if token.kind == "quoted":
             return re.sub(r"\\(.)", r"\1", token.text[1:-1])
         if token.kind != "word":
-            raise self.error(f"expected a word, came {token.text or 'the end'!r}", token.at)
+            raise self.build_error(f"expected a word, got {token.text or 'the end'!r}", token.at)
         if self.peek().text == "(":
-            raise self.error("more inputs than the op takes", token.at)
+            raise self.build_error("more inputs than the op takes", token.at)
         return token.text
 
-    def build(self, op: Op, inputs: tuple[int, ...], words: list[tuple[str, ...]], at: int) -> int:
+    def build_node(self, op: Op, inputs: tuple[int, ...], words: list[tuple[str, ...]], at: int) -> int:
         if len(inputs) < op.arity:
-            raise self.error(f"{op.written} takes {op.arity} inputs, came {len(inputs)}", at)
+            raise self.build_error(f"{op.usage} takes {op.arity} inputs, got {len(inputs)}", at)
         if op.name == "filter" and words and all(len(w) == 3 for w in words):
             for attribute, mark, value in words:
-                inputs = (self.put("filter" if mark == "=" else "exclude", inputs, (attribute, value)),)
+                inputs = (self.append_node("filter" if mark == "=" else "exclude", inputs, (attribute, value)),)
             return inputs[0]
         named = [w for w in words if len(w) == 3]
         if any(w[1] == "!=" for w in named):
-            raise self.error("only filter takes !=", at)
+            raise self.build_error("only filter takes !=", at)
         pairs_wanted = len(words) if op.pairs else int(op.params[:2] == PAIR)
         if len(named) != pairs_wanted or any(len(w) == 3 for w in words[pairs_wanted:]):
-            raise self.error(f"expected the words of {op.written}", at)
+            raise self.build_error(f"expected the words of {op.usage}", at)
         params = [p for w in words for p in ((w[0], w[2]) if len(w) == 3 else w)]
         missing = len(op.params) - len(params)
         if not op.pairs and 0 < missing <= len(op.defaults):
             params += op.defaults[-missing:]
         if (not params) if op.pairs else len(params) != len(op.params):
-            raise self.error(f"expected the words of {op.written}", at)
-        return self.put(op.name, inputs, tuple(params))
+            raise self.build_error(f"expected the words of {op.usage}", at)
+        return self.append_node(op.name, inputs, tuple(params))

@@ -1,7 +1,7 @@
 """How often the answer is the true one, however it is spelled; VQA accuracy where many people answered.
 
-Every question counts that the model was to be asked: one without a reply, or with a reply in which no answer
-can be read, is not right, and is also counted apart. Rows without a known answer are left out.
+Every question of the run counts: one without a response, or with an unparseable one, is wrong, and is also
+counted separately. Rows without a known answer are left out.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..result import Bools, Floats, Records, Score
-from ._shares import share_scores
-from .vqa_accuracy import row_agreement
+from ..result import Bools, Floats, RunRecords, Score
+from .slices import score_shares
+from .vqa_accuracy import score_row_agreement
 
 ENOUGH = 4  # annotators: of fewer, no answer has three others who gave it too
 FORM = "official"
+DEFAULT_FOR = "answers"
 MIXED = "official; equality where fewer than four people answered"
 
 
@@ -32,19 +33,17 @@ class RowScores:
 
 
 @lru_cache(maxsize=32)
-def row_scores(records: Records) -> RowScores:
+def score_rows(records: RunRecords) -> RowScores:
     """The accuracy of each row: agreement with the annotators where there are enough, else equality."""
     enough = records.answers.lengths >= ENOUGH
     right, scorable = records.right.astype(np.float64), records.scorable
     if not enough.any():
         return RowScores("accuracy", "", right, scorable)
     form = FORM if enough[scorable & (records.question.codes >= 0)].all() else MIXED
-    return RowScores("vqa_accuracy", form, np.where(enough, row_agreement(records), right), scorable)
+    return RowScores("vqa_accuracy", form, np.where(enough, score_row_agreement(records), right), scorable)
 
 
-def measure(records: Records, by: Sequence[str] = ()) -> tuple[Score, ...]:
+def measure(records: RunRecords, by: Sequence[str] = ()) -> tuple[Score, ...]:
     """Accuracy of all rows, then of the slices of each column in `by` ("kind", or crossed "kind,length")."""
-    scored = row_scores(records)
-    return share_scores(
-        scored.metric, records, lambda rows: (row_scores(rows).values, rows.scorable), by, scored.form
-    )
+    scored = score_rows(records)
+    return score_shares(scored.metric, records, lambda rows: (score_rows(rows).values, rows.scorable), by, scored.form)

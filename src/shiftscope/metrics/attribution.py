@@ -1,10 +1,10 @@
 """In which stage a model goes wrong: format, language prior, perception, parsing or reasoning.
 
-The same question is asked again under other conditions, and what mends a wrong answer names the stage. Every
-question that is not right as it is normally asked falls, in this order, under
+The same question is asked again under other conditions, and the condition that mends a wrong answer names the
+stage. Every question answered wrong under `as_is` falls, in this order, under
 
 *no_reply*        nothing came back, or the call failed;
-*format*          no answer could be read out of the reply;
+*format*          the response is unparseable;
 *language_prior*  it gives the same answer without the image, and with another scene's image: of `blind` and
                   `other_image`, all that were asked agree. Chance agreement is in it, which is much of it for
                   yes/no questions: compare it between variants rather than read it alone;
@@ -25,27 +25,27 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
-from ..result import AS_IS, Bools, Floats, Records, Score
-from ._interval import Part, Scenes, of_runs
-from ._shares import known, replied
-from .accuracy import row_scores
+from ..result import AS_IS, Bools, Floats, RunRecords, Score
+from .accuracy import score_rows
+from .intervals import RatioTerm, SceneClusters, cluster_runs
+from .slices import has_response, none_if_nan
 
 STAGES = ("no_reply", "format", "language_prior", "perception", "parsing", "reasoning", "unexplained")
 TOTAL = "total"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Staged:
+class StageShares:
     """How much of each question's error falls under each stage: [question, stage], rows add up to 0 or 1."""
 
     shares: Floats
-    rows: npt.NDArray[np.int64]  # of the run, as normally asked
+    rows: npt.NDArray[np.int64]  # of the run, under as_is
 
 
-def stages(records: Records) -> Staged:
-    """The stages of every question with a known answer, as it is normally asked."""
-    scored = row_scores(records)
-    there = replied(records)
+def attribute_stages(records: RunRecords) -> StageShares:
+    """The stages of every question with a known answer, as asked under as_is."""
+    scored = score_rows(records)
+    there = has_response(records)
     rows = np.flatnonzero(records.condition.equals(AS_IS) & scored.scorable)
     if not len(rows):
         raise UserError("attribution needs questions asked as they are (condition as_is); this run has none")
@@ -57,7 +57,7 @@ def stages(records: Records) -> Staged:
     same: dict[str, Bools] = {}
     mended: dict[str, Bools] = {}
     for condition in ("blind", "other_image", "scene_text", "program_text"):
-        beside = _beside(records, condition, there & scored.scorable, rows)
+        beside = _find_condition_rows(records, condition, there & scored.scorable, rows)
         asked[condition] = beside >= 0
         same[condition] = asked[condition] & (answer[beside] == answer[rows]) & (answer[rows] >= 0)
         mended[condition] = asked[condition] & right[beside]
@@ -71,11 +71,11 @@ def stages(records: Records) -> Staged:
     complete = asked["scene_text"] & asked["program_text"]
     both = 0.5 * (scene & program)
     columns = (none, unread, prior, scene - both, program - both, neither & complete, neither & ~complete)
-    return Staged(np.stack(columns, axis=1).astype(np.float64), rows)
+    return StageShares(np.stack(columns, axis=1).astype(np.float64), rows)
 
 
-def _beside(
-    records: Records, condition: str, counted: Bools, rows: npt.NDArray[np.int64]
+def _find_condition_rows(
+    records: RunRecords, condition: str, counted: Bools, rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """The row of the same question under another condition, or -1."""
     there = np.flatnonzero(records.condition.equals(condition) & counted & (records.question.codes >= 0))
@@ -84,39 +84,39 @@ def _beside(
     return row[records.question.codes[rows]]
 
 
-def measure(records: Records) -> tuple[Score, ...]:
+def measure(records: RunRecords) -> tuple[Score, ...]:
     """The share of all questions that go wrong in each stage, and their total, the error."""
-    staged = stages(records)
-    scenes = Scenes.of(records.take(staged.rows))
+    staged = attribute_stages(records)
+    scenes = SceneClusters.from_records(records.take(staged.rows))
     every = np.ones(len(staged.rows))
     made = []
-    for name, hits in _columns(staged):
-        (value,), (low,), (high,), (count,) = scenes.shares(hits, every)
-        made.append(_score("attribution", name, value, low, high, len(every), int(count)))
+    for name, hits in _list_columns(staged):
+        (value,), (low,), (high,), (count,) = scenes.estimate_shares(hits, every)
+        made.append(_make_score("attribution", name, value, low, high, len(every), int(count)))
     return tuple(made)
 
 
-def measure_drop(shifted: Records, base: Records) -> tuple[Score, ...]:
+def measure_drop(shifted: RunRecords, base: RunRecords) -> tuple[Score, ...]:
     """How much of the drop from base to shifted falls under each stage; scenes they share are paired."""
     runs = (shifted, base)
-    staged = [stages(r) for r in runs]
-    scenes = of_runs([r.take(s.rows) for r, s in zip(runs, staged, strict=True)])
+    staged = [attribute_stages(r) for r in runs]
+    scenes = cluster_runs([r.take(s.rows) for r, s in zip(runs, staged, strict=True)])
     here = np.repeat([True, False], [len(s.rows) for s in staged])
     made = []
-    for (name, one), (_, other) in zip(_columns(staged[0]), _columns(staged[1]), strict=True):
+    for (name, one), (_, other) in zip(_list_columns(staged[0]), _list_columns(staged[1]), strict=True):
         hits = np.concatenate([one, other])
-        change = scenes.combine((Part(hits, here), Part(hits, ~here)), (1, -1))
+        change = scenes.combine((RatioTerm(hits, here), RatioTerm(hits, ~here)), (1, -1))
         made.append(
-            _score("attribution_drop", name, change.value, change.low, change.high, len(one), change.scenes)
+            _make_score("attribution_drop", name, change.value, change.low, change.high, len(one), change.scenes)
         )
     return tuple(made)
 
 
-def _columns(staged: Staged) -> list[tuple[str, Floats]]:
+def _list_columns(staged: StageShares) -> list[tuple[str, Floats]]:
     found = [(name, staged.shares[:, k]) for k, name in enumerate(STAGES)]
     return [*found, (TOTAL, staged.shares.sum(axis=1))]
 
 
-def _score(metric: str, stage: str, value: float, low: float, high: float, n: int, scenes: int) -> Score:
-    ends = known(low), known(high)
-    return Score(metric, known(value), n, *ends, slice=(("stage", stage),), scenes=scenes)
+def _make_score(metric: str, stage: str, value: float, low: float, high: float, n: int, scenes: int) -> Score:
+    ends = none_if_nan(low), none_if_nan(high)
+    return Score(metric, none_if_nan(value), n, *ends, slice=(("stage", stage),), scenes=scenes)

@@ -15,7 +15,7 @@ and beside them
                       where a variant changes the true answer, a high figure means that the model ignores what
                       was changed.
 
-A side without a reply is not right, and has no answer to be the same.
+A side without a response is wrong, and has no answer to be the same.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
-from ..result import Bools, Records, Score
-from ._interval import Part, Scenes
-from ._shares import base_rows, known, scores_of
-from .accuracy import row_scores
+from ..result import Bools, RunRecords, Score
+from .accuracy import score_rows
+from .intervals import RatioTerm, SceneClusters
+from .slices import make_scores, none_if_nan, select_base_rows
 
 Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class ContrastPairs:
     """Variants beside their originals, as rows of one run."""
 
     variant: Rows
     original: Rows
 
 
-def pairs(records: Records) -> Pairs:
+def find_pairs(records: RunRecords) -> ContrastPairs:
     """Every variant with its original, where both are in the run and have a known answer."""
     scorable = records.scorable & (records.question.codes >= 0)
     number = {name: k for k, name in enumerate(records.question.values)}
@@ -54,50 +54,52 @@ def pairs(records: Records) -> Pairs:
         raise UserError("contrast needs examples that name their original (twin); this run has none")
     originals = row[named[records.twin.codes[variants]]]
     good = scorable[variants] & (originals >= 0)
-    return Pairs(variants[good], originals[good])
+    return ContrastPairs(variants[good], originals[good])
 
 
-def measure(records: Records) -> tuple[Score, ...]:
+def measure(records: RunRecords) -> tuple[Score, ...]:
     """The five figures, with intervals over scenes."""
-    rows = base_rows(records)
-    found = pairs(rows)
+    rows = select_base_rows(records)
+    found = find_pairs(rows)
     if not len(found.variant):
         raise UserError(
             "contrast needs variants beside their originals in one run; the originals that the variants of "
             "this run name are not in it"
         )
-    scored = row_scores(rows)
+    scored = score_rows(rows)
     variant = scored.scorable & (rows.twin.codes >= 0)
     original = scored.scorable & (rows.twin.codes < 0)
-    scenes = Scenes.of(rows)
+    scenes = SceneClusters.from_records(rows)
     share = {
-        name: _score(name, scenes, scored.values, among, rows)
+        name: _make_score(name, scenes, scored.values, among, rows)
         for name, among in (("contrast_accuracy", variant), ("original_accuracy", original))
     }
-    apart = scenes.combine((Part(scored.values, original), Part(scored.values, variant)), (1, -1))
+    apart = scenes.combine((RatioTerm(scored.values, original), RatioTerm(scored.values, variant)), (1, -1))
     drop = replace(
         share["contrast_accuracy"],
         metric="contrast_drop",
-        value=known(apart.value),
-        low=known(apart.low),
-        high=known(apart.high),
+        value=none_if_nan(apart.value),
+        low=none_if_nan(apart.low),
+        high=none_if_nan(apart.high),
     )
     answer = rows.answer.codes
     same = np.zeros(len(rows))
     same[found.variant] = (answer[found.variant] == answer[found.original]) & (answer[found.variant] >= 0)
-    coherency = _score("local_coherency", scenes, same, _mask(rows, found.variant), rows)
+    coherency = _make_score("local_coherency", scenes, same, _mark_rows(rows, found.variant), rows)
     whole = scored.values.copy()
     np.minimum.at(whole, found.original, scored.values[found.variant])
-    consistency = _score("consistency", scenes, whole >= 1, original, rows)
+    consistency = _make_score("consistency", scenes, whole >= 1, original, rows)
     return share["contrast_accuracy"], share["original_accuracy"], drop, coherency, consistency
 
 
-def _mask(rows: Records, numbers: Rows) -> Bools:
+def _mark_rows(rows: RunRecords, numbers: Rows) -> Bools:
     made = np.zeros(len(rows), bool)
     made[numbers] = True
     return made
 
 
-def _score(name: str, scenes: Scenes, values: npt.NDArray[np.generic], among: Bools, rows: Records) -> Score:
-    (score,) = scores_of(name, scenes.shares(values, among), rows, among)
+def _make_score(
+    name: str, scenes: SceneClusters, values: npt.NDArray[np.generic], among: Bools, rows: RunRecords
+) -> Score:
+    (score,) = make_scores(name, scenes.estimate_shares(values, among), rows, among)
     return score

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import UserError
-from ..result import AS_IS, BLIND, MISSING, Floats, Records, Score
-from ._interval import LEVEL, widening
-from ._pairing import common_rows
-from ._resample import Ints, Resampling, shares
-from ._shares import base_rows
-from .accuracy import row_scores
+from ..result import AS_IS, BLIND, MISSING, Floats, RunRecords, Score
+from .accuracy import score_rows
+from .bootstrap import Ints, SceneBootstrap, resample_shares
+from .intervals import LEVEL, widening_factor
+from .slices import select_base_rows
+from .statistics import find_common_rows
 
+RUNS = {"the model": AS_IS, "a text-only one": "", "the upper bound": AS_IS}  # each with the condition it needs
 TAIL = (1 - LEVEL) / 2
 BEYOND = 1e6  # a replicate without a gap to close
 
@@ -25,19 +26,19 @@ def generalization_score(model: float, text_only: float, upper: float) -> float 
     return (model - text_only) / (upper - text_only) if upper > text_only else None
 
 
-def text_rows(records: Records) -> Records:
-    """The rows of a text-only model: those without the images, where it was asked so."""
-    blind = records.under(BLIND)
-    return blind if len(blind) else records.under(AS_IS)
+def select_text_rows(records: RunRecords) -> RunRecords:
+    """The rows of a text-only model: the blind ones, if it has any."""
+    blind = records.filter_condition(BLIND)
+    return blind if len(blind) else records.filter_condition(AS_IS)
 
 
-def measure_runs(model: Records, text_only: Records, upper: Records) -> Score:
-    """The score of three runs over the same questions; one without a reply is not right."""
-    runs = [base_rows(r) for r in (model, text_rows(text_only), upper)]
-    common = common_rows(runs)
+def measure_runs(model: RunRecords, text_only: RunRecords, upper: RunRecords) -> Score:
+    """The score of three runs over the same questions; one without a response is wrong."""
+    runs = [select_base_rows(r) for r in (model, select_text_rows(text_only), upper)]
+    common = find_common_rows(runs)
     if not len(common[0]):
         raise UserError("generalization_score: the three runs have no question in common")
-    scores = [row_scores(r).values[rows] for r, rows in zip(runs, common, strict=True)]
+    scores = [score_rows(r).values[rows] for r, rows in zip(runs, common, strict=True)]
     missing, failed = (
         max(int(r.status.equals(s)[rows].sum()) for r, rows in zip(runs, common, strict=True))
         for s in (MISSING, "failed")
@@ -46,28 +47,26 @@ def measure_runs(model: Records, text_only: Records, upper: Records) -> Score:
     low = high = None
     cluster = runs[0].cluster.codes[common[0]]
     if value is not None:
-        low, high = _interval(value, scores, cluster.astype(np.int64))
+        low, high = _bootstrap_score(value, scores, cluster.astype(np.int64))
     scenes = len(np.unique(cluster))
-    return Score(
-        "generalization_score", value, len(common[0]), low, high, missing, failed=failed, scenes=scenes
-    )
+    return Score("generalization_score", value, len(common[0]), low, high, missing, failed=failed, scenes=scenes)
 
 
-def _interval(value: float, right: list[Floats], cluster: Ints) -> tuple[float | None, float | None]:
-    """Low and high; nothing where the questions are too few to tell.
+def _bootstrap_score(value: float, right: list[Floats], cluster: Ints) -> tuple[float | None, float | None]:
+    """Low and high; None where there are too few questions.
 
     A replicate in which there is no gap to close may have any score: it counts as beyond either end.
     """
     many = len(cluster)
-    sampled = Resampling(np.tile(cluster, 3))
-    model, text, upper = shares(sampled, np.concatenate(right), np.repeat(np.arange(3), many), 3).T
+    sampled = SceneBootstrap(np.tile(cluster, 3))
+    model, text, upper = resample_shares(sampled, np.concatenate(right), np.repeat(np.arange(3), many), 3).T
     gap = upper - text
     ends = []
     for beyond, share in ((-np.inf, TAIL), (np.inf, 1 - TAIL)):
         scores = np.where(gap > 0, (model - text) / np.where(gap > 0, gap, 1), beyond)
         ends.append(float(np.quantile(scores, share, method="nearest")))
-    longer = widening(sampled.clusters)
+    longer = widening_factor(sampled.clusters)
     low, high = (value + longer * (min(max(e, -BEYOND), BEYOND) - value) for e in ends)
     low, high = min(low, value), max(high, value)
-    told = sampled.clusters > 1 and np.isfinite(ends).all() and low < high
-    return (low, high) if told else (None, None)
+    known = sampled.clusters > 1 and np.isfinite(ends).all() and low < high
+    return (low, high) if known else (None, None)

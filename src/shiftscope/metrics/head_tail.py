@@ -12,59 +12,60 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..audit.groups import build
-from ..audit.labels import Labels
+from ..columns import Column
 from ..errors import UserError
-from ..result import Bools, Column, Records, Score
-from ._shares import Shared, share_scores, slices
-from .vqa_accuracy import row_agreement
+from ..result import Bools, RunRecords, Score
+from ..shortcuts.concepts import ConceptLabels
+from ..shortcuts.groups import build_groups
+from .slices import RowValues, make_slices, score_shares
+from .vqa_accuracy import score_row_agreement
 
 PART = "part"
 
 
-def measure(records: Records, by: Sequence[str] = (), group: str = "kind") -> tuple[Score, ...]:
+def measure(records: RunRecords, by: Sequence[str] = (), group: str = "kind") -> tuple[Score, ...]:
     """acc_head and acc_tail, then in_neither: the share of the rows that count for none of the two.
 
     Each over everything, then for the slices of each column in `by`.
     Answers of several annotators are scored as VQA-VS does (thirds), others by equality.
     """
 
-    def of(rows: Records, part: int) -> Shared:
-        inside = parts(rows, group)[part]
-        if rows.annotated.any():
-            return row_agreement(rows, "thirds"), rows.annotated & inside
+    def score_part(rows: RunRecords, part: int) -> RowValues:
+        inside = mark_head_tail(rows, group)[part]
+        if rows.has_annotators.any():
+            return score_row_agreement(rows, "thirds"), rows.has_annotators & inside
         return rows.right, (rows.truth.codes >= 0) & inside
 
-    def neither(rows: Records) -> Shared:
-        head, tail = parts(rows, group)
+    def mark_neither(rows: RunRecords) -> RowValues:
+        head, tail = mark_head_tail(rows, group)
         return ~(head | tail), rows.scorable
 
-    form = "VQA accuracy, thirds" if records.annotated.any() else ""
+    form = "VQA accuracy, thirds" if records.has_annotators.any() else ""
     return (
-        *share_scores("acc_head", records, lambda rows: of(rows, 0), by, form),
-        *share_scores("acc_tail", records, lambda rows: of(rows, 1), by, form),
-        *share_scores("in_neither", records, neither, by),
+        *score_shares("acc_head", records, lambda rows: score_part(rows, 0), by, form),
+        *score_shares("acc_tail", records, lambda rows: score_part(rows, 1), by, form),
+        *score_shares("in_neither", records, mark_neither, by),
     )
 
 
-def parts(records: Records, group: str = "kind") -> tuple[Bools, Bools]:
+def mark_head_tail(records: RunRecords, group: str = "kind") -> tuple[Bools, Bools]:
     """Which rows are head and which are tail; a row of a balanced group is neither."""
     column = dict(records.facts).get(PART)
     if column is not None:
         return column.equals("head"), column.equals("tail")
-    codes = slices(records, group).codes
+    codes = make_slices(records, group).codes
     assert codes is not None
-    return split(codes, records.truth)
+    return split_head_tail(codes, records.truth)
 
 
-def split(group: np.typing.NDArray[np.int32], truth: Column) -> tuple[Bools, Bools]:
+def split_head_tail(group: np.typing.NDArray[np.int32], truth: Column) -> tuple[Bools, Bools]:
     """Head and tail by the counts of the true answers in each group; -1 is in no group."""
     inside = (group >= 0) & (truth.codes >= 0)
     if not inside.any():
         raise UserError("head_tail needs rows with a known answer and a group, or with the fact 'part'")
     concepts = int(group.max()) + 1
-    labels = Labels("group", ((),), np.arange(concepts, dtype=np.int32)[:, None], group)
-    found = build(labels, truth.codes, np.flatnonzero(inside))
+    labels = ConceptLabels("group", ((),), np.arange(concepts, dtype=np.int32)[:, None], group)
+    found = build_groups(labels, truth.codes, np.flatnonzero(inside))
     head, tail = np.zeros((2, len(group)), bool)
     head[found.head], tail[found.tail] = True, True
     return head, tail

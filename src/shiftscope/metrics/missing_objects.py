@@ -1,8 +1,8 @@
 """How often a program fails because an object it names is not in the scene the model saw.
 
-After Zhu et al. (2022), Table 5. A row counts where the reason of the reply is "none found", whether the
-execution went on with a default answer or stopped there as undefined. A model that runs no programs has no
-such ratio: that none of its replies tells of a program is not a ratio of 0.
+After Zhu et al. (2022), Table 5. A row counts where the reason of the response is "none found", whether the
+execution continued with a default answer or stopped there as undefined. A model that runs no programs has no
+such ratio.
 """
 
 from __future__ import annotations
@@ -12,26 +12,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import UserError
-from ..result import Bools, Records, Score
-from ._shares import Shared, replied, share_scores
+from ..result import Bools, RunRecords, Score
+from .slices import RowValues, has_response, score_shares
 
 REASON = "none found"
+LOWER_IS_BETTER = True
 OF_PROGRAMS = (REASON, "several found", "missing attribute", "unknown relation")  # why executions stop
 
 
-def measure(records: Records, by: Sequence[str] = ()) -> tuple[Score, ...]:
-    """The ratio over all replies there are, then over the slices of each column in `by`."""
+def measure(records: RunRecords, by: Sequence[str] = ()) -> tuple[Score, ...]:
+    """The ratio over all responses, then over the slices of each column in `by`."""
 
-    if not (_reasons(records, OF_PROGRAMS) | (records.program_right >= 0)).any():
-        raise UserError("missing_objects needs a model that runs programs; no reply of this run tells of one")
+    if not (_has_reason(records, OF_PROGRAMS) | (records.program_right >= 0)).any():
+        raise UserError("missing_objects needs a model that runs programs; no response of this run has one")
 
-    def of(rows: Records) -> Shared:
-        return _reasons(rows, (REASON,)), replied(rows)
+    def mark_missing(rows: RunRecords) -> RowValues:
+        return _has_reason(rows, (REASON,)), has_response(rows)
 
-    return share_scores("missing_objects", records, of, by)
+    return score_shares("missing_objects", records, mark_missing, by)
 
 
-def _reasons(rows: Records, begin: tuple[str, ...]) -> Bools:
+def _has_reason(rows: RunRecords, begin: tuple[str, ...]) -> Bools:
     """Which rows have a reason that begins so."""
     there = np.array([*(str(v).startswith(begin) for v in rows.reason.values), False], bool)
     return np.asarray(there[rows.reason.codes], np.bool_)

@@ -14,16 +14,17 @@ docs/decisions/008-relative-degrade.md. With A(i, j) the accuracy of the model t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..errors import UserError, unknown
-from ..result import Floats, Records, Score
-from ._resample import Resampling, interval, shared_clusters
-from ._shares import APART, base_rows, known
-from .accuracy import row_scores
+from ..result import Floats, RunRecords, Score
+from .accuracy import score_rows
+from .bootstrap import SceneBootstrap, bootstrap_interval, number_clusters
+from .slices import WITHOUT_ANSWER, none_if_nan, select_base_rows, sum_by_slice
 
 FORMS = ("printed", "footnote", "tabulated", "absolute")
 SUMMED = ("tabulated", "absolute")
@@ -35,23 +36,24 @@ VARIANTS = {
 }
 DEFAULT = "default"  # Super-CLEVR's default data are mid, rd, bal and co-0 at once
 BASES = {"visual": "mid", "redundancy": "rd", "distribution": "bal", "compositionality": "co-0"}
-Cell = tuple[str, str]  # trained on, tested on
+TrainTest = tuple[str, str]  # trained on, tested on
+K = TypeVar("K", bound=Hashable)
 _Number = TypeVar("_Number", float, Floats)
 
 
-def level_of(name: str, factor: str) -> str:
+def find_level(name: str, factor: str) -> str:
     """What a variant is called within a factor: the default data are the factor's base there."""
     return BASES[factor] if name == DEFAULT else name
 
 
-def relative_degrade(accuracy: Mapping[Cell, _Number], factor: str, form: str = "tabulated") -> _Number:
+def relative_degrade(accuracy: Mapping[TrainTest, _Number], factor: str, form: str = "tabulated") -> _Number:
     """The figure of one factor, as a share, from the accuracies of models on its variants."""
     if factor not in VARIANTS:
         raise unknown("factor", factor, VARIANTS)
     if form not in FORMS:
         raise unknown("form of Relative Degrade", form, FORMS)
 
-    def cell(trained: str, tested: str) -> _Number:
+    def find_accuracy(trained: str, tested: str) -> _Number:
         if (trained, tested) not in accuracy:
             raise UserError(
                 f"Relative Degrade of {factor}, {form} form: no accuracy of the model trained on "
@@ -60,72 +62,126 @@ def relative_degrade(accuracy: Mapping[Cell, _Number], factor: str, form: str = 
         return accuracy[trained, tested]
 
     try:
-        made = _distribution(cell, form) if factor == "distribution" else _pairs(cell, VARIANTS[factor])
+        made = (
+            _list_distribution_drops(find_accuracy, form)
+            if factor == "distribution"
+            else _list_pair_drops(find_accuracy, VARIANTS[factor])
+        )
     except ZeroDivisionError:
         raise UserError(
             f"Relative Degrade of {factor}: a model that is never right in its own domain has nothing to lose"
         ) from None
-    return _mean(made, form)
+    return _mean_drop(made, form)
 
 
-def _pairs(cell: Callable[[str, str], _Number], variants: tuple[str, ...]) -> list[_Number]:
+def _list_pair_drops(accuracy: Callable[[str, str], _Number], variants: tuple[str, ...]) -> list[_Number]:
     made = []
     for i in variants:
-        one, two = (cell(i, i) - cell(i, j) for j in variants if j != i)
-        made.append((one + two) / cell(i, i))
+        one, two = (accuracy(i, i) - accuracy(i, j) for j in variants if j != i)
+        made.append((one + two) / accuracy(i, i))
     return made
 
 
-def _distribution(cell: Callable[[str, str], _Number], form: str) -> list[_Number]:
+def _list_distribution_drops(accuracy: Callable[[str, str], _Number], form: str) -> list[_Number]:
     made = []
     for k in VARIANTS["distribution"]:
-        drop = (cell(k, "head") - cell(k, "tail")) + (cell(k, "long") - cell(k, "oppo"))
-        made.append(drop / cell(k, k if form == "printed" else "bal"))
+        drop = (accuracy(k, "head") - accuracy(k, "tail")) + (accuracy(k, "long") - accuracy(k, "oppo"))
+        made.append(drop / accuracy(k, k if form == "printed" else "bal"))
     return made
 
 
-def _mean(drops: list[_Number], form: str) -> _Number:
+def _mean_drop(drops: list[_Number], form: str) -> _Number:
     """Over the trained models, each of which has two drops added up."""
     sized = [abs(drop) for drop in drops] if form == "absolute" else drops
     total = sum(sized[1:], start=sized[0])
     return total / (len(drops) if form in SUMMED else 2 * len(drops))
 
 
-def measure_runs(runs: Mapping[Cell, Records], factor: str, form: str = "tabulated") -> Score:
+@dataclass(frozen=True, slots=True, eq=False)
+class DegradeEstimate:
+    """A Relative Degrade with its interval, and its replicates for paired differences and ratios."""
+
+    value: float
+    low: float | None
+    high: float | None
+    replicates: Floats
+    scenes: int
+
+    @classmethod
+    def from_replicates(cls, value: float, replicates: Floats, scenes: int) -> DegradeEstimate:
+        low, high = bootstrap_interval(replicates[:, None], value, scenes)
+        return cls(value, none_if_nan(low[0]), none_if_nan(high[0]), replicates, scenes)
+
+    def subtract(self, other: DegradeEstimate) -> DegradeEstimate:
+        """This minus the other, paired scene by scene."""
+        return self.from_replicates(self.value - other.value, self.replicates - other.replicates, self.scenes)
+
+    def divide(self, other: DegradeEstimate) -> DegradeEstimate:
+        """This as a multiple of the other, paired scene by scene."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios = self.replicates / other.replicates
+        return self.from_replicates(self.value / other.value if other.value else float("nan"), ratios, self.scenes)
+
+
+class ResampledAccuracies(Generic[K]):
+    """Accuracies of several models or tests on the same scenes, which are resampled together."""
+
+    def __init__(self, right: Mapping[K, Floats], asked: Mapping[K, Floats]) -> None:
+        """Sums by scene: of each key an array [scene], whose scenes are numbered alike."""
+        self._place = {key: k for k, key in enumerate(asked)}
+        hits, among = (np.stack([sums[key] for key in asked]) for sums in (right, asked))
+        self.values: dict[K, float] = dict(zip(asked, (hits.sum(1) / among.sum(1)).tolist(), strict=True))
+        at, scene = np.indices(among.shape)
+        resampled = SceneBootstrap(scene.ravel())
+        self.scenes = resampled.clusters
+        self._right, self._asked = (
+            resampled.sum_by_slice(sums.ravel(), at.ravel(), len(asked)) for sums in (hits, among)
+        )
+
+    def get_replicates(self, key: K) -> Floats:
+        k = self._place[key]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._right[:, k] / self._asked[:, k], np.float64)
+
+    def measure_degrade(self, keys: Mapping[TrainTest, K], factor: str, form: str) -> DegradeEstimate:
+        """Relative Degrade over the accuracies of these keys; a UserError where one that it needs is missing."""
+        there = {pair: key for pair, key in keys.items() if key in self._place}
+        value = relative_degrade({pair: self.values[key] for pair, key in there.items()}, factor, form)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            replicates = {pair: self.get_replicates(key) for pair, key in there.items()}
+            drawn = relative_degrade(replicates, factor, form)
+        return DegradeEstimate.from_replicates(value, drawn, self.scenes)
+
+
+def measure_runs(runs: Mapping[TrainTest, RunRecords], factor: str, form: str = "tabulated") -> Score:
     """The figure of one factor from the runs themselves; scenes that runs share are resampled together."""
     if not runs:
         raise UserError(f"Relative Degrade of {factor} needs runs on its variants; there are none")
-    cells = sorted(runs)
-    rows = [base_rows(runs[cell]) for cell in cells]
-    clusters = shared_clusters([r.cluster for r in rows])
-    everything = Resampling(np.concatenate(clusters))
-    edges = np.cumsum([0, *map(len, rows)])
-    values: dict[Cell, float] = {}
-    replicates: dict[Cell, Floats] = {}
-    scored = [row_scores(r) for r in rows]
-    for k, cell in enumerate(cells):
-        hits, among = np.zeros((2, edges[-1]))
-        among[edges[k] : edges[k + 1]] = scored[k].scorable
-        hits[edges[k] : edges[k + 1]] = scored[k].values * scored[k].scorable
-        if not among.any():
-            raise UserError(f"the run trained on {cell[0]!r} and tested on {cell[1]!r} has nothing to score")
-        values[cell] = float(hits.sum() / among.sum())
-        with np.errstate(invalid="ignore", divide="ignore"):
-            replicates[cell] = everything.sums(hits)[:, 0] / everything.sums(among)[:, 0]
-    value = relative_degrade(values, factor, form)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = interval(relative_degrade(replicates, factor, form)[:, None], value, everything.clusters)
+    pairs = sorted(runs)
+    rows = [select_base_rows(runs[pair]) for pair in pairs]
+    scored = [score_rows(r) for r in rows]
+    numbered = number_clusters([r.cluster for r in rows])
+    present, number = np.unique(np.concatenate(numbered), return_inverse=True)
+    clusters = np.split(number, np.cumsum([len(r) for r in rows])[:-1])
+    right: dict[TrainTest, Floats] = {}
+    asked: dict[TrainTest, Floats] = {}
+    for pair, cluster, s in zip(pairs, clusters, scored, strict=True):
+        if not s.scorable.any():
+            raise UserError(f"the run trained on {pair[0]!r} and tested on {pair[1]!r} has nothing to score")
+        right[pair] = sum_by_slice(s.values * s.scorable, cluster, len(present))
+        asked[pair] = sum_by_slice(s.scorable, cluster, len(present))
+    found = ResampledAccuracies(right, asked).measure_degrade({pair: pair for pair in pairs}, factor, form)
     counts: dict[str, Any] = {
         name: sum(int((r.status.equals(name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
-        for name in APART
+        for name in WITHOUT_ANSWER
     }
     return Score(
         f"relative_degrade.{form}",
-        value,
+        found.value,
         sum(int(s.scorable.sum()) for s in scored),
-        known(low[0]),
-        known(high[0]),
+        found.low,
+        found.high,
         slice=(("factor", factor),),
-        scenes=everything.clusters,
+        scenes=found.scenes,
         **counts,
     )

@@ -12,16 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..audit.labels import SHORTCUTS
-from ..audit.split import AUDIT_SPLIT, NAMES, TEST
 from ..errors import UserError
-from ..result import Bools, Facts, Records, Score
-from ._interval import Part, Scenes
-from ._shares import Slices, base_rows, known, scores_of
-from .vqa_accuracy import row_agreement
+from ..result import Bools, Facts, RunRecords, Score
+from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES, TEST
+from ..shortcuts.concepts import SHORTCUTS
+from .intervals import RatioTerm, SceneClusters
+from .slices import RowSlices, make_scores, none_if_nan, select_base_rows
+from .vqa_accuracy import score_row_agreement
+
+DEFAULT_FOR = "audit"
 
 
-def measure(records: Records) -> tuple[Score, ...]:
+def measure(records: RunRecords) -> tuple[Score, ...]:
     """iid; then a shortcut: ood (which is acc_tail), acc_head and gap (iid − ood); mean_ood and its gap.
 
     Intervals are paired: IID test and OOD sets share their images. A row that several
@@ -29,7 +31,7 @@ def measure(records: Records) -> tuple[Score, ...]:
     the sets; its n, as that of the mean gap, is of the distinct rows in any of them. Rows of the audit's
     val and train split are scored apart, each with their own heads and tails, under the slice `split`.
     """
-    rows = base_rows(records)
+    rows = select_base_rows(records)
     facts = dict(rows.facts)
     if not any(name in facts for name in SHORTCUTS):
         raise UserError(
@@ -37,59 +39,59 @@ def measure(records: Records) -> tuple[Score, ...]:
             "the folder that shiftscope audit made"
         )
     if AUDIT_SPLIT not in facts:
-        return _measured(rows, ())
+        return _measure_rows(rows, ())
     made: list[Score] = []
-    for name in reversed(NAMES):
+    for name in reversed(SPLIT_NAMES):
         inside = facts[AUDIT_SPLIT].equals(name)
         if inside.any():
-            made += _measured(rows.take(inside), () if name == TEST else (("split", name),))
+            made += _measure_rows(rows.take(inside), () if name == TEST else (("split", name),))
     return tuple(made)
 
 
-def _measured(rows: Records, where: Facts) -> tuple[Score, ...]:
-    of = _Rows(rows)
+def _measure_rows(rows: RunRecords, where: Facts) -> tuple[Score, ...]:
+    of = _ShortcutRows(rows)
     facts = dict(rows.facts)
     every = np.ones(len(rows), bool)
-    made, sets = [of.share("iid", every, where)], []
+    made, sets = [of.estimate_mean("iid", every, where)], []
     anywhere = np.zeros(len(rows), bool)
     for name in (s for s in SHORTCUTS if s in facts):
         here: Facts = (("shortcut", name), *where)
         tail = facts[name].equals("tail")
-        ood = of.share("ood", tail, here)
-        made += [ood, of.share("acc_head", facts[name].equals("head"), here)]
-        made.append(of.combined("gap", ood, [every, tail], [1, -1]))
+        ood = of.estimate_mean("ood", tail, here)
+        made += [ood, of.estimate_mean("acc_head", facts[name].equals("head"), here)]
+        made.append(of.combine_means("gap", ood, [every, tail], [1, -1]))
         anywhere |= tail
         if ood.n:
             sets.append(tail)
     if sets:
-        rests_on = of.share("mean_ood", anywhere, where)
+        rests_on = of.estimate_mean("mean_ood", anywhere, where)
         each = [1 / len(sets)] * len(sets)
-        made.append(of.combined("mean_ood", rests_on, sets, each))
-        made.append(of.combined("mean_gap", rests_on, [every, *sets], [1, *(-one for one in each)]))
+        made.append(of.combine_means("mean_ood", rests_on, sets, each))
+        made.append(of.combine_means("mean_gap", rests_on, [every, *sets], [1, *(-one for one in each)]))
     return tuple(made)
 
 
-class _Rows:
+class _ShortcutRows:
     """What is averaged: a value a row, which rows count, and their scenes."""
 
-    def __init__(self, rows: Records) -> None:
-        annotated = rows.annotated
+    def __init__(self, rows: RunRecords) -> None:
+        annotated = rows.has_annotators
         right = rows.right.astype(np.float64)
-        self.values = np.where(annotated, row_agreement(rows, "thirds"), right) if annotated.any() else right
+        self.values = np.where(annotated, score_row_agreement(rows, "thirds"), right) if annotated.any() else right
         self.form = "VQA accuracy, thirds" if annotated.any() else "accuracy"
         self.rows = rows
-        self.scenes = Scenes.of(rows)
+        self.scenes = SceneClusters.from_records(rows)
 
-    def share(self, metric: str, among: Bools, where: Facts) -> Score:
+    def estimate_mean(self, metric: str, among: Bools, where: Facts) -> Score:
         """The mean over some rows."""
         inside = among & self.rows.scorable
-        made = self.scenes.shares(self.values, inside)
-        (score,) = scores_of(metric, made, self.rows, inside, Slices((where,), None), self.form)
+        made = self.scenes.estimate_shares(self.values, inside)
+        (score,) = make_scores(metric, made, self.rows, inside, RowSlices((where,), None), self.form)
         return score
 
-    def combined(self, metric: str, counts: Score, sets: Sequence[Bools], by: Sequence[float]) -> Score:
+    def combine_means(self, metric: str, counts: Score, sets: Sequence[Bools], by: Sequence[float]) -> Score:
         """A sum of means by their coefficients; the counts are those of a score."""
-        parts = [Part(self.values, among & self.rows.scorable) for among in sets]
+        parts = [RatioTerm(self.values, among & self.rows.scorable) for among in sets]
         made = self.scenes.combine(parts, by)
-        value, low, high = (known(one) for one in made[:3])
+        value, low, high = (none_if_nan(one) for one in made[:3])
         return replace(counts, metric=metric, value=value, low=low, high=high)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..lang.acted import apart
-from ._model import Prompt, Reply, Setting
+from ..lang.program import split_action
+from ..model import PROGRAMS, SCENES, ModelSetting, ModelTraits, Prompt, Response
 from .oracle import Oracle
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((SCENES, PROGRAMS)), learns=True)  # as its runs have always recorded
 
 
 @dataclass(slots=True)
@@ -22,16 +22,16 @@ class ActionIgnored:
 
     _oracle: Oracle = field(default_factory=Oracle)
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return self._oracle.predict([_without_action(prompt) for prompt in batch])
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return self._oracle.predict([_drop_action(prompt) for prompt in batch])
 
 
-def _without_action(prompt: Prompt) -> Prompt:
+def _drop_action(prompt: Prompt) -> Prompt:
     program = prompt.question.program
     if program is None:
         return prompt
-    return replace(prompt, question=replace(prompt.question, program=apart(program)[1]))
+    return replace(prompt, question=replace(prompt.question, program=split_action(program)[1]))
 
 
-def build(target: str, setting: Setting) -> ActionIgnored:
+def build(target: str, setting: ModelSetting) -> ActionIgnored:
     return ActionIgnored()

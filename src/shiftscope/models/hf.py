@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
@@ -15,12 +14,14 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from ..errors import UserError
-from ..pretrained import AUTO_MAP, loading, loading_weights, refuse_untrusted
-from ..whole import known_digest
-from ._model import Options, Prompt, Reply, Setting, Stopped
+from ..files import remember_file_digest
+from ..model import ModelError, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
+from ..pretrained import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
+from ..schema import Schema
 
+TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
 HUB_SECONDS = 10.0  # to wait for the hub
-THREADS = 4  # that read files to tell their content
+THREADS = 4  # that digest files
 DIGITS = 32  # of a digest
 TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")
 _HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
@@ -29,11 +30,11 @@ NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 TRUST = "add --trust-remote-code if you trust it"
 
 
-class HuggingFace:
+class HuggingFaceModel:
     """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved."""
 
     def __init__(
-        self, model: Any, processor: Any, options: Options, content: Mapping[str, str] | None = None
+        self, model: Any, processor: Any, options: ModelOptions, content: Mapping[str, str] | None = None
     ) -> None:
         self._model, self._processor, self._options = model, processor, options
         self._content = dict(content or {})
@@ -42,30 +43,30 @@ class HuggingFace:
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         return {"model_id": self._content} if self._content else {}
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         import torch
 
-        made: dict[int, Reply] = {}
-        for count in sorted({len(p.images) for p in batch}):  # one batch has one number of images a prompt
-            alike = [k for k, p in enumerate(batch) if len(p.images) == count]
+        made: dict[int, Response] = {}
+        for count in sorted({len(p.pictures) for p in batch}):  # one batch has one number of images a prompt
+            alike = [k for k, p in enumerate(batch) if len(p.pictures) == count]
             try:
                 with torch.inference_mode():
                     made |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
             except Exception as error:  # its own code, its chat template, or weights that do not fit it
-                said = " ".join(str(error).split())
-                raise Stopped(f"the model stopped with {type(error).__name__}: {said}") from error
+                why = " ".join(str(error).split())
+                raise ModelError(f"the model stopped with {type(error).__name__}: {why}") from error
         return [made[k] for k in range(len(batch))]
 
-    def _generate(self, batch: Sequence[Prompt]) -> list[Reply]:
+    def _generate(self, batch: Sequence[Prompt]) -> list[Response]:
         import torch
 
         start = time.perf_counter()
         try:
-            inputs = self._inputs(batch)
-            written = self._model.generate(**inputs, **self._how())
+            inputs = self._prepare_inputs(batch)
+            written = self._model.generate(**inputs, **self._list_generation_options())
         except torch.OutOfMemoryError:
             if len(batch) == 1:
-                return [Reply(status="failed", reason="out of memory")]
+                return [Response(status="failed", reason="out of memory")]
             torch.cuda.empty_cache()
             half = len(batch) // 2
             return self._generate(batch[:half]) + self._generate(batch[half:])
@@ -77,20 +78,22 @@ class HuggingFace:
         wrote = [(row != pad).sum().item() for row in written]
         each = (time.perf_counter() - start) / len(batch)
         return [
-            Reply(raw=text.strip(), seconds=each, tokens=int(r + w))
+            Response(raw=text.strip(), seconds=each, tokens=int(r + w))
             for text, r, w in zip(texts, read, wrote, strict=True)
         ]
 
-    def _how(self) -> dict[str, Any]:
+    def _list_generation_options(self) -> dict[str, Any]:
         how: dict[str, Any] = {"max_new_tokens": self._options.max_tokens, "do_sample": False}
         if self._options.temperature > 0:
             how |= {"do_sample": True, "temperature": self._options.temperature}
         return how
 
-    def _inputs(self, batch: Sequence[Prompt]) -> Any:
-        pictures = [[_picture(png) for png in prompt.images] for prompt in batch]
+    def _prepare_inputs(self, batch: Sequence[Prompt]) -> Any:
+        from PIL import Image
+
+        pictures = [[Image.fromarray(picture.pixels()) for picture in prompt.pictures] for prompt in batch]
         if getattr(self._processor, "chat_template", None):
-            chats = [_chat(p.text, images) for p, images in zip(batch, pictures, strict=True)]
+            chats = [_make_chat(p.text, images) for p, images in zip(batch, pictures, strict=True)]
             made = self._processor.apply_chat_template(
                 chats,
                 add_generation_prompt=True,
@@ -106,18 +109,21 @@ class HuggingFace:
         return made.to(self._model.device, dtype=self._model.dtype)
 
 
-def _picture(png: bytes) -> Any:
-    from PIL import Image
-
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def _chat(text: str, images: Sequence[Any]) -> list[dict[str, Any]]:
+def _make_chat(text: str, images: Sequence[Any]) -> list[dict[str, Any]]:
     shown = [{"type": "image", "image": image} for image in images]
     return [{"role": "user", "content": [*shown, {"type": "text", "text": text}]}]
 
 
-def build(target: str, setting: Setting) -> HuggingFace:
+def claims(text: str) -> bool:
+    return (Path(text) / "config.json").is_file()
+
+
+def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
+    """What a run's spec says of the model besides its name and prompt."""
+    return {"dtype": options.dtype} | ({"trust_remote_code": True} if options.trust_remote_code else {})
+
+
+def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
     """The model on its device; the first use of an ORG/MODEL downloads it."""
     if not Path(target).is_dir() and not _HUB.fullmatch(target):
         raise UserError(f"model hf:{target}: no such folder")
@@ -129,8 +135,10 @@ def build(target: str, setting: Setting) -> HuggingFace:
     except ImportError as error:
         raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
     options = setting.options
-    device = _device(options.device)
-    processor, model = _loaded(transformers, target, _dtype(options.dtype, device), options.trust_remote_code)
+    device = _choose_device(options.device)
+    processor, model = _load_model(
+        transformers, target, _choose_dtype(options.dtype, device), options.trust_remote_code
+    )
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # what is generated follows the prompt directly
     if tokenizer.pad_token is None:
@@ -138,61 +146,61 @@ def build(target: str, setting: Setting) -> HuggingFace:
     if model.generation_config.pad_token_id is None:
         model.generation_config.pad_token_id = tokenizer.pad_token_id
     torch.manual_seed(options.seed)
-    return HuggingFace(model.to(device).eval(), processor, options, _content(target))
+    return HuggingFaceModel(model.to(device).eval(), processor, options, _describe_content(target))
 
 
-def _content(target: str) -> dict[str, str]:
+def _describe_content(target: str) -> dict[str, str]:
     """The files of a folder with their digests, or the commit of what the hub gave."""
     folder = Path(target)
     if folder.is_dir():
-        files = [p for p in sorted(folder.iterdir()) if p.is_file() and _counts(p)]
+        files = [p for p in sorted(folder.iterdir()) if p.is_file() and _affects_responses(p)]
         with ThreadPoolExecutor(THREADS) as threads:
-            return {p.name: d[:DIGITS] for p, d in zip(files, threads.map(known_digest, files), strict=True)}
+            return {p.name: d[:DIGITS] for p, d in zip(files, threads.map(remember_file_digest, files), strict=True)}
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(target, "config.json")
     return {"commit": Path(config).parent.name} if isinstance(config, str) else {}
 
 
-def _counts(path: Path) -> bool:
-    """Whether replies may depend on a file: not on what is only read by people, nor on a training's state."""
+def _affects_responses(path: Path) -> bool:
+    """Whether responses may depend on a file: not on what is only read by people, nor on a training's state."""
     return not path.name.startswith(".") and path.suffix != ".md" and path.stem not in TRAINING
 
 
-def _loaded(transformers: Any, target: str, dtype: Any, trusted: bool) -> tuple[Any, Any]:
+def _load_model(transformers: Any, target: str, dtype: Any, trusted: bool) -> tuple[Any, Any]:
     """Processor and model: from the folder, or the cache, or, once the hub is known to be up, from it."""
 
-    def load(**where: bool) -> tuple[Any, Any]:
-        config = transformers.AutoConfig.from_pretrained(target, **loading(trusted), **where)
+    def load_parts(**where: bool) -> tuple[Any, Any]:
+        config = transformers.AutoConfig.from_pretrained(target, **load_options(trusted), **where)
         if getattr(config, AUTO_MAP, None) and not trusted:
             raise UserError(f"model hf:{target} wants to run code of its own; {TRUST}")
-        processor = transformers.AutoProcessor.from_pretrained(target, **loading(trusted), **where)
+        processor = transformers.AutoProcessor.from_pretrained(target, **load_options(trusted), **where)
         return processor, transformers.AutoModelForImageTextToText.from_pretrained(
-            target, dtype=dtype, **loading_weights(trusted), **where
+            target, dtype=dtype, **weight_load_options(trusted), **where
         )
 
     try:
-        return load(local_files_only=True)
+        return load_parts(local_files_only=True)
     except UserError:
         raise
     except Exception as error:  # of a library that meets a folder it was not made for
         cause = error
     if not Path(target).is_dir():
-        _need_hub(target)
+        _require_hub(target)
         try:
-            return load()
+            return load_parts()
         except UserError:
             raise
         except Exception as error:
             cause = error
-    said = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+    why = (str(cause).strip() or type(cause).__name__).splitlines()[0]
     known = isinstance(cause, OSError | ValueError | ImportError)
     hint = f"; {TRUST}" if "trust_remote_code" in str(cause) else ""
-    said = said if known else f"{type(cause).__name__}: {said}"
-    raise UserError(f"model hf:{target} can not be loaded: {said}{hint}") from None
+    why = why if known else f"{type(cause).__name__}: {why}"
+    raise UserError(f"model hf:{target} cannot be loaded: {why}{hint}") from None
 
 
-def _need_hub(target: str) -> None:
+def _require_hub(target: str) -> None:
     """One short look, for the hub's own client tries for a minute."""
     hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     why = "HF_HUB_OFFLINE is set" if os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE else ""
@@ -203,11 +211,11 @@ def _need_hub(target: str) -> None:
     except HTTPError:
         return  # it answers
     except (OSError, ValueError, HTTPException) as error:
-        why = f"{hub} can not be reached: {getattr(error, 'reason', None) or error}"
+        why = f"{hub} cannot be reached: {getattr(error, 'reason', None) or error}"
     raise UserError(f"model hf:{target} is neither a folder nor downloaded already, and {why}")
 
 
-def _device(name: str) -> str:
+def _choose_device(name: str) -> str:
     import torch
 
     if name != "auto":
@@ -217,7 +225,7 @@ def _device(name: str) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _dtype(name: str, device: str) -> Any:
+def _choose_dtype(name: str, device: str) -> Any:
     """On a GPU bfloat16, on a CPU float32, unless one is named."""
     import torch
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._counts import Tally, answered
-from ._model import Prompt, Reply, Setting
+from ..model import ModelSetting, ModelTraits, Prompt, Response
+from ._baselines import TrainingAnswerCounts, read_training_answers
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset(), learns=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """One reply for everything."""
+    """One response for everything."""
 
-    reply: Reply
+    response: Response
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [self.reply] * len(batch)
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return [self.response] * len(batch)
 
 
-def build(target: str, setting: Setting) -> Majority:
-    tally = Tally()
-    for _, answer in answered(setting, "majority"):
+def build(target: str, setting: ModelSetting) -> Majority:
+    tally = TrainingAnswerCounts()
+    for _, answer in read_training_answers(setting, "majority"):
         tally.add(answer)
-    answer, share = tally.commonest()
-    return Majority(Reply(answer=answer, belief=share))
+    answer, share = tally.most_common()
+    return Majority(Response(answer=answer, belief=share))

@@ -10,34 +10,34 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..model import PROGRAMS, TEXT, ModelSetting, ModelTraits, Prompt, Response
 from ..question import Question
+from ..questions.answer_space import find_choices
 from ..rng import derive
-from ._counts import Tally, answered
-from ._model import Prompt, Reply, Setting
-from ._space import offered
+from ._baselines import TrainingAnswerCounts, read_training_answers
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((TEXT, PROGRAMS)), learns=True)
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MajorityPerTemplate:
-    """A reply for each template family, for each kind, and one for all the rest."""
+    """A response for each template family, for each kind, and one for all the rest."""
 
-    replies: Mapping[Key, Reply]
+    responses: Mapping[Key, Response]
     seed: int = 0  # of the lots
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [self._reply(prompt.question) for prompt in batch]
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return [self._respond(prompt.question) for prompt in batch]
 
-    def _reply(self, question: Question) -> Reply:
-        if two := offered(question):
+    def _respond(self, question: Question) -> Response:
+        if two := find_choices(question):
             lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
-            return Reply(answer=two[int(lot)], belief=1 / len(two))
-        return next(self.replies[k] for k in _keys(question) if k in self.replies)
+            return Response(answer=two[int(lot)], belief=1 / len(two))
+        return next(self.responses[k] for k in _list_group_keys(question) if k in self.responses)
 
 
-def _keys(question: Question) -> Iterator[Key]:
+def _list_group_keys(question: Question) -> Iterator[Key]:
     """From the narrowest group to all questions."""
     origin = question.provenance
     if origin.template or origin.family is not None:
@@ -47,13 +47,13 @@ def _keys(question: Question) -> Iterator[Key]:
     yield ("all",)
 
 
-def build(target: str, setting: Setting) -> MajorityPerTemplate:
-    tallies: dict[Key, Tally] = defaultdict(Tally)
-    for question, answer in answered(setting, "majority_per_template"):
-        for key in _keys(question):
+def build(target: str, setting: ModelSetting) -> MajorityPerTemplate:
+    tallies: dict[Key, TrainingAnswerCounts] = defaultdict(TrainingAnswerCounts)
+    for question, answer in read_training_answers(setting, "majority_per_template"):
+        for key in _list_group_keys(question):
             tallies[key].add(answer)
     made = {}
     for key, tally in tallies.items():
-        answer, share = tally.commonest()
-        made[key] = Reply(answer=answer, belief=share)
+        answer, share = tally.most_common()
+        made[key] = Response(answer=answer, belief=share)
     return MajorityPerTemplate(made, setting.options.seed)

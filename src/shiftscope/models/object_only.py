@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import UserError
+from ..model import SCENES, ModelSetting, ModelTraits, Prompt, Response
 from ..scene import Object, Scene
-from ._bag import Bag, BagRegression, fit
-from ._counts import answered, chosen_by
-from ._model import Prompt, Reply, Setting
+from ._baselines import Bag, BagRegression, fit_bag_regression, read_training_answers, read_validation_answers
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((SCENES,)), learns=True)
 KINDS = ("name", "shape")  # what says the kind of an object
 MANY = 4  # counts of one kind beyond this are not told apart
 
@@ -23,24 +22,26 @@ class ObjectOnly:
 
     fitted: BagRegression
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return self.fitted.replies([_bag(p.scenes) for p in batch])
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return self.fitted.predict_bags([_make_bag(p.scenes) for p in batch])
 
 
-def build(target: str, setting: Setting) -> ObjectOnly:
-    learned = [(_bag(setting.scenes(q)), answer) for q, answer in answered(setting, "object_only")]
+def build(target: str, setting: ModelSetting) -> ObjectOnly:
+    learned = [(_make_bag(setting.scenes(q)), answer) for q, answer in read_training_answers(setting, "object_only")]
     if not any(bag for bag, _ in learned):
         raise UserError(
             "model 'object_only' learns from the objects of images, and none is known of the training images"
         )
-    choosing = ((_bag(setting.scenes(q)), answer) for q, answer in chosen_by(setting))
-    return ObjectOnly(fit(learned, choosing, bag=frozenset, name="object_only", seed=setting.options.seed))
+    choosing = ((_make_bag(setting.scenes(q)), answer) for q, answer in read_validation_answers(setting))
+    return ObjectOnly(
+        fit_bag_regression(learned, choosing, bag=frozenset, name="object_only", seed=setting.options.seed)
+    )
 
 
-def _bag(scenes: Iterable[Scene]) -> Bag:
-    counts = Counter(kind for scene in scenes for o in scene.objects for kind in _kinds(o))
+def _make_bag(scenes: Iterable[Scene]) -> Bag:
+    counts = Counter(kind for scene in scenes for o in scene.objects for kind in _list_object_names(o))
     return frozenset(feature for kind, n in counts.items() for feature in (kind, f"{kind} × {min(n, MANY)}"))
 
 
-def _kinds(thing: Object) -> tuple[str, ...]:
+def _list_object_names(thing: Object) -> tuple[str, ...]:
     return next((v for a in KINDS if (v := thing.values(a))), ())

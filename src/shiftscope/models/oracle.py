@@ -6,39 +6,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..lang.exec.exact import Undefined, execute
-from ..lang.world import World
+from ..lang.world import ExecutionWorld
+from ..model import PROGRAMS, SCENES, ModelSetting, ModelTraits, Prompt, Response
 from ..scene import Scene
-from ._model import Prompt, Reply, Setting
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((SCENES, PROGRAMS)), answers_blind=False)
 
 
 @dataclass(slots=True)
 class Oracle:
     """Sees and parses perfectly. Shown nothing, it has no answer; shown another scene, that scene's."""
 
-    _last: tuple[tuple[Scene, ...], World] | None = field(default=None, init=False)
+    _last: tuple[tuple[Scene, ...], ExecutionWorld] | None = field(default=None, init=False)
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [self._reply(prompt) for prompt in batch]
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return [self._respond(prompt) for prompt in batch]
 
-    def _reply(self, prompt: Prompt) -> Reply:
+    def _respond(self, prompt: Prompt) -> Response:
         program = prompt.question.program
         if program is None:
-            return Reply(status="undefined", reason="no program")
+            return Response(status="undefined", reason="no program")
         if not prompt.scenes:
-            return Reply(status="undefined", reason="no scene")
-        answer = execute(program, self._world(prompt.scenes)).answer
+            return Response(status="undefined", reason="no scene")
+        answer = execute(program, self._load_world(prompt.scenes)).answer
         if isinstance(answer, Undefined):
-            return Reply(status="undefined", reason=answer.reason)
-        return Reply(answer=answer, belief=1.0)
+            return Response(status="undefined", reason=answer.reason)
+        return Response(answer=answer, belief=1.0)
 
-    def _world(self, scenes: tuple[Scene, ...]) -> World:
+    def _load_world(self, scenes: tuple[Scene, ...]) -> ExecutionWorld:
         """Questions about the same scenes come one after the other."""
         if self._last is None or list(map(id, self._last[0])) != list(map(id, scenes)):
-            self._last = scenes, World(scenes)
+            self._last = scenes, ExecutionWorld(scenes)
         return self._last[1]
 
 
-def build(target: str, setting: Setting) -> Oracle:
+def build(target: str, setting: ModelSetting) -> Oracle:
     return Oracle()

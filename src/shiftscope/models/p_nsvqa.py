@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..answer import spell
-from ..lang.beliefs import Beliefs
-from ..lang.exec.soft import Step, execute_soft, traces
+from ..lang.exec.soft import SoftTraceStep, execute_soft, trace_programs
 from ..lang.program import Program
-from ..lang.text import call
-from ._model import Reply, Setting
-from ._neuro_symbolic import NeuroSymbolic, answered, load
+from ..lang.scene_posterior import ScenePosterior
+from ..lang.text import format_call
+from ..model import ModelOptions, ModelSetting, Response
+from ..schema import Schema
+from .nsvqa.neuro_symbolic import NeuroSymbolicModel, describe_weights, load_named_parsers, make_response, make_traits
 
-LEAST = 0.05  # things that are in a set less surely are not told of
-TOLD = 6  # things of a set, the surest
+TRAITS = make_traits("p_nsvqa")
+LEAST_SHOWN = 0.05  # things that are in a set less surely are not told of
+MOST_SHOWN = 6  # things of a set, the surest
 
 
-def execute(programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int]) -> list[Reply]:
+def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
     """Always an answer, and the product of the probabilities on the way to it as its belief."""
     found = execute_soft(programs, beliefs, rows)
-    return [answered(found[i], float(found.belief[i])) for i in range(len(found))]
+    return [make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
 
 
-def execute_told(programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int]) -> list[Reply]:
+def execute_with_trace(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
     """The same, each with what its nodes came to, for a person to read."""
-    made = zip(execute(programs, beliefs, rows), programs, traces(programs, beliefs, rows), strict=True)
-    return [replace(reply, trace=told(program, steps)) for reply, program, steps in made]
+    made = zip(execute(programs, beliefs, rows), programs, trace_programs(programs, beliefs, rows), strict=True)
+    return [replace(reply, trace=format_trace(program, steps)) for reply, program, steps in made]
 
 
-def told(program: Program, steps: Sequence[Step]) -> str:
+def format_trace(program: Program, steps: Sequence[SoftTraceStep]) -> str:
     """One line a node, the answer's first."""
-    lines = [f"{call(n, [])}: {_in_words(step)}" for n, step in zip(program.nodes, steps, strict=True)]
+    lines = [f"{format_call(n, [])}: {_describe_step(step)}" for n, step in zip(program.nodes, steps, strict=True)]
     return "\n".join(reversed(lines))
 
 
-def _in_words(step: Step) -> str:
-    if step.belief is not None:
+def _describe_step(step: SoftTraceStep) -> str:
+    if step.confidence is not None:
         value = f"#{step.value}" if step.members is not None else spell(step.value)
-        return f"{value} ({step.belief:.2f})"
+        return f"{value} ({step.confidence:.2f})"
     surest = sorted(enumerate(step.members or ()), key=lambda pair: (-pair[1], pair[0]))
-    named = [f"#{i} {sure:.2f}" for i, sure in surest if sure >= LEAST]
-    rest = f" and {len(named) - TOLD} more" if len(named) > TOLD else ""
-    return f"{', '.join(named[:TOLD])}{rest}" if named else "nothing"
+    named = [f"#{i} {sure:.2f}" for i, sure in surest if sure >= LEAST_SHOWN]
+    rest = f" and {len(named) - MOST_SHOWN} more" if len(named) > MOST_SHOWN else ""
+    return f"{', '.join(named[:MOST_SHOWN])}{rest}" if named else "nothing"
 
 
-def build(target: str, setting: Setting) -> NeuroSymbolic:
-    return NeuroSymbolic(load("p_nsvqa", target, setting), execute_told)
+def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
+    return describe_weights("p_nsvqa", target, schema())
+
+
+def build(target: str, setting: ModelSetting) -> NeuroSymbolicModel:
+    run = execute_with_trace if setting.options.trace else execute
+    return NeuroSymbolicModel(load_named_parsers("p_nsvqa", target, setting), run)

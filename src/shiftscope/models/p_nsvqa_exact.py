@@ -2,58 +2,98 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from typing import Any
 
-from ..lang.beliefs import Beliefs, certain
+import numpy as np
+
 from ..lang.exec.packed import Programs
-from ..lang.exec.possible import answer
+from ..lang.exec.possible_worlds import infer_answers, prepare_programs
 from ..lang.exec.soft import SoftAnswers
 from ..lang.program import Program
-from ..scenetable import SceneTable
-from ._model import Reply, Setting
-from ._neuro_symbolic import Execute, NeuroSymbolic, answered, load
-from ._weights import Trained
+from ..lang.scene_posterior import ScenePosterior, build_certain_posterior
+from ..model import Adaptation, ModelOptions, ModelSetting, Response
+from ..scene_table import SceneTable
+from ..schema import Schema
+from .nsvqa.neuro_symbolic import (
+    ADAPTATIONS,
+    Execute,
+    NeuroSymbolicModel,
+    describe_weights,
+    load_named_parsers,
+    make_response,
+    make_traits,
+)
+from .nsvqa.trained_model import TrainedModel
 
-ATTUNED = 64  # images of a split, the first, that the scene parser gets used to; no label is looked at
-ATTUNING = 2  # how it does; another number when it is done otherwise, so that no answers of both are mixed
+ADAPTATION_IMAGES = 64  # of a split, the first, that the scene parser is adapted to; no label is looked at
+ADAPTATION_VERSION = 2  # another number whenever adaptation changes, so that a run never mixes two of them
+TRAITS = make_traits("p_nsvqa_exact", Adaptation(ADAPTATIONS[0], ADAPTATION_IMAGES))
+BLOCK = 100  # scenes whose possible worlds are gone through by one thread
 UNSETTLED = "the question fits none of the likeliest scenes; answered by the soft rules"
 
 
-def executor(trained: Trained) -> Execute:
+def make_executor(trained: TrainedModel) -> Execute:
     """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
-    found = answering(trained)
+    found = make_answerer(trained)
 
-    def execute(programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int]) -> list[Reply]:
+    def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
         """The answer that the possible scenes which the question fits give most weight, and that weight."""
-        return _replies(found(programs, beliefs, rows))
+        return _make_responses(found(programs, beliefs, rows))
 
     return execute
 
 
-def answering(trained: Trained) -> Callable[[Programs, Beliefs, Iterable[int]], SoftAnswers]:
-    """The same, raw, for who asks many."""
+def make_answerer(trained: TrainedModel) -> Callable[[Programs, ScenePosterior, Iterable[int]], SoftAnswers]:
+    """The same, as arrays; many scenes are gone through in blocks, by threads, the same on every machine."""
     calibration, relation = trained.calibration, trained.spatial
 
-    def found(programs: Programs, beliefs: Beliefs, rows: Iterable[int]) -> SoftAnswers:
-        return answer(programs, calibration.apply(beliefs), rows, relation=relation)
+    def answer(programs: Programs, posterior: ScenePosterior, rows: Iterable[int]) -> SoftAnswers:
+        return infer_answers(programs, calibration.apply(posterior), rows, relation=relation)
 
-    return found
+    def answer_in_blocks(programs: Programs, posterior: ScenePosterior, rows: Iterable[int]) -> SoftAnswers:
+        scene = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows), np.int64)
+        if len(posterior) <= BLOCK or not len(scene):
+            return answer(programs, posterior, scene)
+        held, prepared = posterior.to_numpy(), prepare_programs(programs, posterior.schema)
+        order = np.argsort(scene, kind="stable")
+        edges = np.searchsorted(scene[order], np.arange(0, len(held) + BLOCK, BLOCK))
+
+        def answer_block(k: int) -> SoftAnswers:
+            here = order[edges[k] : edges[k + 1]]
+            return answer(prepared.take(here), held.take(slice(k * BLOCK, (k + 1) * BLOCK)), scene[here] - k * BLOCK)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            made = list(threads.map(answer_block, np.flatnonzero(np.diff(edges)).tolist()))
+        back = np.argsort(order)
+        value, confidence, settled = (
+            np.concatenate([getattr(m, name) for m in made])[back] for name in ("value", "confidence", "settled")
+        )
+        return SoftAnswers(value, confidence, settled, prepared.kinds, made[0].terms, made[0].part_terms)
+
+    return answer_in_blocks
 
 
-def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence[int]) -> list[Reply]:
+def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence[int]) -> list[Response]:
     """A scene that is known needs no calibration, and places tell its relations."""
-    return _replies(answer(programs, certain(table), rows))
+    return _make_responses(infer_answers(programs, build_certain_posterior(table), rows))
 
 
-def _replies(found: SoftAnswers) -> list[Reply]:
-    made = [answered(found[i], float(found.belief[i])) for i in range(len(found))]
+def _make_responses(found: SoftAnswers) -> list[Response]:
+    made = [make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
     return [r if ok else replace(r, trace=UNSETTLED) for r, ok in zip(made, found.settled, strict=True)]
 
 
-def build(target: str, setting: Setting) -> NeuroSymbolic:
-    parsers = load("p_nsvqa_exact", target, setting)
-    return NeuroSymbolic(
-        parsers, executor(parsers.trained), execute_known, lambda: islice(setting.shown(), ATTUNED)
-    )
+def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
+    return describe_weights("p_nsvqa_exact", target, schema()) | {
+        "attuned": ADAPTATION_IMAGES,
+        "attuning": ADAPTATION_VERSION,
+    }
+
+
+def build(target: str, setting: ModelSetting) -> NeuroSymbolicModel:
+    parsers = load_named_parsers("p_nsvqa_exact", target, setting)
+    return NeuroSymbolicModel(parsers, make_executor(parsers.trained), execute_known)

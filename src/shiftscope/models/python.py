@@ -1,14 +1,16 @@
-"""A class of your own, `package.module:Class`: anything with predict(batch) → replies or texts.
+"""A class of your own, `package.module:Class`: anything with predict(batch) → responses or texts.
 
 A run depends on the class's source and on that of every module loaded with it from the same folder or the
 working directory. Of what the class reads by itself, such as weights, nothing is known unless it has a
-`version`: plain data, for example a digest of the file. With `looks = False` it needs no pictures.
+`version`: plain data, for example a digest of the file. `reads` names what of a prompt it is given, of
+text, images, scenes and programs; without it, all. One that does not read images needs no pictures.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,34 +22,34 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ..canonical import canonical_json
 from ..errors import UserError, did_you_mean
-from ..whole import digest_of, known_digest
-from ._model import Prompt, Reply, Setting, Stopped
+from ..files import digest_of, file_digest, remember_file_digest
+from ..model import EVERYTHING, IMAGES, ModelError, ModelSetting, ModelTraits, Prompt, Response
+from ..records import canonical_json
 
 SOURCES = "sources"  # of a run's spec: module → digest of its file
-LOOKS = None  # at pictures or not: the class says
+TRAITS = ModelTraits(target="package.module:Class", reads=None, learns=True, prompted=True)
 DIGITS = 32  # of a digest
 INSTALLED = ("site-packages", "dist-packages")  # folders of what is no source of the user's own
 
 
-class Own:
+class UserModel:
     """An instance of the class; what it raises stops the run with one sentence."""
 
     def __init__(self, name: str, made: Any) -> None:
         self._name, self._made = name, made
-        self.looks = bool(getattr(made, "looks", True))
+        self.reads = _find_reads(name, made)
         if hasattr(made, "batch"):
             self.batch = made.batch
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """The sources that are loaded by now, and those that were when the run began."""
         module = self._name.partition(":")[0]
-        found: dict[str, Any] = {SOURCES: _sources(module, type(self._made), before.get(SOURCES) or {})}
+        found: dict[str, Any] = {SOURCES: _digest_sources(module, type(self._made), before.get(SOURCES) or {})}
         version = getattr(self._made, "version", None)
-        return found | ({"model_id": {"version": self._plain(version)}} if version is not None else {})
+        return found | ({"model_id": {"version": self._to_json_value(version)}} if version is not None else {})
 
-    def _plain(self, version: Any) -> Any:
+    def _to_json_value(self, version: Any) -> Any:
         try:
             canonical_json(version)
         except (TypeError, ValueError, RecursionError):
@@ -57,17 +59,37 @@ class Own:
             ) from None
         return version
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         try:
-            said: Any = self._made.predict(batch)
-            return list(said) if isinstance(said, tuple | Iterator) else said  # what it gave is checked later
+            made: Any = self._made.predict(batch)
+            return list(made) if isinstance(made, tuple | Iterator) else made  # what it gave is checked later
         except UserError:
             raise
         except Exception as error:
-            raise Stopped(f"model {self._name!r} stopped with {_told(error)}") from error
+            raise ModelError(f"model {self._name!r} stopped with {_describe_error(error)}") from error
 
 
-def build(target: str, setting: Setting) -> Own:
+def _find_reads(name: str, made: Any) -> frozenset[str]:
+    """What the class says it reads; `looks = False`, the older way to say it, leaves out the images."""
+    reads = getattr(made, "reads", None)
+    if reads is None:
+        return EVERYTHING if getattr(made, "looks", True) else EVERYTHING - {IMAGES}
+    if isinstance(reads, str) or not set(reads) <= EVERYTHING:
+        raise UserError(f"model {name!r}: reads must list some of {', '.join(sorted(EVERYTHING))}, not {reads!r}")
+    return frozenset(reads)
+
+
+def claims(text: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", text))
+
+
+def digest_target(target: str) -> str:
+    """Of the file of the class's module, once it is imported."""
+    file = getattr(sys.modules.get(target.partition(":")[0]), "__file__", None)
+    return file_digest(Path(file)) if file else ""
+
+
+def build(target: str, setting: ModelSetting) -> UserModel:
     """An instance of the class, made with the Setting if it takes an argument; the module may stand here."""
     module_name, _, class_name = target.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109
@@ -79,7 +101,7 @@ def build(target: str, setting: Setting) -> Own:
             f"model {target!r}: there is no module {error.name!r}; run where it can be imported from"
         ) from None
     except Exception as error:
-        raise UserError(f"model {target!r} can not be imported: {_told(error)}") from error
+        raise UserError(f"model {target!r} cannot be imported: {_describe_error(error)}") from error
     if not hasattr(module, class_name):
         hint = did_you_mean(class_name, vars(module))
         raise UserError(f"model {target!r}: {module_name} has no {class_name!r}{hint}")
@@ -87,41 +109,41 @@ def build(target: str, setting: Setting) -> Own:
     if not callable(kind):
         raise UserError(f"model {target!r} is not a class")
     try:
-        model = kind(setting) if _takes_one(kind) else kind()
+        model = kind(setting) if _takes_argument(kind) else kind()
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"model {target!r} can not be made: {_told(error)}") from error
+        raise UserError(f"model {target!r} cannot be made: {_describe_error(error)}") from error
     if not callable(getattr(model, "predict", None)):
         raise UserError(f"model {target!r} has no method predict(batch)")
-    return Own(target, model)
+    return UserModel(target, model)
 
 
-def _sources(name: str, kind: type, known: Mapping[str, str]) -> dict[str, str]:
+def _digest_sources(name: str, kind: type, known: Mapping[str, str]) -> dict[str, str]:
     """Modules of the user's own, each with the digest of its file; empty where a known one has none any more.
 
     A module of a package that is installed counts with the others of that package.
     """
     tops = {module.partition(".")[0] for module in (name, kind.__module__)}
-    roots = {folder for top in tops if (folder := _folder(top)) is not None and not _installed(folder)}
+    roots = {folder for top in tops if (folder := _find_folder(top)) is not None and not _is_installed(folder)}
     roots.add(Path.cwd())
     found: dict[str, str] = {}
     for module, loaded in sorted(sys.modules.items()):
         file = getattr(loaded, "__file__", None)
         own = module.partition(".")[0] in tops
-        if not isinstance(file, str) or not (own or _ours(module, Path(file), roots)):
+        if not isinstance(file, str) or not (own or _is_user_source(module, Path(file), roots)):
             continue
         with suppress(OSError):  # a module that was loaded from no file, or is gone since
-            found[module] = known_digest(Path(file))[:DIGITS]
+            found[module] = remember_file_digest(Path(file))[:DIGITS]
     if not found:  # a class that was typed into a notebook
         try:
             found[name] = digest_of(inspect.getsource(kind).encode())[:DIGITS]
         except (OSError, TypeError):
             return {}
-    return found | {module: _now(module) for module in known if module not in found}
+    return found | {module: _digest_module(module) for module in known if module not in found}
 
 
-def _folder(top: str) -> Path | None:
+def _find_folder(top: str) -> Path | None:
     """Where a module at the top, or a package, is imported from."""
     module = sys.modules.get(top)
     file, inside = getattr(module, "__file__", None), list(getattr(module, "__path__", ()))
@@ -129,36 +151,36 @@ def _folder(top: str) -> Path | None:
     return Path(place).resolve().parent if isinstance(place, str) else None
 
 
-def _ours(module: str, file: Path, roots: set[Path]) -> bool:
+def _is_user_source(module: str, file: Path, roots: set[Path]) -> bool:
     """Whether a module is source of the user's own; a script that runs us is none of the model's."""
-    if module in ("__main__", "__mp_main__") or _installed(file):
+    if module in ("__main__", "__mp_main__") or _is_installed(file):
         return False
     path = file.resolve()
-    return any(path.is_relative_to(root) for root in roots) and not _installed(path)
+    return any(path.is_relative_to(root) for root in roots) and not _is_installed(path)
 
 
-def _installed(path: Path) -> bool:
+def _is_installed(path: Path) -> bool:
     """Whether it is Python's own, of a library, or ours: a change there is another version, not an edit."""
-    return any(part in INSTALLED for part in path.parts) or any(path.is_relative_to(p) for p in _fixed())
+    return any(part in INSTALLED for part in path.parts) or any(path.is_relative_to(p) for p in _list_library_folders())
 
 
 @cache
-def _fixed() -> tuple[Path, ...]:
+def _list_library_folders() -> tuple[Path, ...]:
     """The folders of Python's own library, and ours."""
     library = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib")]
     return tuple(dict.fromkeys(f for p in (Path(__file__).parents[1], *library) for f in (p, p.resolve())))
 
 
-def _now(module: str) -> str:
+def _digest_module(module: str) -> str:
     """The digest of a module that is not loaded yet."""
     try:
         spec = find_spec(module)
-        return known_digest(Path(spec.origin))[:DIGITS] if spec is not None and spec.origin else ""
+        return remember_file_digest(Path(spec.origin))[:DIGITS] if spec is not None and spec.origin else ""
     except Exception:  # whatever the package that it is in raises
         return ""
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """The error and, for it is the user's own code, the file and line it comes from."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error}"  # says where by itself
@@ -168,7 +190,7 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{place}" if str(error) else f"{type(error).__name__}{place}"
 
 
-def _takes_one(kind: Any) -> bool:
+def _takes_argument(kind: Any) -> bool:
     try:
         parameters = inspect.signature(kind).parameters.values()
     except ValueError:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..audit.words import words_of
-from ._bag import Bag, BagRegression, fit
-from ._counts import answered, chosen_by
-from ._model import Prompt, Reply, Setting
+from ..model import TEXT, ModelSetting, ModelTraits, Prompt, Response
+from ..shortcuts.question_types import tokenize
+from ._baselines import Bag, BagRegression, fit_bag_regression, read_training_answers, read_validation_answers
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((TEXT,)), learns=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,16 +19,18 @@ class QuestionOnly:
 
     fitted: BagRegression
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return self.fitted.replies([_bag(p.question.text) for p in batch])
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return self.fitted.predict_bags([_make_bag(p.question.text) for p in batch])
 
 
-def build(target: str, setting: Setting) -> QuestionOnly:
-    learned = ((q.text, answer) for q, answer in answered(setting, "question_only"))
-    choosing = ((q.text, answer) for q, answer in chosen_by(setting))
-    return QuestionOnly(fit(learned, choosing, bag=_bag, name="question_only", seed=setting.options.seed))
+def build(target: str, setting: ModelSetting) -> QuestionOnly:
+    learned = ((q.text, answer) for q, answer in read_training_answers(setting, "question_only"))
+    choosing = ((q.text, answer) for q, answer in read_validation_answers(setting))
+    return QuestionOnly(
+        fit_bag_regression(learned, choosing, bag=_make_bag, name="question_only", seed=setting.options.seed)
+    )
 
 
-def _bag(text: str) -> Bag:
-    words = words_of(text)
+def _make_bag(text: str) -> Bag:
+    words = tokenize(text)
     return frozenset((*words, *map(" ".join, pairwise(words))))

@@ -6,40 +6,40 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ..answer import Answer
+from ..model import PROGRAMS, TEXT, ModelSetting, ModelTraits, Prompt, Response
+from ..questions.answer_space import list_answers
 from ..rng import derive
-from ._counts import Tally, answered
-from ._model import Prompt, Reply, Setting
-from ._space import space_of
+from ._baselines import TrainingAnswerCounts, read_training_answers
 
-LOOKS = False  # at no picture
+TRAITS = ModelTraits(reads=frozenset((TEXT, PROGRAMS)), learns=True)
 
 
-class Random:
+class RandomModel:
     """The answer to a question depends on the seed and the question's id alone."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ModelSetting) -> None:
         self._setting = setting
         self._seen: dict[str, tuple[Answer, ...]] = {}  # kind → answers, read when first needed
 
-    def predict(self, batch: Sequence[Prompt]) -> list[Reply]:
-        return [self._reply(prompt) for prompt in batch]
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return [self._respond(prompt) for prompt in batch]
 
-    def _reply(self, prompt: Prompt) -> Reply:
+    def _respond(self, prompt: Prompt) -> Response:
         question = prompt.question
-        space = space_of(question, self._setting.schema) or self._known(question.kind)
+        space = list_answers(question, self._setting.schema) or self._list_training_answers(question.kind)
         random = derive("random", self._setting.options.seed, question.id)
-        return Reply(answer=space[int(random.integers(len(space)))], belief=1 / len(space))
+        return Response(answer=space[int(random.integers(len(space)))], belief=1 / len(space))
 
-    def _known(self, kind: str) -> tuple[Answer, ...]:
+    def _list_training_answers(self, kind: str) -> tuple[Answer, ...]:
         """Where the vocabulary is open: the answers that training questions of the kind had."""
         if not self._seen:
-            tallies: dict[str, Tally] = defaultdict(Tally)
-            for question, answer in answered(self._setting, "random"):
+            tallies: dict[str, TrainingAnswerCounts] = defaultdict(TrainingAnswerCounts)
+            for question, answer in read_training_answers(self._setting, "random"):
                 tallies[question.kind].add(answer)
                 tallies[""].add(answer)
-            self._seen = {name: tally.answers() for name, tally in tallies.items()}
+            self._seen = {name: tally.list_answers() for name, tally in tallies.items()}
         return self._seen.get(kind) or self._seen[""]
 
 
-def build(target: str, setting: Setting) -> Random:
-    return Random(setting)
+def build(target: str, setting: ModelSetting) -> RandomModel:
+    return RandomModel(setting)

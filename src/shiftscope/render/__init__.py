@@ -1,1 +1,65 @@
-"""Images of scenes: a batched triangle rasteriser with soft shadows and reflections."""
+"""Images of scenes: a batched triangle rasteriser with soft shadows and reflections, on the CPU or a GPU.
+
+A `Renderer` draws scenes one after another, a few at a time in memory; `open_renderer` chooses it by device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError, unknown
+from ..scene import Scene
+
+LAYERS = ("rgb", "mask", "parts", "depth", "normal")
+BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rendered:
+    """One scene's image; a layer that was not requested is None."""
+
+    rgb: npt.NDArray[np.uint8] | None  # [height, width, 3]
+    mask: npt.NDArray[np.uint8] | None  # [height, width], object index + 1, 0 for the ground
+    parts: npt.NDArray[np.uint8] | None  # [height, width], 1, 2, … for the parts that the scene lists, else 0
+    depth: npt.NDArray[np.float32] | None  # [height, width], along the view axis, in world units
+    normal: npt.NDArray[np.float32] | None  # [height, width, 3], in the world's frame
+    boxes: npt.NDArray[np.int32]  # [object, left top width height]; zeros if hidden
+    visible: npt.NDArray[np.int32]  # [object], pixels at whose centre it is seen
+
+
+class Renderer(Protocol):
+    """What draws scenes."""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Those of LAYERS that it can draw."""
+        ...
+
+    def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
+        """The images of the scenes, in order; size is width and height in pixels."""
+        ...
+
+
+def open_renderer(device: str = "cpu", *, workers: int | None = None) -> Renderer:
+    """The renderer for a device: `cpu` with a number of threads (default: one per core), `cuda` or `cuda:1`."""
+    if device == "cpu":
+        from .raster import CpuRenderer
+
+        return CpuRenderer(workers)
+    from .gpu.raster import GpuRenderer
+
+    return GpuRenderer(device)
+
+
+def check_layers(renderer: Renderer, layers: Sequence[str]) -> None:
+    """Refuse a layer that nothing, or not this renderer, draws."""
+    for layer in layers:
+        if layer not in LAYERS:
+            raise unknown("layer", layer, LAYERS)
+        if layer not in renderer.layers:
+            raise UserError(f"the GPU draws {', '.join(renderer.layers)}; for {layer} use --device cpu")

@@ -1,24 +1,182 @@
-"""One image painted: shadows and ground, then, a band of rows at a time, surfaces, their samples joined."""
+"""One image painted: shadows and ground, then, a band of rows at a time, surfaces, their samples joined.
+
+A pixel that sees one smooth surface is shaded at one point, a pixel at an edge at up to four.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..compiled import fast
+from ..geometry.body import Body, SceneMesh, SurfaceLook
 from ..geometry.camera import Camera
-from ..geometry.stage import Stage
-from ..geometry.visibility import FOUR, SNAP, Buffer, draw, snap
-from . import ground, reflect, shadow, surface, texture
-from .color import encode, encoding
-from .gather import FACET, facets_of, gather, locate, traits_of
-from .lamps import BOUNCE, GROUND, SKY, Lamp, packed_lamps
-from .stand_in import MANY, StandIns, stand_ins
+from ..geometry.visibility import FOUR, NEARNESS, SNAP, Buffer, draw_triangles, snap
+from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
+from . import lighting, reflect, surface
+from .image import encode_srgb, srgb_table
+from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
+from .proxies import MANY, ProxyShapes, build_proxies
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
+FACET = 7  # numbers that gathering knows of a triangle
+EDGE = 0.98  # two facets whose normals have a smaller cosine make an edge, where they are metal
+SOFT_EDGE = 0.9  # the same for what is dull
+BEND = 0.99  # a metal triangle whose mean normal is shorter than this, squared, bends sharply
+FINE_BEND = 0.93  # the same on a body of many surfaces, whose triangles are small
+
+
+def traits_of(stage: SceneMesh) -> Floats:
+    """[surface, group edge bend fine]: what is one group looks the same; `edge` and `bend` as above.
+
+    A dull solid without parts has no edges that want smoothing. Samples of a *fine* body are joined where
+    they see nearly the same: it has many edges, and each point costs.
+    """
+    rows = [row for k, body in enumerate(stage.bodies) for row in body_traits(body, k)]
+    return np.array(rows, np.float32).reshape(-1, 4)
+
+
+def body_traits(body: Body, number: int) -> list[tuple[float, float, float, float]]:
+    """The body's rows of `traits_of`; a group is any number that equal looks of the body share."""
+    fine = len(body.mesh.parts) > 1
+    groups: dict[SurfaceLook, int] = {}
+    rows = []
+    for look in body.looks:
+        group = groups.setdefault(look, len(groups)) + 256 * number
+        metal = look.material == "metal"
+        edge = EDGE if metal else SOFT_EDGE if fine else 0.0
+        rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
+    return rows
+
+
+@fast
+def facets_of(normals: Floats, triangles: Ints, surface_of: Ints, traits: Floats, out: Floats) -> None:
+    """Each triangle's mean normal (not quite a unit vector), its group, its edge, whether it bends sharply
+    (only there could a highlight fall between samples), and whether it is fine."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    for t in range(len(triangles)):
+        for k in range(3):
+            total = normals[triangles[t, 0], k] + normals[triangles[t, 1], k] + normals[triangles[t, 2], k]
+            out[t, k] = total * np.float32(1 / 3)
+        s = surface_of[t]
+        length = out[t, 0] * out[t, 0] + out[t, 1] * out[t, 1] + out[t, 2] * out[t, 2]
+        out[t, 3], out[t, 4], out[t, 6] = traits[s, 0], traits[s, 1], traits[s, 3]
+        out[t, 5] = one if length < traits[s, 2] else zero
+
+
+@fast
+def gather_samples(
+    buffer: Buffer,
+    samples: Longs,
+    top: int,  # the image's row that the buffer begins with
+    facets: Floats,  # [triangle, normal(3) group edge bend fine]
+    pixel: Ints,
+    triangle: Ints,
+    weight: Floats,
+    places: Floats,  # [xy depth, point]
+    bare: Floats,  # [rows, width], how much of each pixel is ground
+) -> int:
+    """Fill the lists for a band of rows, whose pixels count from 0, and return how many points there are."""
+    height, width = bare.shape
+    count = len(samples)
+    share, zero, one = np.float32(1.0 / count), np.float32(0.0), np.float32(1.0)
+    n = 0
+    some = np.empty(width, np.int64)
+    for y in range(height):
+        some[:] = buffer[y * count]
+        for k in range(1, count):
+            below = buffer[y * count + k]
+            for x in range(width):
+                some[x] |= below[x]
+        for x in range(width):
+            if some[x] == 0:
+                bare[y, x] = one
+                continue
+            first = buffer[y * count, x]
+            empty = 0
+            mixed = first == 0 or facets[first & 0xFFFFFFFF, 5] != zero
+            for k in range(count):
+                cell = buffer[y * count + k, x]
+                if cell == 0:
+                    empty += 1
+                    mixed = True
+                elif not mixed and cell & 0xFFFFFFFF != first & 0xFFFFFFFF:
+                    mixed = not _is_alike(facets, cell & 0xFFFFFFFF, first & 0xFFFFFFFF)
+            bare[y, x] = np.float32(empty) * share
+            begin = n
+            for k in range(count if mixed else 1):
+                cell = buffer[y * count + k, x]
+                if cell == 0:
+                    continue
+                t = cell & 0xFFFFFFFF
+                joined = False
+                if mixed and facets[t, 6] != zero and facets[t, 5] == zero:
+                    for j in range(begin, n):
+                        if not joined and (triangle[j] == t or _is_alike(facets, t, triangle[j])):
+                            weight[j] += share
+                            joined = True
+                if joined:
+                    continue
+                pixel[n] = y * width + x
+                triangle[n] = t
+                weight[n] = share if mixed else one
+                places[0, n] = np.float32(x) + np.float32(samples[k, 0]) * np.float32(1 / 256)
+                places[1, n] = np.float32(top + y) + np.float32(samples[k, 1]) * np.float32(1 / 256)
+                places[2, n] = np.float32(NEARNESS) / np.float32(cell >> 32)
+                n += 1
+    return n
+
+
+@fast
+def _is_alike(facets: Floats, s: int, t: int) -> bool:
+    """Whether two facets look the same, and no edge lies between them."""
+    if facets[s, 3] != facets[t, 3]:
+        return False
+    if facets[s, 4] == np.float32(0.0):
+        return True
+    dot = facets[s, 0] * facets[t, 0] + facets[s, 1] * facets[t, 1] + facets[s, 2] * facets[t, 2]
+    return bool(dot >= facets[s, 4])
+
+
+@fast
+def locate_samples(
+    count: int,
+    camera: Doubles,
+    vertices: Doubles,
+    normals: Floats,
+    triangles: Ints,
+    triangle: Ints,
+    places: Floats,
+    points: Floats,  # [position normal, point]
+) -> None:
+    """World positions, and normals interpolated over the triangle."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    view = camera.astype(np.float32)
+    for i in range(count):
+        depth, t = places[2, i], triangle[i]
+        u = (places[0, i] - view[13]) / view[12] * depth
+        v = (view[14] - places[1, i]) / view[12] * depth
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        # shares of the three corners, by least squares along two edges e and f
+        ee = ef = ff = de = df = zero
+        for k in range(3):
+            place = view[k] + u * view[3 + k] + v * view[6 + k] - depth * view[9 + k]
+            points[k, i] = place
+            corner = np.float32(vertices[a, k])
+            e, f, d = np.float32(vertices[b, k]) - corner, np.float32(vertices[c, k]) - corner, place - corner
+            ee, ef, ff = ee + e * e, ef + e * f, ff + f * f
+            de, df = de + d * e, df + d * f
+        scale = one / (ee * ff - ef * ef)
+        of_b = min(max((ff * de - ef * df) * scale, zero), one)
+        of_c = min(max((ee * df - ef * de) * scale, zero), one)
+        square = zero
+        for k in range(3):
+            normal = (one - of_b - of_c) * normals[a, k] + of_b * normals[b, k] + of_c * normals[c, k]
+            points[3 + k, i] = normal
+            square += normal * normal
+        size = one / np.sqrt(square)
+        for k in range(3):
+            points[3 + k, i] *= size
+
 
 METAL_BODY = 0.2  # how much metal scatters, against rubber
 BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
@@ -28,7 +186,7 @@ BAND = 1 << 16  # about as many pixels are painted at once, so that large images
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
-    Shadows, work and half take about 36 bytes a pixel, all else at most 31 MB for a band of rows.
+    Shadows, work and half take about 36 bytes per pixel, all else at most 31 MB for a band of rows.
     """
 
     size: tuple[int, int]
@@ -37,25 +195,21 @@ class Canvas:
     work: Floats  # [2·levels + 1, height/2, width/2]
     half: Floats  # [ground x, ground y, ground depth, openness, light rgb; height/2, width/2]
     planes: Floats  # [bare share, light rgb; rows, width], flat
-    numbers: (
-        Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
-    )
+    numbers: Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
     indices: Ints  # [pixel, triangle, surface, body; point]
 
     @classmethod
     def of(cls, size: tuple[int, int], lamps: int = 4) -> Canvas:
         width, height = size
-        margin = shadow.margin_of(size)
+        margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2
         band = min(max(BAND // width, 1), height)
         most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
         return cls(
             size=size,
             buffer=np.zeros((4 * band, width), np.int64),
-            shadows=tuple(
-                np.zeros((rows + 2 * margin, columns + 2 * margin), np.int64) for _ in range(lamps)
-            ),
-            work=np.zeros((2 * shadow.LEVELS + 1, rows, columns), np.float32),
+            shadows=tuple(np.zeros((rows + 2 * margin, columns + 2 * margin), np.int64) for _ in range(lamps)),
+            work=np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32),
             half=np.zeros((7, rows, columns), np.float32),
             planes=np.zeros(4 * band * width, np.float32),
             numbers=np.zeros((22, most), np.float32),
@@ -64,27 +218,25 @@ class Canvas:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class RenderSetup:
     """What a scene looks like before it is painted, as kernels take it."""
 
-    stage: Stage
-    view: npt.NDArray[np.float64]
-    coarse: npt.NDArray[np.float64]  # the same view at half the resolution
-    lights: Floats  # [lamp, 16], see lamps.py
-    stand_ins: StandIns
-    looks: Floats  # [surface, 8], see texture.py
-    frames: Floats  # [body, 6], see texture.py
-    facets: Floats  # [triangle, FACET], see gather.py
+    stage: SceneMesh
+    view: Doubles
+    coarse: Doubles  # the same view at half the resolution
+    lights: Floats  # [lamp, 16], see lighting.py
+    stand_ins: ProxyShapes
+    looks: Floats  # [surface, 8], see surface.py
+    frames: Floats  # [body, 6], see surface.py
+    facets: Floats  # [triangle, FACET], see paint.py
     margin: int  # of the shadow maps
 
 
-def paint(
-    stage: Stage, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: npt.NDArray[np.uint8]
-) -> None:
+def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
     """Fill the image, [height, width, rgb]."""
-    setting = _setting(stage, camera, lamps, canvas.size)
+    setting = _prepare_scene(stage, camera, lamps, canvas.size)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
-        shadow.cast(stage, lamp, setting.coarse, setting.margin, shadow_map)
+        lighting.draw_shadow_map(stage, lamp, setting.coarse, setting.margin, shadow_map)
     _paint_ground(setting, canvas)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
     snap(stage.vertices, setting.view, x, y, nearness)
@@ -94,41 +246,41 @@ def paint(
         buffer = canvas.buffer[: 4 * len(rows)]
         planes = canvas.planes[: 4 * len(rows) * width].reshape(4, len(rows), width)
         buffer.fill(0)
-        draw(x, y - SNAP * top, nearness, stage.triangles, FOUR, buffer)
-        ground.enlarge(canvas.half[4:7], GROUND, top, planes[1:4])
+        draw_triangles(x, y - SNAP * top, nearness, stage.triangles, FOUR, buffer)
+        lighting.upsample_light(canvas.half[4:7], GROUND, top, planes[1:4])
         _paint_surfaces(setting, top, buffer, planes, canvas)
-        encode(planes[1:4], encoding(), rows)
+        encode_srgb(planes[1:4], srgb_table(), rows)
 
 
-def _setting(stage: Stage, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> Setting:
-    view = camera.packed(size)
+def _prepare_scene(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> RenderSetup:
+    view = camera.pack(size)
     coarse = view.copy()
     coarse[12:15] /= 2
-    looks = texture.packed_looks(stage)
+    looks = surface.pack_looks(stage)
     facets = np.empty((len(stage.triangles), FACET), np.float32)
     facets_of(stage.normals, stage.triangles, stage.surface_of, traits_of(stage), facets)
-    frames, margin = texture.frames(stage.bodies), shadow.margin_of(size)
-    others = stand_ins(stage.bodies)
-    return Setting(stage, view, coarse, packed_lamps(lamps), others, looks, frames, facets, margin)
+    frames, margin = surface.texture_frames(stage.bodies), lighting.shadow_margin(size)
+    others = build_proxies(stage.bodies)
+    return RenderSetup(stage, view, coarse, pack_lamps(lamps), others, looks, frames, facets, margin)
 
 
-def _paint_ground(setting: Setting, canvas: Canvas) -> None:
+def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     """The light on all of the ground, at half the resolution."""
     coarse = setting.coarse
     x, y, depth, openness = canvas.half[:4]
     light = canvas.half[4:7]
-    ground.lay(coarse, x, y, depth)
-    ground.ambient(np.array(SKY, np.float32), light)
+    lighting.project_ground(coarse, x, y, depth)
+    lighting.fill_ambient(np.array(SKY, np.float32), light)
     for lump in setting.stand_ins.lumps:
-        window = _window(coarse, lump, (depth.shape[1], depth.shape[0]))
-        ground.darken(x, y, lump, window, light)
+        window = _find_window(coarse, lump, (depth.shape[1], depth.shape[0]))
+        lighting.darken_ground(x, y, lump, window, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
-        shadow.soften(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
-        ground.shine(x, y, lamp, openness, light)
+        lighting.soften_shadow(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
+        lighting.add_lamp_light(x, y, lamp, openness, light)
 
 
-def _window(view: npt.NDArray[np.float64], lump: Floats, size: tuple[int, int]) -> npt.NDArray[np.int64]:
+def _find_window(view: Doubles, lump: Floats, size: tuple[int, int]) -> Longs:
     """The part of the image where a lump visibly darkens the ground: left, top, right, bottom."""
     middle_x, middle_y, reach = float(lump[0]), float(lump[1]), float(lump[7])
     corners = [(middle_x + i * reach, middle_y + j * reach) for i in (-1, 1) for j in (-1, 1)]
@@ -142,43 +294,42 @@ def _window(view: npt.NDArray[np.float64], lump: Floats, size: tuple[int, int]) 
     return np.array([left, top, min(int(max(xs)) + 1, size[0]), min(int(max(ys)) + 1, size[1])])
 
 
-def _paint_surfaces(setting: Setting, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
+def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
     """What stands on the ground, in the rows from `top` on."""
     stage, lights, looks, others = setting.stage, setting.lights, setting.looks, setting.stand_ins
     numbers, (pixel, triangle, surface_of, body_of) = canvas.numbers, canvas.indices
     places, points, openness, weight = numbers[:3], numbers[3:9], numbers[9], numbers[10]
     light, gloss, dull, tint = numbers[11:14], numbers[14:17], numbers[17], numbers[18:21]
     brushed = numbers[21]
-    n = gather(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, planes[0])
+    n = gather_samples(buffer, FOUR, top, setting.facets, pixel, triangle, weight, places, planes[0])
     if n == 0:
         return
-    locate(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
+    locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
     surface_of[:n] = stage.surface_of[triangle[:n]]
     body_of[:n] = stage.body_of[surface_of[:n]]
-    texture.tint(
-        *(n, points, places[2], surface_of, body_of, looks, setting.frames, texture.MEANS),
-        *(setting.view, tint),
+    surface.apply_texture(
+        *(n, points, places[2], surface_of, body_of, looks, setting.frames, surface.MEANS), *(setting.view, tint)
     )
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
-    surface.surround(n, points, body_of, others.bodies, sky, bounce, openness, light)
+    surface.fill_ambient_light(n, points, body_of, others.bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
     dull[:n] = 1 - looks[surface_of[:n], 3]
     brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.open_to_lamp(n, points, lamp, setting.coarse, setting.margin, shadow_map, openness)
+        surface.lamp_visibility(n, points, lamp, setting.coarse, setting.margin, shadow_map, openness)
         surface.scatter(n, points, lamp, openness, light)
         surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]
-    reflect.mirror(
+    reflect.add_reflections(
         *(n, points, weight, tint, dull, body_of, lights, others.bodies, others.blocks, others.first),
         *(setting.coarse, lit, GROUND, light, gloss),
     )
-    _join(n, pixel, weight, tint, dull, light, gloss, planes[0], planes[1:4])
+    _blend_samples(n, pixel, weight, tint, dull, light, gloss, planes[0], planes[1:4])
 
 
 @fast
-def _join(
+def _blend_samples(
     count: int,
     pixel: Ints,
     weight: Floats,

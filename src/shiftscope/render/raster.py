@@ -4,24 +4,54 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import unknown
-from ..geometry.body import bodies_of
+from ..geometry.body import SceneMesh, bodies_of, build_scene_mesh
 from ..geometry.camera import SIZE, Camera, camera_of, check_size
-from ..geometry.seen import Seen, buffer_of, part_labels, see
-from ..geometry.stage import Stage, stage_of
-from ..geometry.visibility import CENTRE
+from ..geometry.visibility import CENTRE, NEARNESS, Buffer, Visibility, draw_buffer, measure_visibility, part_labels
+from ..kernels import Doubles, Floats, Ints, exact
 from ..scene import Scene
-from .gather import FACET, gather, locate
-from .images import CELLS, Images
-from .lamps import lamps_of
-from .layers import depths, ground_normals, put_normals
-from .paint import Canvas, paint
+from . import BATCH_PIXELS, LAYERS, Rendered
+from .image import CELLS, RenderedImages
+from .lighting import lamps_of
+from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
+
+
+@exact
+def read_depths(buffer: Buffer, camera: Doubles, out: Floats) -> None:
+    """Depth along the view axis; where no object is, that of the ground, and infinity above the horizon."""
+    for y in range(out.shape[0]):
+        fall = camera[11] - camera[8] * (camera[14] - y - 0.5) / camera[12]
+        ground = camera[2] / fall if fall > 0 else np.inf
+        for x in range(out.shape[1]):
+            near = buffer[y, x] >> 32
+            out[y, x] = NEARNESS / near if near > 0 else ground
+
+
+@exact
+def fill_ground_normals(out: Floats) -> None:
+    """Straight up everywhere."""
+    out[:] = 0
+    out[:, :, 2] = 1
+
+
+@exact
+def put_normals(
+    count: int,
+    pixel: Ints,
+    points: Floats,  # [position normal, point]
+    out: Floats,  # [pixel, 3]
+) -> None:
+    """The normals of the points, each at its pixel."""
+    for i in range(count):
+        for k in range(3):
+            out[pixel[i], k] = points[3 + k, i]
+
 
 _own = threading.local()
 
@@ -31,12 +61,12 @@ def render(
     size: tuple[int, int] = SIZE,
     layers: Sequence[str] = ("rgb", "mask"),
     workers: int | None = None,
-) -> Images:
+) -> RenderedImages:
     """Images of the scenes, in order; `workers` threads, by default one per core.
 
     The camera and lamps are those the scene's notes tell of, else fitted (`camera_of`) and CLEVR's own. All
-    images are held in memory, colour and mask at 4 bytes a pixel. To make these, each thread works in at most
-    31 MB for a band of rows and in 45 bytes a pixel of the image: 37 MB at 480×320.
+    images are held in memory, colour and mask at 4 bytes per pixel. To make these, each thread works in at most
+    31 MB for a band of rows and in 45 bytes per pixel of the image: 37 MB at 480×320.
     """
     for layer in layers:
         if layer not in CELLS:
@@ -44,33 +74,31 @@ def render(
     check_size(size)
     count, (width, height) = len(scenes), size
     planes = {
-        layer: np.empty((count, height, width, *tail), kind)
-        for layer, (tail, kind) in CELLS.items()
-        if layer in layers
+        layer: np.empty((count, height, width, *tail), kind) for layer, (tail, kind) in CELLS.items() if layer in layers
     }
-    seen: list[Seen | None] = [None] * count
+    seen: list[Visibility | None] = [None] * count
 
-    def draw(i: int) -> None:
-        stage, camera = stage_of(bodies_of(scenes[i])), camera_of(scenes[i])
-        labels = part_labels(scenes[i], stage) if "parts" in planes else None
-        seen[i] = found = see(stage, camera, size, labels)
+    def render_scene(i: int) -> None:
+        stage, camera = build_scene_mesh(bodies_of(scenes[i])), camera_of(scenes[i])
+        labels = part_labels(scenes[i], stage.bodies) if "parts" in planes else None
+        seen[i] = found = measure_visibility(stage, camera, size, labels)
         if "mask" in planes:
             planes["mask"][i] = found.mask
         if found.parts is not None:
             planes["parts"][i] = found.parts
         if "rgb" in planes:
-            paint(stage, camera, lamps_of(scenes[i]), _canvas(size), planes["rgb"][i])
+            paint_image(stage, camera, lamps_of(scenes[i]), _thread_canvas(size), planes["rgb"][i])
         if "depth" in planes or "normal" in planes:
-            _measure(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
+            _render_geometry(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
 
     threads = min(workers or os.cpu_count() or 1, count)
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(draw, range(count)))
+            list(pool.map(render_scene, range(count)))
     else:
         for i in range(count):
-            draw(i)
-    return Images(
+            render_scene(i)
+    return RenderedImages(
         size=size,
         rgb=planes.get("rgb"),
         mask=planes.get("mask"),
@@ -82,7 +110,24 @@ def render(
     )
 
 
-def _canvas(size: tuple[int, int]) -> Canvas:
+@dataclass(frozen=True, slots=True)
+class CpuRenderer:
+    """The default renderer."""
+
+    workers: int | None = None
+    layers: tuple[str, ...] = LAYERS
+
+    def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
+        together = max(1, BATCH_PIXELS // (size[0] * size[1]))
+        for start in range(0, len(scenes), together):
+            batch = render(scenes[start : start + together], size, layers, self.workers)
+            for i in range(len(batch.boxes)):
+                planes = (getattr(batch, layer) for layer in LAYERS)
+                drawn = dict(zip(LAYERS, (None if plane is None else plane[i] for plane in planes), strict=True))
+                yield Rendered(**drawn, boxes=batch.boxes[i], visible=batch.visible[i])
+
+
+def _thread_canvas(size: tuple[int, int]) -> Canvas:
     """This thread's working memory for images of one size; the last size is kept."""
     canvas: Canvas | None = getattr(_own, "canvas", None)
     if canvas is None or canvas.size != size:
@@ -90,26 +135,21 @@ def _canvas(size: tuple[int, int]) -> Canvas:
     return canvas
 
 
-def _measure(
-    stage: Stage,
-    camera: Camera,
-    size: tuple[int, int],
-    depth: npt.NDArray[np.float32] | None,
-    normal: npt.NDArray[np.float32] | None,
-    index: int,
+def _render_geometry(
+    stage: SceneMesh, camera: Camera, size: tuple[int, int], depth: Floats | None, normal: Floats | None, index: int
 ) -> None:
     """Depth and normals at pixel centres, into row `index` of the batch."""
-    view = camera.packed(size)
-    buffer = buffer_of(stage, camera, size, CENTRE)
+    view = camera.pack(size)
+    buffer = draw_buffer(stage, camera, size, CENTRE)
     if depth is not None:
-        depths(buffer, view, depth[index])
+        read_depths(buffer, view, depth[index])
     if normal is not None:
         cells = size[0] * size[1]
         pixel, triangle = np.empty((2, cells), np.int32)
         numbers = np.empty((10, cells), np.float32)
         bare = np.empty((size[1], size[0]), np.float32)
-        facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample a pixel: no edges to find
-        n = gather(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare)
-        locate(n, view, stage.vertices, stage.normals, stage.triangles, triangle, numbers[:3], numbers[3:9])
-        ground_normals(normal[index])
+        facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample per pixel: no edges to find
+        n = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare)
+        locate_samples(n, view, stage.vertices, stage.normals, stage.triangles, triangle, numbers[:3], numbers[3:9])
+        fill_ground_normals(normal[index])
         put_normals(n, pixel, numbers[3:9], normal[index].reshape(-1, 3))

@@ -7,14 +7,10 @@ flat face would mirror one spot of them, so faces bulge a little, in the mirror 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ..compiled import Real, fast
+from ..kernels import Doubles, Floats, Ints, Longs, Real, fast
 from ..scene import Vector
-from .stand_in import MANY
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
+from .proxies import MANY
 
 BLUR = 0.06  # how far metal smears what it mirrors, per unit of distance
 EDGE_BLUR = 0.5  # the same where a pixel's samples see an edge and a lamp could fall between them
@@ -38,7 +34,7 @@ HAZE = 0.06  # and how fast that fades with the square of the distance
 
 
 @fast
-def mirror(
+def add_reflections(
     count: int,
     points: Floats,
     weight: Floats,  # below 1 at edges
@@ -46,10 +42,10 @@ def mirror(
     dull: Floats,  # 0 for metal
     body: Ints,
     lamps: Floats,
-    stand_ins: Floats,  # [body, …], see stand_in.py
+    stand_ins: Floats,  # [body, …], see proxies.py
     blocks: Floats,
-    first: npt.NDArray[np.int64],
-    camera: npt.NDArray[np.float64],
+    first: Longs,
+    camera: Doubles,
     ground: Floats,  # [rgb, height, width], the light on it as this camera sees it, also behind bodies
     albedo: float,
     light: Floats,  # [rgb, point], what polished metal scatters less of
@@ -79,7 +75,7 @@ def mirror(
         cosine = ex * nx + ey * ny + ez * nz
         rx, ry, rz = ex - two * cosine * nx, ey - two * cosine * ny, ez - two * cosine * nz
         polished = stand_ins[own, 0] == np.float32(MANY)
-        _around(px, py, pz, rx, ry, rz, c, ground, share, rim, polished, seen)
+        _trace_surroundings(px, py, pz, rx, ry, rz, c, ground, share, rim, polished, seen)
         blur = np.float32(BLUR) if weight[i] == one else np.float32(EDGE_BLUR)
         nearest, hit, shade = np.float32(1e9), -1, zero
         for j in range(len(stand_ins)):
@@ -94,7 +90,7 @@ def mirror(
                 back = dx * rx + dy * ry + dz * rz
                 if back >= zero or back * back < dx * dx + dy * dy + dz * dz - blocks[m, 12]:
                     continue
-                t, mx, my, mz = _meet(blocks, m, px, py, pz, rx, ry, rz)
+                t, mx, my, mz = _intersect_proxy(blocks, m, px, py, pz, rx, ry, rz)
                 if t < nearest:
                     nearest = t
                     # lit mostly by the key
@@ -106,7 +102,7 @@ def mirror(
             for k in range(3):
                 seen[k] += clear * (blocks[hit, 9 + k] * shade - seen[k])
         for k in range(len(lamps)):
-            glow = _lamp_in_mirror(lamps, k, px, py, pz, rx, ry, rz, nearest, blur)
+            glow = _reflect_lamp(lamps, k, px, py, pz, rx, ry, rz, nearest, blur)
             for m in range(3):
                 seen[m] += glow * lamps[k, 3 + m]
         flat = one + min(cosine, zero)  # 1 where the ray grazes
@@ -126,7 +122,7 @@ def mirror(
 
 
 @fast
-def _around(
+def _trace_surroundings(
     px: Real,
     py: Real,
     pz: Real,
@@ -172,23 +168,12 @@ def _around(
             beside = max(one - abs(rz - np.float32(STRIP_AT)) * np.float32(1 / STRIP), zero)
             level = level * level + np.float32(STRIP_LIGHT) * beside * beside
         for k in range(3):
-            seen[k] = (
-                np.float32(OVERHEAD[k]) + level * (np.float32(HORIZON[k]) - np.float32(OVERHEAD[k]))
-            ) * panel
+            seen[k] = (np.float32(OVERHEAD[k]) + level * (np.float32(HORIZON[k]) - np.float32(OVERHEAD[k]))) * panel
 
 
 @fast
-def _lamp_in_mirror(
-    lamps: Floats,
-    k: int,
-    px: Real,
-    py: Real,
-    pz: Real,
-    rx: Real,
-    ry: Real,
-    rz: Real,
-    nearest: Real,
-    blur: Real,
+def _reflect_lamp(
+    lamps: Floats, k: int, px: Real, py: Real, pz: Real, rx: Real, ry: Real, rz: Real, nearest: Real, blur: Real
 ) -> Real:
     """How much of a square lamp a mirror ray meets, its rim softened by the metal's roughness."""
     zero, one = np.float32(0.0), np.float32(1.0)
@@ -211,15 +196,8 @@ def _lamp_in_mirror(
 
 
 @fast
-def _meet(
-    stand_ins: npt.NDArray[np.float32],
-    j: int,
-    px: Real,
-    py: Real,
-    pz: Real,
-    rx: Real,
-    ry: Real,
-    rz: Real,
+def _intersect_proxy(
+    stand_ins: Floats, j: int, px: Real, py: Real, pz: Real, rx: Real, ry: Real, rz: Real
 ) -> tuple[Real, Real, Real, Real]:
     """Distance along a ray to a stand-in whose ball it meets, and the normal there; 1e9 where it misses."""
     zero, one, miss = np.float32(0.0), np.float32(1.0), np.float32(1e9)

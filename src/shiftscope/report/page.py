@@ -1,26 +1,97 @@
-"""Page: the sections under one title, in one file that needs nothing else."""
+"""The page engine: sections under one title, written as one self-contained HTML file.
+
+A file in `sections/` is one section. It says in `PLACES` on which pages it stands and where, and makes itself in
+`section(records)`, which returns None where the records have nothing to show:
+
+    PLACES = {"report": 15}  # smaller is further up
+
+    def section(runs: ReportRuns) -> Section | None:
+        return Section("Title", [Table(...), "prose"], "How to read it.")
+
+The records are those of the page: ReportRuns for `report`, AuditEvidence for `audit`, a study's TransferMatrix for
+`study`. Tables, charts and text are drawn here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..errors import UserError
-from ..store.dataset import Dataset
-from ..store.lock import locked_name
-from ..whole import utf8, write_whole
-from .markup import Html, tag
-from .number import several
-from .section import Section, sections
-from .study import Study, read_study
-from .summary import tiles
+from ..files import encode_utf8, write_whole
+from ..registry import SECTIONS
+from .markup import Child, Html, join_markup, render_tiles, tag
+from .table import Table
+
+Tile = tuple[str, str, str]  # name, figure, and a line about it
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence on how to read what follows, and what follows: tables, charts, text."""
+
+    title: str
+    parts: Sequence[Child]
+    lead: str = ""
+
+    @cached_property
+    def body(self) -> Html:
+        return join_markup(self.parts)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [part for part in self.parts if isinstance(part, Table)]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Page:
+    """What a page is about: its kind, its records, and what stands above its sections."""
+
+    kind: str  # report, audit or study
+    records: Any
+    title: str
+    opening: Sequence[Child] = ()
+    tiles: Sequence[Tile] = ()
+
+    def build_sections(self) -> Iterator[tuple[str, Section]]:
+        """The sections that these records can fill, in the order of the page, each with its name."""
+        loaded = list(SECTIONS.load_all())
+        here = [(module.PLACES[self.kind], name, module) for name, module in loaded if self.kind in module.PLACES]
+        for _, name, module in sorted(here, key=lambda one: one[:2]):
+            made = module.section(self.records)
+            if made is not None:
+                yield name, made
+
+    def render(self, sections: Iterable[tuple[str, Section]] | None = None) -> str:
+        """The page as text, from sections made before or made now."""
+        made = list(self.build_sections() if sections is None else sections)
+        head = tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="generator", content=f"shiftscope {__version__}"),
+            tag("title", f"ShiftScope {self.kind}: {self.title}"),
+            tag("style", Html(_read_asset("style.css"))),
+        )
+        links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in made]
+        contents = tag("nav", tag("p", "ShiftScope"), tag("ol", links), aria_label="Contents")
+        tiles = render_tiles(self.tiles) if self.tiles else None
+        header = tag("header", tag("h1", self.title), self.opening, tiles)
+        text = f"Made by ShiftScope {__version__}. This file needs nothing else."
+        footer = tag("footer", tag("p", text, class_="note"))
+        main = tag("main", header, [_render_section(name, section) for name, section in made], footer)
+        script = tag("script", Html(_read_asset("script.js")))
+        body = tag("body", tag("div", contents, main, class_="page"), script)
+        return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
     """A page on disk: how large it is and which sections it has, by name and title."""
 
     path: Path
@@ -28,68 +99,21 @@ class Written:
     sections: tuple[tuple[str, str], ...]
 
 
-def report(runs: Iterable[Path], out: Path, data: Path | None = None) -> Written:
-    """Write the page of these runs; `data` is where their dataset is now, if it has moved.
+def write_page(page: Page, out: Path) -> WrittenPage:
+    """Write a page whole; one that is there is replaced."""
+    refuse_folder(out)
+    made = list(page.build_sections())
+    text = encode_utf8(page.render(made))
+    write_whole(out, text)
+    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in made))
 
-    A page that is there already is replaced whole.
-    """
+
+def refuse_folder(out: Path) -> None:
     if out.is_dir():
         raise UserError(f"{out} is a folder; name the page, as in --out {out / 'report.html'}")
-    if data is not None:
-        Dataset.open(data)
-    with locked_name(out):
-        study = read_study(runs, data)
-        made = list(sections(study))
-        text = utf8(page(study, made))
-        write_whole(out, text)
-    return Written(out, len(text), tuple((name, section.title) for name, section in made))
 
 
-def page(study: Study, made: Sequence[tuple[str, Section]]) -> str:
-    """The page as text, from the sections made."""
-    return document(f"ShiftScope report: {_short(study)}", _header(study), made)
-
-
-def document(
-    title: str, header: Html, made: Sequence[tuple[str, Section]], styles: Sequence[str] = ("style.css",)
-) -> str:
-    """A whole file of sections with their contents; the styles are files beside this one."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="generator", content=f"shiftscope {__version__}"),
-        tag("title", title),
-        tag("style", Html("\n".join(map(_file, styles)))),
-    )
-    body = tag(
-        "body",
-        tag("div", _contents(made), tag("main", header, map(_section, made), _footer()), class_="page"),
-        tag("script", Html(_file("script.js"))),
-    )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _short(study: Study) -> str:
-    home = study.home()
-    names = [c for c in home.contenders if c not in home.references] or list(home.contenders)
-    shown = ", ".join(names) if len(names) < 4 else several(len(names), "model")
-    return f"{shown} on {home.tests[0] if len(home.tests) == 1 else several(len(home.tests), 'test')}"
-
-
-def _header(study: Study) -> Html:
-    asked = sum(run.log.questions or len(run.records) for run in study.each)
-    lead = f"{several(len(study.each), 'run')}, {several(asked, 'question')} put."
-    return tag("header", tag("h1", _short(study)), tag("p", lead, class_="lead"), tiles(study))
-
-
-def _contents(made: Sequence[tuple[str, Section]]) -> Html:
-    links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in made]
-    return tag("nav", tag("p", "ShiftScope"), tag("ol", links), aria_label="Contents")
-
-
-def _section(named: tuple[str, Section]) -> Html:
-    name, section = named
+def _render_section(name: str, section: Section) -> Html:
     return tag(
         "section",
         tag("h2", section.title, id=f"{name}-title"),
@@ -100,11 +124,5 @@ def _section(named: tuple[str, Section]) -> Html:
     )
 
 
-def _footer() -> Html:
-    return tag(
-        "footer", tag("p", f"Made by ShiftScope {__version__}. This file needs nothing else.", class_="note")
-    )
-
-
-def _file(name: str) -> str:
+def _read_asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")

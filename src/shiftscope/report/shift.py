@@ -1,93 +1,163 @@
-"""Shift: what a model loses from the base of a factor to another level of it, paired where twins exist.
+"""Drops from the base of a factor to another level of it, paired where twins exist.
 
-Twins share everything but the one thing that was changed, so a drop between them is estimated pair by pair.
-Where a factor gives its levels questions of their own, two accuracies are compared, over the kinds of
-question that both have, weighed alike.
+Twins (matched pairs) share everything but the one factor, so a drop between them is estimated pair by pair.
+Where levels have questions of their own, two accuracies are compared over the question types that both have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
-from ..catalog import SHIFTS
-from ..metrics._interval import Part, of_runs
-from ..metrics._statistics import Paired
-from ..metrics.accuracy import row_scores
+from ..metrics.accuracy import score_rows
+from ..metrics.intervals import RatioTerm, SceneClusters, cluster_runs
 from ..metrics.relative_degrade import VARIANTS
-from ..shift._factor import Factor
-from .mixture import mix
-from .study import Run, Study, only
-from .twins import TwinRuns, twin_runs
-
-WITHIN = "its variants"
-OTHER = "other"  # what changed is not said
+from ..metrics.statistics import PairedTest, run_paired_test
+from ..registry import SHIFTS
+from ..result import RunRecords
+from ..shift import Factor
+from .levels import reweight_question_types
+from .runs import ReportRun, ReportRuns, read_shared_fact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shift:
+class TwinRuns:
+    """Two runs of which the second asks about variants of what the first asks about; they may be the same."""
+
+    base: ReportRun
+    shifted: ReportRun
+    base_rows: npt.NDArray[np.int64]
+    shifted_rows: npt.NDArray[np.int64]
+
+    def measure_drop(self) -> PairedTest | None:
+        """The paired difference, base less shifted; a side without a response is not right."""
+        base, shifted = score_rows(self.base.records), score_rows(self.shifted.records)
+        good = base.scorable[self.base_rows] & shifted.scorable[self.shifted_rows]
+        one, two = self.base_rows[good], self.shifted_rows[good]
+        made = run_paired_test(
+            base.values[one], shifted.values[two], SceneClusters.from_records(self.base.records.take(one))
+        )
+        return made if made.n else None
+
+    def find_failing(self) -> npt.NDArray[np.int64]:
+        """Which pairs are right in the base and not in the variant."""
+        base, shifted = score_rows(self.base.records), score_rows(self.shifted.records)
+        wrong = shifted.scorable & (shifted.values < 1)
+        return np.flatnonzero((base.values[self.base_rows] >= 1) & wrong[self.shifted_rows])
+
+
+@lru_cache(maxsize=4)
+def find_twin_runs(study: ReportRuns) -> tuple[TwinRuns, ...]:
+    """Every two runs of one trained model that hold twins of each other, those within one run included.
+
+    Names repeat from one dataset to another: only that of which it is a variant has its originals.
+    """
+    found = []
+    for training in dict.fromkeys(r.training for r in study.runs):
+        runs = [r for r in study.runs if r.training == training]
+        for shifted in runs:
+            bases = [run for run in runs if run.source_id == shifted.source_id or run.is_base_of(shifted)]
+            made = [one for base in bases if (one := match_twins(base, shifted)) is not None]
+            within = [one for one in made if one.base.source_id == shifted.source_id]
+            found += within or made
+    return tuple(found)
+
+
+def match_twins(base: ReportRun, shifted: ReportRun) -> TwinRuns | None:
+    """The rows of `shifted` that are variants of rows of `base`; None where there are none.
+
+    A base may be a variant of something else. But a variant may also keep its original's name: a row that
+    names itself as what it is a variant of is no base.
+    """
+    twins = shifted.records.twin
+    originals = np.flatnonzero(~_keeps_original_name(base.records) & (base.records.question.codes >= 0))
+    if not len(originals) or not (twins.codes >= 0).any():
+        return None
+    row_of = np.full(len(base.records.question.values), -1, np.int64)
+    row_of[base.records.question.codes[originals]] = originals
+    number = {name: k for k, name in enumerate(base.records.question.values)}
+    rows = np.array([*(row_of[number[t]] if t in number else -1 for t in twins.values), -1], np.int64)
+    beside = rows[twins.codes]
+    there = np.flatnonzero(beside >= 0)
+    return TwinRuns(base, shifted, beside[there], there) if len(there) else None
+
+
+def _keeps_original_name(records: RunRecords) -> npt.NDArray[np.bool_]:
+    """Which rows are variants that go by the names of their originals."""
+    number = {name: k for k, name in enumerate(records.question.values)}
+    own = np.array([*(number.get(name, -2) for name in records.twin.values), -2], np.int64)
+    return np.equal(own[records.twin.codes], records.question.codes)
+
+
+WITHIN = "its variants"
+OTHER = "other"  # the factor is not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunShift:
     """A run about the base of a factor and one about another level of it, by the same trained model."""
 
     factor: str
-    base: Run
-    shifted: Run
+    base: ReportRun
+    shifted: ReportRun
     twins: TwinRuns | None
 
     @property
     def to(self) -> str:
         return WITHIN if self.base is self.shifted else self.shifted.test
 
-    def drop(self) -> Paired | None:
+    def measure_drop(self) -> PairedTest | None:
         """Base less shifted."""
-        return self.twins.drop() if self.twins else unpaired_drop(self.base, self.shifted)
+        return self.twins.measure_drop() if self.twins else measure_unpaired_drop(self.base, self.shifted)
 
 
-def unpaired_drop(base: Run, shifted: Run) -> Paired | None:
-    """The accuracy of the one less that of the other, over the kinds both have, weighed as in the base."""
+def measure_unpaired_drop(base: ReportRun, shifted: ReportRun) -> PairedTest | None:
+    """The accuracy of the one less that of the other, over the types both have, weighted as in the base."""
     runs = (base.records, shifted.records)
-    weights = mix(runs).weights
+    weights = reweight_question_types(runs).weights
     if not all(w.any() for w in weights):
         return None
-    values = np.concatenate([row_scores(r).values for r in runs])
+    values = np.concatenate([score_rows(r).values for r in runs])
     every = np.concatenate(weights)
     here = np.arange(len(values)) < len(runs[0])
-    parts = [Part(values * w, w) for w in (np.where(here, every, 0), np.where(here, 0, every))]
-    made = of_runs(runs).combine(parts, (1, -1))
+    parts = [RatioTerm(values * w, w) for w in (np.where(here, every, 0), np.where(here, 0, every))]
+    made = cluster_runs(runs).combine(parts, (1, -1))
     n = int((weights[1] > 0).sum())
-    return Paired(n, 0, 0, made.value, made.low, made.high, made.p, made.scenes)
+    return PairedTest(n, 0, 0, made.value, made.low, made.high, made.p, made.scenes)
 
 
-def shifts(study: Study) -> Iterator[Shift]:
+def find_shifts(study: ReportRuns) -> Iterator[RunShift]:
     """Every base and level of one trained model that are among the runs; the order is that of the factors."""
-    found = [s for run in study.runs for s in _shifts_to(study, run)]
-    order = {name: k for k, name in enumerate(factors())}
+    found = [s for run in study.runs for s in _find_shifts_to(study, run)]
+    order = {name: k for k, name in enumerate(load_factors())}
     yield from sorted(found, key=lambda s: order.get(s.factor, len(order)))
 
 
-def without_base(study: Study) -> list[Run]:
+def find_runs_without_base(study: ReportRuns) -> list[ReportRun]:
     """Runs about a level of a factor whose base no run of that training is about."""
-    told = {id(s.shifted) for s in shifts(study)}
-    return [run for run in study.runs if run.factor in factors() and id(run) not in told]
+    shown = {id(s.shifted) for s in find_shifts(study)}
+    return [run for run in study.runs if run.factor in load_factors() and id(run) not in shown]
 
 
-def _shifts_to(study: Study, shifted: Run) -> Iterator[Shift]:
-    twins = [t for t in twin_runs(study) if t.shifted is shifted]
+def _find_shifts_to(study: ReportRuns, shifted: ReportRun) -> Iterator[RunShift]:
+    twins = [t for t in find_twin_runs(study) if t.shifted is shifted]
     for one in twins:
-        factor = only(shifted.records.take(one.shifted_rows), "factor")
-        yield Shift(factor or OTHER, one.base, shifted, one)
+        factor = read_shared_fact(shifted.records.take(one.shifted_rows), "factor")
+        yield RunShift(factor or OTHER, one.base, shifted, one)
     if twins or not shifted.factor:
         return
     for base in study.runs:
         if base.training == shifted.training and base is not shifted and base.is_base_of(shifted):
-            yield Shift(shifted.factor, base, shifted, None)
+            yield RunShift(shifted.factor, base, shifted, None)
 
 
 @cache
-def factors() -> dict[str, Factor]:
+def load_factors() -> dict[str, Factor]:
     """The factors that are known, by name."""
-    loaded = (SHIFTS.load(name) for name in SHIFTS.names())
+    loaded = (module for _, module in SHIFTS.load_all())
     found = {module.FACTOR.name: module.FACTOR for module in loaded if hasattr(module, "FACTOR")}
     return {name: found[name] for name in sorted(found, key=lambda n: ([*VARIANTS, n].index(n), n))}

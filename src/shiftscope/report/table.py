@@ -1,15 +1,27 @@
-"""Tables of the page: a heading for every column and row, sortable where scripts may run."""
+"""Tables: one record for HTML pages, Markdown and the terminal; and heat maps.
+
+In HTML every column and row has a heading, and a table sorts where scripts may run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .markup import Child, Html, tag
+from .chart.frame import sequential_color, text_color_on
+from .markup import Child, Html, join_markup, render_details, render_note, strip_markup, tag
+from .numbers import DASH, MINUS, format_count
+
+LONG = 45  # characters; text with more is a sentence, and wraps
+SHORT = 20  # a column of words no longer than this does not wrap
+NUMBER_STARTS = (*"0123456789+", MINUS, DASH)
+WRAPS = "white-space: normal; min-width: 11rem"
+LOUD = "color: var(--bad); font-weight: 650"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """What a cell shows, and the value it sorts by where that is not its text."""
 
     content: Child
@@ -20,7 +32,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TableHead:
     """The heading of a column; `numeric` ones stand right."""
 
     content: Child
@@ -29,51 +41,153 @@ class Head:
     title: str = ""
 
 
-def table(
-    heads: Sequence[Head], bodies: Iterable[Sequence[Sequence[Cell]]], *, caption: str = "", class_: str = ""
-) -> Html:
-    """A table; each body is a group of rows, the first cell of a row its heading."""
-    groups = [rows for rows in bodies if rows]
-    sortable = any(h.sortable for h in heads) and sum(map(len, groups)) > 2
-    head = [
-        tag(
-            "th",
-            h.content,
-            scope="col",
-            class_="num" if h.numeric else None,
-            title=h.title or None,
-            data_sortable=sortable and h.sortable,
-        )
-        for h in heads
-    ]
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", caption) if caption else None,
-            tag("thead", tag("tr", head)),
-            [tag("tbody", [_row(cells, heads) for cells in rows]) for rows in groups],
-            class_=f"{class_} {'sortable' if sortable else ''}".strip() or None,
-        ),
-        class_="scroll",
-        tabindex="0",
-        role="group",
-        aria_label=caption or "table",
-    )
+def numeric(content: Child, title: str = "") -> TableHead:
+    """The heading of a column of numbers."""
+    return TableHead(content, numeric=True, title=title)
 
 
-def _row(cells: Sequence[Cell], heads: Sequence[Head]) -> Html:
-    made = []
-    for k, (cell, head) in enumerate(zip(cells, heads, strict=True)):
-        made.append(
+def count_cell(n: int) -> TableCell:
+    return TableCell(format_count(n), float(n))
+
+
+Row = Sequence[TableCell | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a title; the first cell of a row is its heading, `note` is what a reader must know.
+
+    Headings and cells may be plain text: such a column stands right where all of it is figures.
+    """
+
+    title: str
+    columns: Sequence[TableHead | str]
+    rows: Sequence[Row]
+    note: Child = ""
+    class_: str = ""
+    groups: Sequence[int] = ()  # how many rows belong together, group by group; all of them by default
+    loud: str = ""  # text that should not be overlooked
+    folded: bool = False  # in HTML, until a reader opens it
+
+    def __html__(self) -> Html:
+        heads = [self._build_head(k) for k in range(len(self.columns))]
+        looks = [self._choose_look(k) for k in range(len(self.columns))]
+        sortable = any(h.sortable for h in heads) and len(self.rows) > 2
+        head = [
             tag(
-                "td" if k else "th",
-                cell.content,
-                scope=None if k else "row",
-                class_=" ".join(filter(None, ("num" if head.numeric else "", cell.class_))) or None,
-                title=cell.title or None,
-                style=cell.style or None,
-                data_value=f"{cell.value:.6g}" if isinstance(cell.value, float) else cell.value,
+                "th",
+                h.content,
+                scope="col",
+                class_="num" if h.numeric else None,
+                title=h.title or None,
+                data_sortable=sortable and h.sortable,
             )
+            for h in heads
+        ]
+        bodies, at = [], 0
+        for size in self.groups or (len(self.rows),):
+            rows = [
+                tag("tr", map(self._render_cell, range(len(heads)), row, heads, looks)) for row in self.rows[at:][:size]
+            ]
+            bodies.append(tag("tbody", rows) if rows else None)
+            at += size
+        table = tag(
+            "table",
+            tag("caption", self.title) if self.title else None,
+            tag("thead", tag("tr", head)),
+            bodies,
+            class_=f"{self.class_} {'sortable' if sortable else ''}".strip() or None,
         )
-    return tag("tr", made)
+        made = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
+        shown = join_markup([made, render_note(self.note) if self.note else None])
+        return render_details(self.title, shown) if self.folded else shown
+
+    def list_text(self) -> list[list[str]]:
+        """The headings and the rows as plain text."""
+        rows: list[Sequence[TableHead | TableCell | str]] = [self.columns, *self.rows]
+        return [[strip_markup(c if isinstance(c, str) else c.content) for c in row] for row in rows]
+
+    def to_markdown(self) -> str:
+        """A heading, the rows, and the note."""
+        lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in self.list_text()]
+        lines.insert(1, f"|{'---|' * len(self.columns)}")
+        return "\n\n".join(filter(None, [f"## {self.title}", "\n".join(lines), strip_markup(self.note)]))
+
+    def _build_head(self, k: int) -> TableHead:
+        column = self.columns[k]
+        return column if isinstance(column, TableHead) else TableHead(column, numeric=k > 0 and self._is_numeric(k))
+
+    def _list_text(self, k: int) -> list[str]:
+        return [cell for row in self.rows if isinstance(cell := row[k], str)]
+
+    def _is_numeric(self, k: int) -> bool:
+        texts = self._list_text(k)
+        return len(texts) == len(self.rows) and all(t.startswith(NUMBER_STARTS) and len(t) <= LONG for t in texts)
+
+    def _choose_look(self, k: int) -> dict[str, Any]:
+        """How the plain text of a column wraps: figures stand on one line, sentences do not."""
+        if isinstance(self.columns[k], TableHead):
+            return {}
+        prose = any(len(text) > LONG for at in range(len(self.columns)) for text in self._list_text(at))
+        if prose and any(len(text) > SHORT for text in self._list_text(k)):
+            return {} if self._is_numeric(k) else {"style": WRAPS}
+        return {"class_": "short"} if k else {}
+
+    def _render_cell(self, k: int, cell: TableCell | str, head: TableHead, look: dict[str, Any]) -> Html:
+        if isinstance(cell, str):
+            cell = TableCell(cell, **(look | ({"style": LOUD} if self.loud and cell == self.loud else {})))
+        return tag(
+            "td" if k else "th",
+            cell.content,
+            scope=None if k else "row",
+            class_=" ".join(filter(None, ("num" if head.numeric else "", cell.class_))) or None,
+            title=cell.title or None,
+            style=cell.style or None,
+            data_value=f"{cell.value:.6g}" if isinstance(cell.value, float) else cell.value,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HeatTile:
+    """One entry of a heat map: its text, its value from 0 to 1, a line below and a note for the pointer."""
+
+    figure: str
+    share: float
+    below: str = ""
+    title: str = ""
+    marked: bool = False  # outlined, such as a variant tested on itself
+
+
+def render_heat_map(
+    caption: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    tile: Callable[[str, str], HeatTile | None],
+    *,
+    corner: str = "",
+    color: Callable[[float], str] = sequential_color,
+) -> Html:
+    """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value."""
+    head = tag(
+        "tr", tag("th", tag("span", corner, class_="unseen"), scope="col"), [tag("th", c, scope="col") for c in columns]
+    )
+    body = [
+        tag("tr", tag("th", row, scope="row"), [_render_tile(tile(row, column), color) for column in columns])
+        for row in rows
+    ]
+    made = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
+    return tag("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
+
+
+def _render_tile(tile: HeatTile | None, color: Callable[[float], str]) -> Html:
+    if tile is None:
+        return tag("td", DASH, class_="void", title="not run")
+    background = color(tile.share)
+    return tag(
+        "td",
+        tile.figure,
+        tag("small", tile.below) if tile.below else None,
+        class_="same" if tile.marked else None,
+        style=f"background:{background};color:{text_color_on(background)}",
+        title=tile.title or None,
+    )

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..answer import Answer, spell
-from ..ask.invert import Inverter
-from ..ask.template import TemplateSet
 from ..errors import UserError, did_you_mean
 from ..lang.check import check
 from ..lang.exec.exact import Execution, References, Undefined, execute
 from ..lang.program import Program, ProgramError
-from ..lang.world import World
+from ..lang.world import ExecutionWorld
 from ..question import Question
+from ..questions.clevr.inversion import TemplateInverter
+from ..questions.clevr.template import TemplateSet
 from ..scene import Scene
 from ..schema import OPEN, Schema
 
 
-class SceneBook:
-    """Scenes by the names that questions call them."""
+class SceneLookup:
+    """Scenes by the names that questions use."""
 
     def __init__(self, scenes: Iterable[Scene]) -> None:
         self.by_name: dict[str, Scene] = {}
@@ -35,25 +35,25 @@ class SceneBook:
         for number, found in by_index.items():
             if found is not None:
                 self.by_name.setdefault(number, found)
-        self.worlds: dict[tuple[str, ...], World] = {}
+        self.worlds: dict[tuple[str, ...], ExecutionWorld] = {}
 
-    def scenes_of(self, question: Question) -> tuple[Scene, ...]:
+    def find_scenes(self, question: Question) -> tuple[Scene, ...]:
         missing = [name for name in question.scenes if name not in self.by_name]
         if missing:
             hint = did_you_mean(missing[0], self.by_name)
             raise UserError(f"question {question.id}: there is no scene {missing[0]!r}{hint}")
         return tuple(self.by_name[name] for name in question.scenes)
 
-    def world_of(self, question: Question) -> World:
+    def build_world(self, question: Question) -> ExecutionWorld:
         world = self.worlds.get(question.scenes)
         if world is None:
-            world = self.worlds[question.scenes] = World(self.scenes_of(question))
+            world = self.worlds[question.scenes] = ExecutionWorld(self.find_scenes(question))
         return world
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One question with what its program gave."""
+class AnsweredQuestion:
+    """One question with the result of its program."""
 
     question: Question
     execution: Execution | None  # None: there was no program to run
@@ -82,69 +82,69 @@ class Answered:
             return "undefined"
         if self.question.answer is None:
             return "unchecked"
-        return "agree" if self.said(self.answer) == self.said(self.question.answer) else "disagree"
+        return "agree" if self.normalize(self.answer) == self.normalize(self.question.answer) else "disagree"
 
-    def written(self) -> Answer | None:
+    def format_answer(self) -> Answer | None:
         """The answer as its file would write it: like the stored one, else as the releases do."""
         if self.answer is None or isinstance(self.question.answer, bool | int):
             return self.answer
-        return self.said(self.answer)
+        return self.normalize(self.answer)
 
-    def said(self, answer: Answer) -> str:
+    def normalize(self, answer: Answer) -> str:
         """The one word for it: GQA's answer to "left or right?" is left, its relation "to the left of"."""
         return self.schema.canonical(spell(answer))
 
 
 def answer(
     questions: Iterable[Question],
-    book: SceneBook,
+    lookup: SceneLookup,
     references: References = "strict",
     templates: TemplateSet | None = None,
-) -> Iterator[Answered]:
-    """Answer questions one by one; a program that can not run stops everything, named.
+) -> Iterator[AnsweredQuestion]:
+    """Answer questions one by one; a program that cannot run is an error.
 
     With templates, a question that has no program gets the one that its text was worded from.
     """
-    inverters: dict[Schema, Inverter] = {}
+    inverters: dict[Schema, TemplateInverter] = {}
     for question in questions:
         if question.program is not None:
-            yield _run(question, question.program, book, references)
+            yield _execute(question, question.program, lookup, references)
         elif templates is None:
-            yield Answered(question, None, OPEN)
+            yield AnsweredQuestion(question, None, OPEN)
         else:
-            schema = book.scenes_of(question)[0].schema
+            schema = lookup.find_scenes(question)[0].schema
             if schema not in inverters:
-                inverters[schema] = Inverter(templates, schema)
+                inverters[schema] = TemplateInverter(templates, schema)
             inverter = inverters[schema]
-            found = [_run(question, program, book, references) for program in inverter.read(question)]
-            yield _agreed(question, found)
+            found = [_execute(question, program, lookup, references) for program in inverter.read_programs(question)]
+            yield _reconcile_readings(question, found)
 
 
-def _run(question: Question, program: Program, book: SceneBook, references: References) -> Answered:
-    scenes = book.scenes_of(question)
+def _execute(question: Question, program: Program, lookup: SceneLookup, references: References) -> AnsweredQuestion:
+    scenes = lookup.find_scenes(question)
     try:
-        world = book.world_of(question)
+        world = lookup.build_world(question)
         schema = world.objects.schema
-        check_answers(program, schema)
+        check_program(program, schema)
         execution = execute(program, world, references)
     except UserError as error:
         names = ", ".join(scene.id for scene in scenes)
         raise UserError(f"question {question.id} (scene {names}): {error}") from None
     if question.program is None:
         question = replace(question, program=program)
-    return Answered(question, execution, schema)
+    return AnsweredQuestion(question, execution, schema)
 
 
-def _agreed(question: Question, readings: list[Answered]) -> Answered:
+def _reconcile_readings(question: Question, readings: list[AnsweredQuestion]) -> AnsweredQuestion:
     """The first of the ways to read a question, where all lead to one answer."""
     if not readings:
-        return Answered(question, None, OPEN, "not understood")
+        return AnsweredQuestion(question, None, OPEN, "not understood")
     if len({(spell(r.answer) if r.answer is not None else r.undefined) for r in readings}) > 1:
-        return Answered(question, None, OPEN, "ambiguous")
+        return AnsweredQuestion(question, None, OPEN, "ambiguous")
     return readings[0]
 
 
-def check_answers(program: Program, schema: Schema) -> None:
+def check_program(program: Program, schema: Schema) -> None:
     """Refuse a program that is ill-typed, uses unknown words, or gives a set instead of an answer."""
     kind = check(program, schema)[-1]
     if kind.name not in ("Int", "Bool", "Value"):

@@ -17,26 +17,26 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from ..canonical import content_id
 from ..errors import UserError, unknown
-from ..lang.text import show
-from ..models._model import Prompt
+from ..lang.text import format_program
+from ..model import Picture, Prompt
+from ..prompt import check_mode, describe_scene, format_prompt, join_action
 from ..question import Question
-from ..result import CONDITIONS, MISSING_IMAGE, PICTURED
+from ..records import content_id
+from ..result import CONDITIONS, IMAGE_CONDITIONS, MISSING_IMAGE
 from ..scene import Scene
-from ..store.dataset import Dataset
+from ..store.dataset import Dataset, ImageIndex
 from ..store.image import StoredImage
-from ..store.shard import Shard, ShardFile, groups, read_questions
-from ..store.shelf import Shelf
-from .described import described
-from .prompts import check_mode, in_one_text, prompt_text
+from ..store.shard import Shard, ShardFile, iterate_row_groups, read_questions
+
+CACHED_PICTURES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class EvalExample:
     """A question with its answer and its own scenes, and the prompt that is made of it.
 
-    Of several images all are shown, or none where one `lacks`: why one can not be, in words.
+    Of several images all are shown, or none where one `lacks`: why one cannot be, in words.
     """
 
     question: Question
@@ -46,10 +46,10 @@ class Item:
     content: str = ""  # the same for the same question about the same images, in whichever dataset
 
 
-def without_image(item: Item, mode: str) -> Item:
+def drop_image(item: EvalExample, mode: str) -> EvalExample:
     """The same question asked without its picture, because there is none."""
     asked = item.prompt.question
-    text = prompt_text(asked, mode, blind=True)
+    text = format_prompt(asked, mode, blind=True)
     return replace(item, prompt=Prompt(question=asked, text=text, condition=MISSING_IMAGE))
 
 
@@ -64,57 +64,53 @@ def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(c for c in CONDITIONS if c in named or "all" in named)
 
 
-class Feed:
+class DatasetPrompts:
     """The prompts of a split, condition by condition, in the dataset's order."""
 
     remedy = "make the data again with pictures"  # where some have none
 
     def __init__(
-        self,
-        dataset: Dataset,
-        split: str,
-        mode: str,
-        joined: bool = False,
-        only: frozenset[str] | None = None,
+        self, dataset: Dataset, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
     ) -> None:
         check_mode(mode)
         self._only = only
         self._dataset, self._split, self._mode, self._joined = dataset, split, mode, joined
-        self._shelf = Shelf(dataset.folder, dataset.shards(), dataset.check)
+        self._shelf = ImageIndex(dataset.folder, dataset.shards(), dataset.check_file)
         self._shards = dataset.shards(split)
-        self._others: Others | None = None
+        self._others: ImageSwap | None = None
         self._contents: dict[str, str] = {}
+        self._pictures: dict[str, Picture] = {}
 
     def ids(self, limit: int | None = None) -> list[str]:
         """The ids of the questions asked, in order; programs and texts are not read."""
-        return [name for name, _ in self._asked(limit)]
+        return [name for name, _ in self._iter_questions(limit)]
 
-    def lacking(self, limit: int | None = None) -> dict[str, str]:
+    def missing_pictures(self, limit: int | None = None) -> dict[str, str]:
         """The questions asked about an image that has no picture, each with the first such image."""
-        without = self._dataset.without_picture()
+        without = self._dataset.list_ids_without_picture()
         if not without:
             return {}
-        asked = self._asked(limit)
+        asked = self._iter_questions(limit)
         return {q: next(i for i in images if i in without) for q, images in asked if without & set(images)}
 
     def pictures(self, limit: int | None = None) -> dict[str, str]:
         """None lies outside of the dataset."""
         return {}
 
-    def _asked(self, limit: int | None) -> Iterator[tuple[str, list[str]]]:
+    def _iter_questions(self, limit: int | None) -> Iterator[tuple[str, list[str]]]:
         """The ids of the questions asked, and of their images, in order."""
         columns = ["question_id", "image_ids"]
         found = (
             pair
             for file in (shard.questions for shard in self._shards)
             if file
-            for table in groups(self._checked(file), columns)
+            for table in iterate_row_groups(self._check_file(file), columns)
             for pair in zip(*(table[name].to_pylist() for name in columns), strict=True)
         )
         return islice((pair for pair in found if self._only is None or pair[0] in self._only), limit)
 
-    def _checked(self, file: ShardFile) -> Path:
-        self._dataset.check(file)
+    def _check_file(self, file: ShardFile) -> Path:
+        self._dataset.check_file(file)
         return self._dataset.folder / file.path
 
     def questions(self, limit: int | None = None) -> Iterator[tuple[Shard, Question]]:
@@ -123,88 +119,98 @@ class Feed:
             (shard, question)
             for shard in self._shards
             if shard.questions
-            for question in read_questions(self._checked(shard.questions))
+            for question in read_questions(self._check_file(shard.questions))
             if self._only is None or question.id in self._only
         )
         return islice(stand, limit)
 
-    def items(
+    def iter_examples(
         self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
-    ) -> Iterator[Item]:
+    ) -> Iterator[EvalExample]:
         """The prompts under a condition, but for the questions that are done."""
         for shard, question in self.questions(limit):
             if question.id not in done:
                 images = tuple(self._shelf.get(name, shard) for name in question.scenes)
-                yield self._item(condition, question, images, shard)
+                yield self._build_example(condition, question, images, shard)
 
-    def _item(
+    def _build_example(
         self, condition: str, question: Question, images: tuple[StoredImage, ...], shard: Shard
-    ) -> Item:
+    ) -> EvalExample:
         own = tuple(image.scene for image in images)
         shown, scene, program = images, "", ""
         if condition == "other_image":
-            shown = self._exchanged(question, shard)
+            shown = self._swap_images(question, shard)
         elif condition == "scene_text":
-            scene = "\n".join(map(described, own))
+            scene = "\n".join(map(describe_scene, own))
         elif condition == "program_text" and question.program is not None:
-            program = show(question.program)
+            program = format_program(question.program)
         blind = condition == "blind"
-        pictured = condition in PICTURED
+        pictured = condition in IMAGE_CONDITIONS
         lacks = next((image.id for image in (*images, *shown) if not image.png), "") if pictured else ""
         asked = replace(question, answer=None, answers=())
         if self._joined:
-            asked = in_one_text(asked)
+            asked = join_action(asked)
         prompt = Prompt(
             question=asked,
-            text=prompt_text(asked, self._mode, blind=blind, scene=scene, program=program),
-            images=tuple(image.png for image in shown) if pictured and not lacks else (),
+            text=format_prompt(asked, self._mode, blind=blind, scene=scene, program=program),
+            pictures=tuple(map(self._get_picture, shown)) if pictured and not lacks else (),
             scenes=() if blind else tuple(image.scene for image in shown),
             scene_text=scene,
             program_text=program,
             condition=condition,
         )
         why = f"image {lacks!r} has no picture" if lacks else ""
-        return Item(question, own, prompt, why, content_of(question, [self._shown(i) for i in images]))
+        return EvalExample(
+            question, own, prompt, why, digest_content(question, [self._describe_image(i) for i in images])
+        )
 
-    def _shown(self, image: StoredImage) -> str:
+    def _get_picture(self, image: StoredImage) -> Picture:
+        """One Picture for all questions about an image: they come one after the other."""
+        if image.id not in self._pictures:
+            if len(self._pictures) >= CACHED_PICTURES:
+                self._pictures.clear()
+            self._pictures[image.id] = Picture(image.png, name=image.id)
+        return self._pictures[image.id]
+
+    def _describe_image(self, image: StoredImage) -> str:
         """What an image shows, told once for all questions about it."""
         if image.id not in self._contents:
             self._contents[image.id] = image.scene.content_id()
         return self._contents[image.id]
 
-    def _exchanged(self, question: Question, shard: Shard) -> tuple[StoredImage, ...]:
+    def _swap_images(self, question: Question, shard: Shard) -> tuple[StoredImage, ...]:
         if self._others is None:
-            self._others = Others(self._image_ids())
-        names = self._others.of(question.scenes)
+            self._others = ImageSwap(self._list_image_ids())
+        names = self._others.pick_images(question.scenes)
         if names is None:
             raise UserError(
                 f"split {self._split!r} has too few images to show others; leave out --condition other_image"
             )
         return tuple(self._shelf.get(name, shard) for name in names)
 
-    def _image_ids(self) -> list[str]:
+    def _list_image_ids(self) -> list[str]:
         """Of the images with a picture; of all where none has one."""
         files = [shard.images for shard in self._shards if shard.images]
-        tables = (table for file in files for table in groups(self._checked(file), ["image_id"]))
+        tables = (table for file in files for table in iterate_row_groups(self._check_file(file), ["image_id"]))
         found = [name for table in tables for name in table["image_id"].to_pylist()]
-        without = self._dataset.without_picture()
+        without = self._dataset.list_ids_without_picture()
         return [name for name in found if name not in without] or found
 
 
-def content_of(question: Question, images: Sequence[str]) -> str:
+def digest_content(question: Question, images: Sequence[str]) -> str:
     """What is asked, and about what: `images` are the same where the same is shown."""
     answers = [question.answer, *question.answers]
     return content_id([question.text, question.action, answers, list(images)])
 
 
-class Others:
+class ImageSwap:
     """For each image another, half the split further on: no neighbour, and read in order like the first."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids = list(ids)
         self._places = {name: k for k, name in enumerate(self._ids)}
 
-    def of(self, names: Sequence[str]) -> list[str] | None:
+    def pick_images(self, names: Sequence[str]) -> list[str] | None:
         """As many images, none of them among those given; None where there are not enough."""
         size, taken, found = len(self._ids), set(names), []
         if size < 2 * len(taken):

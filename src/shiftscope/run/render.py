@@ -1,27 +1,25 @@
-"""Render the scenes of any scene file to image files; goes on where an earlier run stopped."""
+"""Render the scenes of any scene file to image files; an interrupted rendering resumes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..canonical import content_id
-from ..errors import UserError, unknown
-from ..formats import _json
+from .. import json_files as _json
+from ..errors import UserError
+from ..files import write_whole
+from ..folder import list_contents, lock_folder
 from ..geometry.body import bodies_of
 from ..geometry.camera import check_size
-from ..render.gpu.raster import check_device
-from ..render.images import Images
-from ..render.png import png
-from ..render.raster import render
+from ..records import content_id
+from ..render import Rendered, Renderer, check_layers, open_renderer
+from ..render.image import encode_png
 from ..scene import Scene
-from ..store.lock import contents, locked
-from ..whole import write_whole
 
-BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
 NAMES = {
     "rgb": "{}.png",
     "mask": "{}_mask.png",
@@ -29,7 +27,6 @@ NAMES = {
     "depth": "{}_depth.npy",
     "normal": "{}_normal.npy",
 }
-ON_GPU = ("rgb", "mask", "parts")
 RECORD = "render.json"
 
 
@@ -41,81 +38,56 @@ def render_files(
     progress: Callable[[int], None] = lambda done: None,
     device: str = "cpu",
 ) -> int:
-    """Write a file a scene and layer into `out`; how many scenes were rendered now, not before."""
-    for layer in layers:
-        if layer not in NAMES:
-            raise unknown("layer", layer, NAMES)
+    """Write one file per scene and layer into `out`; returns how many scenes were rendered now."""
     if not layers:
         raise UserError(f"name at least one layer of {', '.join(NAMES)}")
     check_size(size)
-    if device != "cpu":
-        check_device(device)
-        for layer in layers:
-            if layer not in ON_GPU:
-                raise UserError(f"the GPU draws {', '.join(ON_GPU)}; for {layer} use --device cpu")
+    renderer = open_renderer(device)
+    check_layers(renderer, layers)
     for scene in scenes:
-        bodies_of(scene)  # refuses what can not be drawn, before anything is written
+        bodies_of(scene)  # refuses what cannot be drawn, before anything is written
     record = {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
-    with locked(out):
+    with lock_folder(out):
         _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
-        return _render(scenes, out, size, layers, progress, device)
+        return _render_missing(scenes, out, size, layers, progress, renderer)
 
 
-def _render(
+def _render_missing(
     scenes: Sequence[Scene],
     out: Path,
     size: tuple[int, int],
     layers: Sequence[str],
     progress: Callable[[int], None],
-    device: str,
+    renderer: Renderer,
 ) -> int:
-    todo = [s for s in scenes if not all(_there(out / NAMES[layer].format(s.id)) for layer in layers)]
+    todo = [s for s in scenes if not all(_is_written(out / NAMES[layer].format(s.id)) for layer in layers)]
     progress(len(scenes) - len(todo))
-    together = max(1, BATCH_PIXELS // (size[0] * size[1]))
-    for start in range(0, len(todo), together):
-        batch = todo[start : start + together]
-        images = render(batch, size, layers) if device == "cpu" else _drawn_on(device, batch, size)
-        for i, scene in enumerate(batch):
-            for layer in layers:
-                write_whole(out / NAMES[layer].format(scene.id), _encoded(images, layer, i), durable=False)
-        progress(len(scenes) - len(todo) + start + len(batch))
+    for k, (scene, image) in enumerate(zip(todo, renderer.render(todo, layers, size), strict=True), 1):
+        for layer in layers:
+            write_whole(out / NAMES[layer].format(scene.id), _encode_layer(image, layer), durable=False)
+        progress(len(scenes) - len(todo) + k)
     return len(todo)
 
 
-def _drawn_on(device: str, scenes: Sequence[Scene], size: tuple[int, int]) -> Images:
-    """The images of a GPU, brought back."""
-    from ..render.gpu.raster import render_batch
-
-    made = render_batch(scenes, size, device)
-    assert made.rgb is not None
-    planes = (plane.cpu().numpy() for plane in (made.rgb, made.mask, made.parts))
-    rgb, mask, parts = planes
-    return Images(size, rgb, mask, None, None, (), (), parts)
-
-
-def _there(path: Path) -> bool:
+def _is_written(path: Path) -> bool:
     """Whether the file was written; a power cut may leave an empty one."""
     return path.exists() and path.stat().st_size > 0
 
 
 def _claim(out: Path, record: dict[str, Any]) -> None:
-    """Refuse a folder that holds something else than this very rendering."""
+    """Refuse a folder that holds something other than this rendering."""
     if (out / RECORD).exists():
-        if _json.load(out / RECORD) != record:
+        if _json.load_json(out / RECORD) != record:
             raise UserError(f"{out} holds a rendering of other scenes, size or layers; choose another folder")
-    elif contents(out):
+    elif list_contents(out):
         raise UserError(f"{out} is not empty; choose another folder")
-    _json.write(out / RECORD, record)
+    _json.write_json(out / RECORD, record)
 
 
-def _encoded(images: Images, layer: str, i: int) -> bytes:
-    plane = getattr(images, layer)[i]
-    return png(plane) if plane.dtype == np.uint8 else _npy(plane)
-
-
-def _npy(plane: Any) -> bytes:
-    from io import BytesIO
-
+def _encode_layer(image: Rendered, layer: str) -> bytes:
+    plane = getattr(image, layer)
+    if plane.dtype == np.uint8:
+        return encode_png(plane)
     buffer = BytesIO()
     np.save(buffer, plane)
     return buffer.getvalue()

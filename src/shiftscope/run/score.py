@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,47 +10,52 @@ from typing import Any
 
 import numpy as np
 
+from .. import json_files as _json
 from ..answer import read_answer
-from ..audit.folder import check_audit, is_audit
-from ..audit.layout import ANSWERS, TEST, file_of
-from ..audit.marks import marked, splits_of
-from ..audit.split import AUDIT_SPLIT, NAMES
-from ..audit.split import TEST as IID_TEST
-from ..catalog import METRICS
+from ..columns import Column, column_of
 from ..errors import UserError
-from ..formats import _json, vqa
-from ..formats._any import read_questions
-from ..metrics._shares import base_rows
-from ..metrics._statistics import across_seeds
-from ..models._server import differ
+from ..files import resolve_links
+from ..formats import read_questions, vqa
+from ..metrics.metric import Metric, list_defaults, load_metric
+from ..metrics.slices import select_base_rows
+from ..metrics.statistics import average_seeds
 from ..result import (
     AS_IS,
     MISSING_IMAGE,
-    Asked,
-    Column,
     Prediction,
-    Records,
+    QuestionRecord,
     RunLog,
+    RunRecords,
     Score,
-    asked_of,
-    column_of,
+    build_question_record,
     records_of,
 )
-from ..store.runlog import SERVER, differing, read_run
-from ..whole import real
-from .vqa_files import VqaFiles
+from ..server_identity import identities_differ
+from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES
+from ..shortcuts.audit import TEST as IID_TEST
+from ..shortcuts.audit_folder import (
+    ANSWERS_SUFFIX,
+    TEST_FOLDER,
+    add_marks,
+    check_audit,
+    is_audit,
+    read_splits,
+    set_file,
+)
+from ..store.question_part import explain_difference
+from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
+from .source import VqaFiles
 
-IDS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
-SAID = ("answer", "prediction")
-SHORTCUTS = "shortcut_gap"  # what is measured where an audit is given and nothing is named
+ID_KEYS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
+ANSWER_KEYS = ("answer", "prediction")
 Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
+class ResultsFile:
     """A results file beside its annotations."""
 
-    records: Records
+    records: RunRecords
     asked: int  # questions that were to be answered
     population: int  # that the annotations have
     extra: int  # predictions for questions that the annotations do not have
@@ -66,10 +70,10 @@ def score_run(
     audit: Path | None = None,
     warn: Warn = lambda sentence: None,
 ) -> tuple[Score, ...]:
-    """The figures of a run as it stands; a question that was to be asked and has no reply is not right.
+    """The figures of a run as it stands; a question without a response is wrong.
 
     `audit` is the folder of an audit, whose shortcuts the rows are then marked with; a run on an audit's
-    own files knows its folder. Rows that the audit does not have are left out, which `warn` is told.
+    own files knows its folder. Rows that the audit does not have are left out, with a warning.
     """
     log = read_run(folder)
     if log.missing_images:
@@ -80,48 +84,48 @@ def score_run(
     lacking = int((log.records.question.codes < 0).sum())
     if lacking and by:
         warn(f"{folder} is not finished: {lacking:,} questions were not asked yet, and are in no slice")
-    own = None if audit else _own_audit(log, warn)
+    own = None if audit else _find_audit(log, warn)
     records, names = log.records, list(metrics)
     if marks := audit or own:
-        records = _audited(records, marks, folder, str(dict(log.spec).get("split") or ""), warn)
-    unseen = _without_pictures(records, by)
-    if unseen and not len(base_rows(records)):
+        records = _mark_audit(records, marks, folder, str(dict(log.spec).get("split") or ""), warn)
+    unseen = _score_missing_images(records, by)
+    if unseen and not len(select_base_rows(records)):
         return unseen
     if not names and audit:
-        names = [SHORTCUTS]
+        names = list_defaults("audit")
     elif not names and own:
-        names = ["accuracy"] if by else ["accuracy", SHORTCUTS]
+        names = [*list_defaults("answers"), *([] if by else list_defaults("audit"))]
     return (*score_records(records, names, by, options), *unseen)
 
 
-def _without_pictures(records: Records, by: Sequence[str]) -> tuple[Score, ...]:
+def _score_missing_images(records: RunRecords, by: Sequence[str]) -> tuple[Score, ...]:
     """How right the rows are that were asked without a picture because there is none; apart from all else."""
-    rows = records.under(MISSING_IMAGE)
+    rows = records.filter_condition(MISSING_IMAGE)
     if not len(rows) or any("condition" in one.split(",") for one in by):
         return ()
     alone = replace(rows, condition=column_of([AS_IS] * len(rows)))  # or metrics would leave them out
     return tuple(replace(s, slice=(("condition", MISSING_IMAGE),)) for s in score_records(alone))
 
 
-def _audited(records: Records, audit: Path, run: Path, split: str, warn: Warn) -> Records:
-    """The rows that an audit has, marked with their shortcuts; says what the others are.
+def _mark_audit(records: RunRecords, audit: Path, run: Path, split: str, warn: Warn) -> RunRecords:
+    """The rows that an audit has, marked with their shortcuts; warns about the others.
 
     Questions that were not asked yet are of the run's own split; in which OOD sets is not known.
     """
-    rows = _placed(marked(records, audit), split)
+    rows = _label_split(add_marks(records, audit), split)
     column = rows.column(AUDIT_SPLIT)
-    base = base_rows(rows).column(AUDIT_SPLIT)
+    base = select_base_rows(rows).column(AUDIT_SPLIT)
     unknown = int((base.codes < 0).sum())
     if unknown:
         warn(f"{unknown:,} of the {len(base):,} questions of {run} are not in the audit {audit}; left out")
-    for name in NAMES:
+    for name in SPLIT_NAMES:
         n = int(base.equals(name).sum())
         if n and name != IID_TEST:
             warn(f"{n:,} questions of {run} are of the audit's {name} split, not of its IID test")
     return rows.take(column.codes >= 0) if (column.codes < 0).any() else rows
 
 
-def _placed(rows: Records, split: str) -> Records:
+def _label_split(rows: RunRecords, split: str) -> RunRecords:
     lacking = rows.question.codes < 0
     column = rows.column(AUDIT_SPLIT)
     if split not in column.values or not lacking.any():
@@ -143,8 +147,8 @@ def score_seeds(
     refuse_twice(folders)
     specs = [dict(read_run(folder).spec) for folder in folders]
     for folder, spec in zip(folders, specs, strict=True):
-        other = sorted(k for k in differing(spec, specs[0]) if k != "seed")
-        other += [SERVER] * differ(spec.get(SERVER) or {}, specs[0].get(SERVER) or {})
+        other = sorted(k for k in find_differing_fields(spec, specs[0]) if k != "seed")
+        other += [SERVER_FIELD] * identities_differ(spec.get(SERVER_FIELD) or {}, specs[0].get(SERVER_FIELD) or {})
         if other:
             raise UserError(
                 f"{folder} and {folders[0]} are no two seeds of one run: they differ in {', '.join(other)}; "
@@ -154,53 +158,60 @@ def score_seeds(
     for folder in folders:
         for score in score_run(folder, metrics, by, options, audit, warn):
             found.setdefault((score.metric, score.slice), []).append(score)
-    return tuple(across_seeds(scores) for scores in found.values())
+    return tuple(average_seeds(scores) for scores in found.values())
 
 
 def refuse_twice(folders: Sequence[Path]) -> None:
     """No run may stand beside itself, however its folder is spelled."""
     seen: dict[Path, Path] = {}
     for folder in folders:
-        if real(folder) in seen:
+        if resolve_links(folder) in seen:
             raise UserError(f"{folder} is given twice; name each run once")
-        seen[real(folder)] = folder
+        seen[resolve_links(folder)] = folder
 
 
 def score_records(
-    records: Records,
-    metrics: Sequence[str] = (),
-    by: Sequence[str] = (),
-    options: Mapping[str, str] | None = None,
+    records: RunRecords, metrics: Sequence[str] = (), by: Sequence[str] = (), options: Mapping[str, str] | None = None
 ) -> tuple[Score, ...]:
-    """The figures of the metrics named; VQA accuracy where there are several annotators, else accuracy."""
+    """The figures of the metrics named; by default those for the answers that the records have."""
     given = dict(options or {})
-    names = list(metrics) or ["vqa_accuracy" if given and records.annotated.any() else "accuracy"]
+    purpose = "annotators" if given and records.has_annotators.any() else "answers"
+    chosen = [load_metric(name) for name in metrics or list_defaults(purpose)]
+    measures = [(metric, metric.require_measure()) for metric in chosen]
     if not all(name.strip() for one in by for name in one.split(",")):
         raise UserError("--by needs the name of a column, as in --by kind or --by kind,length")
-    measures = [(name, _measure(name)) for name in names]
-    takes = {name: set(inspect.signature(measure).parameters) for name, measure in measures}
     for option in given:
-        if not any(option in known for known in takes.values()):
-            raise UserError(f"{', '.join(names)}: takes no --{option}")
+        if not any(option in metric.options for metric in chosen):
+            raise UserError(f"{', '.join(metric.name for metric in chosen)}: takes no --{option}")
     made: list[Score] = []
-    for name, measure in measures:
-        chosen: dict[str, Any] = {k: v for k, v in given.items() if k in takes[name]}
+    for metric, measure in measures:
+        used: dict[str, Any] = {k: v for k, v in given.items() if k in metric.options}
         if by:
-            if "by" not in takes[name]:
-                raise UserError(f"{name} can not be sliced; leave --by away or choose another metric")
-            chosen["by"] = tuple(by)
-        made += measure(records, **chosen)
+            if "by" not in metric.options:
+                raise UserError(f"{metric.name} cannot be sliced; omit --by or choose another metric")
+            used["by"] = tuple(by)
+        made += measure(records, **used)
     return tuple(made)
 
 
-def _measure(name: str) -> Any:
-    module = METRICS.load(name)
-    if not hasattr(module, "measure"):
-        raise UserError(f"{name} compares several runs; see it with: shiftscope report RUN RUN … --out FILE")
-    return module.measure
+def compare_runs(metric: Metric, folders: Sequence[Path]) -> tuple[Score, ...]:
+    """The figure of a metric that compares several runs of the same questions."""
+    assert metric.measure_runs is not None
+    if len(folders) != len(metric.runs):
+        raise UserError(f"{metric.name} takes {len(metric.runs)} runs: {', '.join(metric.runs)}")
+    logs = [read_run(folder) for folder in folders]
+    for folder, log, condition in zip(folders, logs, metric.runs.values(), strict=True):
+        why = explain_difference(dict(log.spec), dict(logs[0].spec))
+        if why:
+            raise UserError(
+                f"{metric.name} compares runs of the same questions, and beside {folders[0]}, {folder} is {why}"
+            )
+        if condition and not len(log.records.filter_condition(condition)):
+            raise UserError(f"{metric.name} needs the condition {condition}, under which {folder} was not run")
+    return (metric.measure_runs(*(log.records for log in logs)),)
 
 
-def _own_audit(log: RunLog, warn: Warn) -> Path | None:
+def _find_audit(log: RunLog, warn: Warn) -> Path | None:
     """The audit whose files a run was asked about, if it is still there as it was."""
     spec = dict(log.spec)
     folder = Path(str(spec.get("data", "")))
@@ -212,7 +223,7 @@ def _own_audit(log: RunLog, warn: Warn) -> Path | None:
     return folder
 
 
-def read_results(results: Path, annotations: Path, sample: frozenset[str] | None = None) -> Results:
+def read_results(results: Path, annotations: Path, sample: frozenset[str] | None = None) -> ResultsFile:
     """Predictions in an official format beside what they should be: VQA, GQA or CLEVR.
 
     Annotations may also be the folder of an audit: those of its IID test, marked with their shortcuts. Every
@@ -221,56 +232,55 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
     audit = annotations if annotations.is_dir() else None
     if audit is not None:
         check_audit(audit)
-        annotations = file_of(audit, TEST, ANSWERS)
-    every = list(_asked(annotations))
+        annotations = set_file(audit, TEST_FOLDER, ANSWERS_SUFFIX)
+    every = list(_read_examples(annotations))
     asked = every if sample is None else [a for a in every if a.question in sample]
     if sample is not None and len(asked) < len(sample):
         lost = min(sample - {a.question for a in asked})
         raise UserError(
-            f"{len(sample) - len(asked):,} ids of the sample are of no question of {annotations}, {lost!r} "
-            "for one"
+            f"{len(sample) - len(asked):,} ids of the sample are of no question of {annotations}, {lost!r} for one"
         )
-    said = {p.question: p for p in _predictions(results)}
-    rows = [(a, said.get(a.question)) for a in asked]
+    predictions = {p.question: p for p in _read_predictions(results)}
+    rows = [(a, predictions.get(a.question)) for a in asked]
     found = sum(p is not None for _, p in rows)
-    elsewhere = _elsewhere(said, asked, audit) if audit is not None and found < len(said) else ()
+    elsewhere = _count_other_splits(predictions, asked, audit) if audit is not None and found < len(predictions) else ()
     if not found and elsewhere:
         raise UserError(
-            f"{results}: none of its predictions is for the IID test of {audit}; {named(elsewhere)}"
+            f"{results}: none of its predictions is for the IID test of {audit}; {describe_other_splits(elsewhere)}"
         )
     if not found:
-        one, other = next(iter(said), ""), asked[0].question
-        raise UserError(
-            f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}"
-        )
+        one, other = next(iter(predictions), ""), asked[0].question
+        raise UserError(f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}")
     records = records_of(rows)
     if audit:
-        records = marked(records, audit)
-    return Results(records, len(asked), len(every), len(said) - found, elsewhere)
+        records = add_marks(records, audit)
+    return ResultsFile(records, len(asked), len(every), len(predictions) - found, elsewhere)
 
 
-def _elsewhere(said: Iterable[str], asked: Iterable[Asked], audit: Path) -> tuple[tuple[str, int], ...]:
+def _count_other_splits(
+    predictions: Iterable[str], asked: Iterable[QuestionRecord], audit: Path
+) -> tuple[tuple[str, int], ...]:
     """How many predictions are for questions of the audit's other splits."""
-    split = splits_of(audit)
-    counts = Counter(split.get(one) for one in set(said) - {a.question for a in asked})
-    return tuple((name, counts[name]) for name in NAMES if counts[name])
+    split = read_splits(audit)
+    counts = Counter(split.get(one) for one in set(predictions) - {a.question for a in asked})
+    return tuple((name, counts[name]) for name in SPLIT_NAMES if counts[name])
 
 
-def named(elsewhere: Iterable[tuple[str, int]]) -> str:
+def describe_other_splits(elsewhere: Iterable[tuple[str, int]]) -> str:
     """In words: `400 are for its train split, 20 for its val split`."""
     first, *others = (f"{count:,} are for its {split} split" for split, count in elsewhere)
     return ", ".join([first, *(one.replace("are for", "for") for one in others)])
 
 
-def _asked(path: Path) -> Iterator[Asked]:
-    sample = _json.outline(_json.read_bytes(path), path)
-    if not vqa.sniff_annotations(sample):
-        if vqa.sniff_questions(sample):
+def _read_examples(path: Path) -> Iterator[QuestionRecord]:
+    file = _json.InputFile(path)
+    if not vqa.sniff_annotations(file):
+        if vqa.sniff_questions(file):
             raise UserError(f"{path}: questions without answers; give the annotations file that goes with it")
         known = False
         for question in read_questions(path):
             known = known or question.answer is not None
-            yield asked_of(question)
+            yield build_question_record(question)
         if not known:
             raise UserError(f"{path}: its questions have no answers to compare with")
         return
@@ -278,7 +288,7 @@ def _asked(path: Path) -> Iterator[Asked]:
         notes = dict(one.notes)
         facts = [("kind", one.kind), ("answer_type", notes.get("answer_type", ""))]
         facts += [("split", str(notes.get("annotation.split", "")))]
-        yield Asked(
+        yield QuestionRecord(
             one.question,
             (one.image,) if one.image else (),
             one.answer,
@@ -287,14 +297,14 @@ def _asked(path: Path) -> Iterator[Asked]:
         )
 
 
-def _predictions(path: Path) -> Iterable[Prediction]:
+def _read_predictions(path: Path) -> Iterable[Prediction]:
     data = _json.read_bytes(path)
-    if data[:64].lstrip()[:1] != b"[":
-        _json.decode(data, path)
+    if _json.first_byte(data) != b"[":
+        _json.decode_json(data, path)
         raise UserError(f"{path}: expected a list of results, each with an id and an answer")
     seen: set[str] = set()
-    for at, row in enumerate(_json.elements(data, None, path)):
-        prediction = _prediction(row, f"{path}: result {at}")
+    for at, row in enumerate(_json.iterate_elements(data, None, path)):
+        prediction = _parse_prediction(row, f"{path}: result {at}")
         if prediction.question in seen:
             raise UserError(f"{path}: question {prediction.question} appears twice")
         seen.add(prediction.question)
@@ -303,12 +313,12 @@ def _predictions(path: Path) -> Iterable[Prediction]:
         raise UserError(f"{path}: there are no results in it")
 
 
-def _prediction(row: Any, where: str) -> Prediction:
+def _parse_prediction(row: Any, where: str) -> Prediction:
     """A null answer is undefined, as `shiftscope answer --out` writes it."""
-    name = next((row[k] for k in IDS if k in row), None) if isinstance(row, dict) else None
-    key = next((k for k in SAID if k in row), None) if isinstance(row, dict) else None
+    name = next((row[k] for k in ID_KEYS if k in row), None) if isinstance(row, dict) else None
+    key = next((k for k in ANSWER_KEYS if k in row), None) if isinstance(row, dict) else None
     if key is None or isinstance(name, bool) or not isinstance(name, int | str) or name == "":
-        raise UserError(f"{where} needs an id ({', '.join(IDS)}) and what was said ({', '.join(SAID)})")
+        raise UserError(f"{where} needs an id ({', '.join(ID_KEYS)}) and an answer ({', '.join(ANSWER_KEYS)})")
     try:
         answer = read_answer(row[key])
     except UserError as error:
@@ -316,3 +326,19 @@ def _prediction(row: Any, where: str) -> Prediction:
     if answer is None:
         return Prediction(str(name), status="undefined", reason="null in the file")
     return Prediction(str(name), answer, raw=str(answer))
+
+
+def describe_sample(log: RunLog) -> str:
+    """In words, as in `the first 200 of 5,000 questions`; nothing where all were asked.
+
+    A question of the sample without a response is wrong; questions outside it do not count.
+    """
+    spec = dict(log.spec)
+    if log.questions is None or (log.population is not None and log.questions >= log.population):
+        return ""
+    part, limit = spec.get("part"), spec.get("limit")
+    of = f" of {log.population:,}" if log.population is not None else ""
+    if isinstance(part, dict):
+        first = f"the first {log.questions:,} " if limit and limit < int(part.get("questions", 0)) else ""
+        return f"{first}{'of ' if first else ''}{part.get('name')} ({log.questions:,}{of} questions)"
+    return f"the first {log.questions:,}{of} questions" if limit else ""

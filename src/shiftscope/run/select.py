@@ -2,7 +2,7 @@
 
 Choosing on out-of-distribution data is a quiet form of fitting to the test (Teney et al., 2020; VQA-VS, Si et
 al., 2022, section 2.2 and Table 4), so the runs must be of an IID validation split; choosing on other data
-takes a word of the user's, and marks the chosen run for good.
+needs --on-ood, which marks the chosen run for good.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..metrics._shares import base_rows
+from ..files import encode_utf8, write_whole
+from ..folder import lock_folder
+from ..metrics.metric import load_metric
+from ..metrics.slices import select_base_rows
 from ..result import MISSING_IMAGE, RunLog, Score
-from ..store.lock import locked
-from ..store.runlog import read_run
-from ..whole import utf8, write_whole
+from ..store.run_log import read_run
 from .score import refuse_twice, score_run
 
 NAME = "selection.json"
 VALIDATION = ("val", "valid", "validation")
-LESS_IS_BETTER = ("calibration", "missing_objects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Selection:
     on_ood: bool
 
     @property
-    def chosen(self) -> Path:
+    def best_run(self) -> Path:
         return self.runs[self.best]
 
-    def data(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What `selection.json` holds; the value is in percent, as `shiftscope score --json` gives it."""
         score = self.scores[self.best]
         assert score.value is not None
@@ -56,9 +56,7 @@ class Selection:
         }
 
 
-def select(
-    folders: Sequence[Path], metric: str = "accuracy", *, split: str = "", on_ood: bool = False
-) -> Selection:
+def select(folders: Sequence[Path], metric: str = "accuracy", *, split: str = "", on_ood: bool = False) -> Selection:
     """Choose the run with the highest figure, the first named of equals, and write that into its folder.
 
     `split` is a name of the IID validation split other than the usual ones.
@@ -67,7 +65,7 @@ def select(
         raise UserError("choosing takes two runs or more: shiftscope select RUN RUN …")
     refuse_twice(folders)
     logs = [read_run(folder) for folder in folders]
-    _refuse_unlike(folders, logs)
+    _refuse_mismatched(folders, logs)
     spec = dict(logs[0].spec)
     here = str(spec.get("split") or "")
     allowed = (split,) if split else VALIDATION
@@ -77,39 +75,37 @@ def select(
             f"({', '.join(allowed)}): run them with --split {allowed[0]}, name this data's own with --split, "
             "or choose on it all the same with --on-ood"
         )
-    scores = tuple(_figure(folder, metric) for folder in folders)
+    scores = tuple(_score_metric(folder, metric) for folder in folders)
     best = max(range(len(scores)), key=lambda k: (scores[k].value, -k))
     models = tuple(str(dict(log.spec).get("model", "")) for log in logs)
     made = Selection(tuple(folders), models, scores, best, here, str(spec.get("data_id") or ""), on_ood)
-    text = json.dumps(made.data(), ensure_ascii=False, allow_nan=False, indent=1)
-    with locked(made.chosen):
-        write_whole(made.chosen / NAME, utf8(f"{text}\n"))
+    text = json.dumps(made.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
+    with lock_folder(made.best_run):
+        write_whole(made.best_run / NAME, encode_utf8(f"{text}\n"))
     return made
 
 
-def _refuse_unlike(folders: Sequence[Path], logs: Sequence[RunLog]) -> None:
+def _refuse_mismatched(folders: Sequence[Path], logs: Sequence[RunLog]) -> None:
     """Figures compare where the same questions of the same data were asked in the same way."""
     first = dict(logs[0].spec)
-    rows = _asked(logs[0])
+    rows = _list_examples(logs[0])
     for folder, log in zip(folders, logs, strict=True):
         if not log.finished:
-            raise UserError(f"{folder}: the run is not finished; go on with it by the same command first")
+            raise UserError(f"{folder}: the run is not finished; resume it with the same command first")
         spec = dict(log.spec)
         other = [k for k in ("data_id", "split") if spec.get(k) != first.get(k)]
-        if other or _asked(log) != rows:
+        if other or _list_examples(log) != rows:
             what = "data" if "data_id" in other else "splits" if other else "questions"
-            raise UserError(
-                f"{folder} and {folders[0]} are runs on different {what}; choose among runs on the same"
-            )
+            raise UserError(f"{folder} and {folders[0]} are runs on different {what}; choose among runs on the same")
 
 
-def _asked(log: RunLog) -> set[tuple[str, str]]:
-    rows = base_rows(log.records)
-    return set(zip(rows.question.listed(), rows.condition.listed(), strict=True))
+def _list_examples(log: RunLog) -> set[tuple[str, str]]:
+    rows = select_base_rows(log.records)
+    return set(zip(rows.question.to_list(), rows.condition.to_list(), strict=True))
 
 
-def _figure(folder: Path, metric: str) -> Score:
-    if metric in LESS_IS_BETTER:
+def _score_metric(folder: Path, metric: str) -> Score:
+    if load_metric(metric).lower_is_better:
         raise UserError(f"{metric} is better when it is lower; choose by another metric")
     unseen = (("condition", MISSING_IMAGE),)  # figures of what lacked its picture stand apart
     scores = [score for score in score_run(folder, (metric,)) if score.slice != unseen]
@@ -119,8 +115,8 @@ def _figure(folder: Path, metric: str) -> Score:
     (score,) = scores
     if score.failed or score.missing:
         raise UserError(
-            f"{folder}: {score.failed + score.missing:,} questions have no reply, so that its figure does "
-            "not compare; ask them by the command of the run"
+            f"{folder}: {score.failed + score.missing:,} questions have no response, so its figure does "
+            "not compare; resume the run first"
         )
     if score.value is None:
         raise UserError(f"{folder}: {metric} has nothing to score there")

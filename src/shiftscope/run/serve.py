@@ -1,7 +1,7 @@
 """Serve: any model behind an OpenAI-compatible endpoint, for other harnesses and for our own tests.
 
-Built-in models know questions of one dataset; `recognise.py` finds which one is asked. Tokens are counted as
-words. What a client may send is bounded (`intake.py`), and one that hangs up is simply gone.
+Built-in models know the questions of one dataset; QuestionMatcher finds which one is asked. Tokens are counted
+as words. What a client may send is bounded, and one that hangs up is ignored.
 """
 
 from __future__ import annotations
@@ -10,37 +10,105 @@ import asyncio
 import errno
 import json
 import socket
-import sys
 import threading
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from ..answer import spell
-from ..canonical import content_id
 from ..errors import UserError
-from ..models._model import Model, Reply, Stopped, replies
-from ..models._name import read_name
-from ..whole import file_digest
-from .evaluate import Order
-from .intake import SLOWEST_REQUEST, Intake, Unfit
-from .recognise import Recogniser
-from .source import Source
+from ..model import EVERYTHING, Model, ModelError, Response, get_reads, parse_model_name, predict_checked
+from ..records import content_id
+from ..registry import MODELS
+from .evaluate import RunSpec
+from .question_matcher import QuestionMatcher
+from .source import QuestionSource
+
+LARGEST_REQUEST = 64 << 20  # bytes
+LARGEST_TOGETHER = 256 << 20  # bytes of all requests that are held at once
+SLOWEST_REQUEST = 60.0  # seconds from its head to its last byte
+DRAINED_SECONDS = 5.0  # so long a client that sends too much is listened to, or it would miss the refusal
+
+
+class RequestRejected(Exception):
+    """A request that is not taken: the HTTP status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class RequestBodies:
+    """Takes bodies in, and knows how much it holds."""
+
+    def __init__(self) -> None:
+        self._held = 0  # bytes
+
+    @asynccontextmanager
+    async def read_body(self, request: Any) -> AsyncIterator[bytes]:
+        """A request's body while it is worked on; RequestRejected where it is too large, too slow or one too many.
+
+        A client that hangs up is starlette's ClientDisconnect.
+        """
+        pieces: list[bytes] = []
+        try:
+            try:
+                async with asyncio.timeout(SLOWEST_REQUEST):
+                    await self._take(request, pieces)
+            except TimeoutError:
+                raise RequestRejected(408, f"the request took more than {SLOWEST_REQUEST:g} s to arrive") from None
+            yield b"".join(pieces)
+        finally:
+            self._release(pieces)
+
+    async def _take(self, request: Any, pieces: list[bytes]) -> None:
+        if _read_content_length(request) > LARGEST_REQUEST:
+            await self._refuse_large(request)
+        taken = 0
+        async for piece in request.stream():
+            taken += len(piece)
+            self._held += len(piece)
+            pieces.append(piece)
+            if taken > LARGEST_REQUEST:
+                self._release(pieces)
+                await self._refuse_large(request)
+            if self._held > LARGEST_TOGETHER:
+                raise RequestRejected(503, "too many large requests at once; try again later")
+
+    def _release(self, pieces: list[bytes]) -> None:
+        self._held -= sum(map(len, pieces))
+        pieces.clear()
+
+    async def _refuse_large(self, request: Any) -> None:
+        """Let the client finish sending, for a while: most look at the response only then."""
+        if "expect" not in request.headers:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DRAINED_SECONDS):
+                    async for _ in request.stream():
+                        pass
+        raise RequestRejected(413, f"a request may have {LARGEST_REQUEST >> 20} MB; this one is larger")
+
+
+def _read_content_length(request: Any) -> int:
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdecimal() and len(length) < 19 else 0
+
 
 MOST_IMAGES = 32  # of a request
 MOST_CONNECTIONS = 256
 GONE = 499  # as others call a client that hung up
 
 
-class Service:
+class ModelService:
     """The endpoint's two answers, apart from HTTP."""
 
-    def __init__(self, name: str, model: Model, recogniser: Recogniser, root: str = "") -> None:
-        """`root` names everything that replies depend on, so that clients tell this model from another."""
+    def __init__(self, name: str, model: Model, matcher: QuestionMatcher, root: str = "") -> None:
+        """`root` names everything that replies depend on, so that clients can tell this model from another."""
         self.name, self.root = name, root
-        self._model, self._recogniser = model, recogniser
+        self._model, self._matcher = model, matcher
+        self._reads = get_reads(name, model) or EVERYTHING
         self._one_at_a_time = threading.Lock()
         self._served = 0
 
@@ -49,43 +117,39 @@ class Service:
         return {"object": "list", "data": [model | ({"root": self.root} if self.root else {})]}
 
     def complete(self, body: Any) -> dict[str, Any]:
-        """A chat completion; a request that can not be understood is a UserError."""
+        """A chat completion; a request that cannot be understood is a UserError."""
         text, pictures = read_messages(body)
         with self._one_at_a_time:
-            reply = replies(self._model, [self._recogniser.prompt(text, pictures)], self.name)[0]
+            prompt = self._matcher.match(text, pictures).restrict(self._reads)
+            response = predict_checked(self._model, [prompt], self.name)[0]
             self._served += 1
             number = self._served
-        said = said_by(reply)
-        read, wrote = len(text.split()), len(said.split())
+        text_out = format_response(response)
+        read, wrote = len(text.split()), len(text_out.split())
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": self.name,
-            "choices": [
-                {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
-            ],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text_out}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote},
         }
 
 
-def root_of(order: Order, source: Source) -> str:
-    """A name for everything that the replies of an order's model depend on, as far as files tell."""
-    spec = {k: v for k, v in order.spec(source).items() if k != "data"}
-    name = read_name(order.model)
-    if name.kind == "predictions":
-        spec["file"] = file_digest(Path(name.target))
-    elif name.kind == "python":
-        file = getattr(sys.modules.get(name.target.partition(":")[0]), "__file__", None)
-        spec["file"] = file_digest(Path(file)) if file else ""
+def build_root_name(run: RunSpec, source: QuestionSource) -> str:
+    """A name for everything that the replies of an run's model depend on, as far as files tell."""
+    spec = {k: v for k, v in run.spec(source).items() if k != "data"}
+    name = parse_model_name(run.model)
+    digest_target = getattr(MODELS.load(name.kind), "digest_target", None)
+    spec |= {"file": digest_target(name.target)} if digest_target else {}
     return content_id(spec)
 
 
-def said_by(reply: Reply) -> str:
+def format_response(response: Response) -> str:
     """What the endpoint says: the raw text, else the answer, else why there is none."""
-    if reply.raw:
-        return reply.raw
-    return spell(reply.answer) if reply.answer is not None else f"undefined ({reply.reason})"
+    if response.raw:
+        return response.raw
+    return spell(response.answer) if response.answer is not None else f"undefined ({response.reason})"
 
 
 def read_messages(body: Any) -> tuple[str, list[bytes]]:
@@ -107,13 +171,13 @@ def read_messages(body: Any) -> tuple[str, list[bytes]]:
             elif part["type"] == "image_url":
                 if len(pictures) == MOST_IMAGES:
                     raise UserError(f"a request may have {MOST_IMAGES} pictures; this one has more")
-                pictures.append(_picture(part["image_url"]["url"]))
+                pictures.append(_decode_picture(part["image_url"]["url"]))
     except (KeyError, TypeError):
         raise UserError("a part of the message is neither text nor an image_url") from None
     return "\n".join(texts), pictures
 
 
-def _picture(url: Any) -> bytes:
+def _decode_picture(url: Any) -> bytes:
     if not isinstance(url, str):
         raise UserError("the url of a picture must be text: data:image/png;base64,…")
     head, comma, data = url.partition(",")
@@ -125,7 +189,7 @@ def _picture(url: Any) -> bytes:
         raise UserError("a picture is not whole base64") from None
 
 
-def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
+def build_app(service: ModelService, touched: Callable[[], None] = lambda: None) -> Any:
     """The web application; `touched` is called with every request."""
     try:
         from fastapi import FastAPI, Request
@@ -135,7 +199,7 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
         raise UserError("serving needs FastAPI and uvicorn: pip install 'shiftscope[serve]'") from None
 
     app = FastAPI(title="ShiftScope", openapi_url=None)
-    intake, turn = Intake(), asyncio.Lock()
+    intake, turn = RequestBodies(), asyncio.Lock()
 
     async def models() -> Any:
         touched()
@@ -144,18 +208,18 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
     async def complete(request: Request) -> Any:
         touched()
         try:
-            async with intake.body(request) as body, turn:
+            async with intake.read_body(request) as body, turn:
                 if await request.is_disconnected():
                     raise ClientDisconnect
                 return await asyncio.to_thread(answer, body)
         except ClientDisconnect:
             return Response(status_code=GONE)  # nobody is there to read it
-        except Unfit as error:
-            return refusal(str(error), error.status)
-        except Stopped as error:
-            return refusal(str(error), 500)
+        except RequestRejected as error:
+            return build_error(str(error), error.status)
+        except ModelError as error:
+            return build_error(str(error), 500)
         except UserError as error:
-            return refusal(str(error), 400)
+            return build_error(str(error), 400)
 
     def answer(body: bytes) -> dict[str, Any]:
         try:
@@ -164,7 +228,7 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
             raise UserError("the request is not JSON") from None
         return service.complete(asked)
 
-    def refusal(problem: str, status: int) -> Any:
+    def build_error(problem: str, status: int) -> Any:
         kind = "invalid_request_error" if status < 500 else "server_error"
         headers = {"Connection": "close"} if status in (408, 413) else {}  # the rest of it is not wanted
         headers |= {"Retry-After": "1"} if status == 503 else {}
@@ -178,22 +242,20 @@ def app_of(service: Service, touched: Callable[[], None] = lambda: None) -> Any:
 
 
 def serve(
-    service: Service, host: str, port: int, *, idle: float = 0.0, ready: Callable[[str], None] = print
+    service: ModelService, host: str, port: int, *, idle: float = 0.0, ready: Callable[[str], None] = print
 ) -> None:
     """Serve until interrupted, or until nobody has asked for `idle` seconds; `ready` is told the URL."""
     last = time.monotonic()
 
-    def touched() -> None:
+    def mark_active() -> None:
         nonlocal last
         last = time.monotonic()
 
-    app = app_of(service, touched)
+    app = build_app(service, mark_active)
     import uvicorn
 
     bound = _bind(host, port)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, limit_concurrency=MOST_CONNECTIONS, ws="none"
-    )
+    config = uvicorn.Config(app, log_level="warning", access_log=False, limit_concurrency=MOST_CONNECTIONS, ws="none")
     server = uvicorn.Server(config)
 
     async def watch() -> None:
@@ -204,12 +266,12 @@ def serve(
             if idle and time.monotonic() - last > idle:
                 server.should_exit = True
 
-    async def both() -> None:
+    async def run_both() -> None:
         await asyncio.gather(server.serve(sockets=[bound]), watch())
 
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{bound.getsockname()[1]}/v1")
-    asyncio.run(both())
+    asyncio.run(run_both())
 
 
 def close_slow(connections: Iterable[Any], since: Mapping[Any, float], now: float) -> dict[Any, float]:
@@ -241,9 +303,7 @@ def _bind(host: str, port: int) -> socket.socket:
                 f"{host} is no address of this machine ({error.strerror}); "
                 "choose another --host, as 127.0.0.1 or 0.0.0.0"
             ) from None
-        raise UserError(
-            f"{host}:{port} can not be served on ({error.strerror}); choose another --port"
-        ) from None
+        raise UserError(f"{host}:{port} cannot be served on ({error.strerror}); choose another --port") from None
     except UnicodeError:
         bound.close()
         raise UserError(f"{host!r} is no address of this machine; choose another --host") from None

@@ -16,23 +16,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..canonical import content_id
 from ..errors import UserError, did_you_mean
-from ..formats._any import read_questions
+from ..files import PARTIAL, explain_write_errors, file_digest, resolve_links, write_whole
+from ..folder import lock_path
+from ..formats import read_questions
 from ..question import Question
-from ..shift.held_out.corpus import Corpus
-from ..shift.held_out.expression import parse
-from ..shift.held_out.facts import Facts
-from ..shift.held_out.named import SPLITS, Named, name_of, named
-from ..shift.held_out.parts import ROLES, TEST, TRAIN, VAL, Marked, Part, Settings, mark, parts_of
-from ..shift.held_out.predicate import Has, Predicate
+from ..records import content_id
+from ..shift.held_out.facts import ProgramFacts
+from ..shift.held_out.predicates import HasProperty, QuestionCorpus, QuestionPredicate, parse_expression
 from ..shift.held_out.properties import FAMILIES
-from ..store.dataset import Dataset
-from ..store.lock import locked_name
-from ..whole import PARTIAL, file_digest, real, write_whole, writing
-from .data import refuse_study
-from .part import FORMAT, MANIFEST
-from .source import data_id
+from ..shift.held_out.splits import (
+    COVR_SPLITS,
+    ROLES,
+    TEST,
+    TRAIN,
+    VAL,
+    CovrSplit,
+    HeldOutIds,
+    HeldOutPart,
+    HeldOutSettings,
+    build_parts,
+    divide_ids,
+    get_split,
+    name_split,
+)
+from ..store.dataset import Dataset, data_id, refuse_study
+from ..store.question_part import FORMAT, MANIFEST
 
 OFFICIAL = "official"
 SPELLED = {TRAIN: ("train", "training"), VAL: ("val", "valid", "validation", "dev"), TEST: ("test",)}
@@ -41,7 +50,7 @@ Tell = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SplitSpec:
     """What to hold out: an expression, or the name of a split of the paper."""
 
     hold_out: str = ""
@@ -54,28 +63,28 @@ class Order:
             raise UserError("say what to hold out: --hold-out EXPRESSION, or --name for a split of the paper")
 
     @property
-    def split(self) -> Named | None:
-        return named(self.name) if self.name else None
+    def paper_split(self) -> CovrSplit | None:
+        return get_split(self.name) if self.name else None
 
-    def settings(self) -> Settings:
-        split = self.split
+    def settings(self) -> HeldOutSettings:
+        split = self.paper_split
         text = split.hold_out if split else self.hold_out
         usual = split.shots if split else 0
-        return Settings(text, usual if self.shots is None else self.shots, self.seed)
+        return HeldOutSettings(text, usual if self.shots is None else self.shots, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class HeldOutSplit:
     """What was held out, and the lists it was written as."""
 
     name: str
-    hold_out: Predicate
-    settings: Settings
-    marked: Mapping[str, Marked]  # role → questions with the property, and without
-    parts: tuple[Part, ...]
+    hold_out: QuestionPredicate
+    settings: HeldOutSettings
+    marked: Mapping[str, HeldOutIds]  # role → questions with the property, and without
+    parts: tuple[HeldOutPart, ...]
     splits: Mapping[str, str]  # role → what the dataset calls it
     data_id: str
-    paper: Named | None
+    paper: CovrSplit | None
     new: bool = True  # whether anything was written that was not there
 
     @property
@@ -97,13 +106,12 @@ class Split:
             "questions": {self.splits[role]: len(m.held) + len(m.rest) for role, m in self.marked.items()},
             "reported": reported,
             "parts": {
-                p.name: {"split": self.splits[p.role], "questions": len(p.ids), "use": p.use}
-                for p in self.parts
+                p.name: {"split": self.splits[p.role], "questions": len(p.ids), "use": p.use} for p in self.parts
             },
         }
 
 
-class Questions:
+class SplitQuestions:
     """The questions of a dataset's folder, or of files, by the role they play."""
 
     def __init__(self, data: tuple[str, ...], test: str = "") -> None:
@@ -115,129 +123,121 @@ class Questions:
         self._files: dict[str, list[Path]] = {}
         if self._dataset is None:
             if test:
-                raise UserError(
-                    f"--test names a split of a dataset; of files, say which it is: test={data[-1]}"
-                )
+                raise UserError(f"--test names a split of a dataset; of files, say which it is: test={data[-1]}")
             for text in data:
-                role, path = _file(text)
+                role, path = _parse_file(text)
                 self._files.setdefault(role, []).append(path)
             self.splits = {role: role for role in ROLES if role in self._files}
         else:
-            self.splits = _roles(self._dataset, test)
+            self.splits = _assign_roles(self._dataset, test)
 
     def data_id(self) -> str:
         if self._dataset is not None:
             return data_id(self._dataset)
-        return content_id(
-            sorted((role, file_digest(f)) for role, files in self._files.items() for f in files)
-        )
+        return content_id(sorted((role, file_digest(f)) for role, files in self._files.items() for f in files))
 
-    def of(self, role: str) -> Iterator[Question]:
+    def read_role(self, role: str) -> Iterator[Question]:
         if self._dataset is not None:
             for shard in self._dataset.shards(self.splits[role]):
                 if shard.questions:
-                    self._dataset.check(shard.questions)
+                    self._dataset.check_file(shard.questions)
             yield from self._dataset.questions(self.splits[role])
             return
         for path in self._files[role]:
             yield from read_questions(path)
 
-    def corpus(self, tell: Tell = lambda done: None) -> Corpus:
+    def build_corpus(self, tell: Tell = lambda done: None) -> QuestionCorpus:
         """Every question, and whether it is one to train on."""
 
         def read() -> Iterator[tuple[bool, Question]]:
             done = 0
             for role in self.splits:
-                for question in self.of(role):
+                for question in self.read_role(role):
                     yield role == TRAIN, question
                     done += 1
                     tell(done)
 
-        return Corpus(read)
+        return QuestionCorpus(read)
 
 
 def split(
-    order: Order, questions: Questions, out: Path | None = None, tell: Tell = lambda done: None
-) -> Split:
+    spec: SplitSpec, questions: SplitQuestions, out: Path | None = None, tell: Tell = lambda done: None
+) -> HeldOutSplit:
     """Mark every question, list the parts, and write them into a folder of their own."""
-    with nullcontext() if out is None else locked_name(out):
-        return _split(order, questions, out, tell)
+    with nullcontext() if out is None else lock_path(out):
+        settings, paper = spec.settings(), spec.paper_split
+        hold_out = parse_expression(settings.hold_out)
+        marked = _mark_questions({"": hold_out}, questions, settings.seed, tell)[""]
+        made = HeldOutSplit(
+            paper.name if paper else name_split(hold_out),
+            hold_out,
+            settings,
+            marked,
+            build_parts(marked, settings, hold_out),
+            questions.splits,
+            questions.data_id(),
+            paper,
+        )
+        return made if out is None else replace(made, new=_write_lists(made, out))
 
 
-def _split(order: Order, questions: Questions, out: Path | None, tell: Tell) -> Split:
-    settings = order.settings()
-    hold_out = parse(settings.hold_out)
-    marked = _marked({"": hold_out}, questions, settings.seed, tell)[""]
-    made = Split(
-        order.split.name if order.split else name_of(hold_out),
-        hold_out,
-        settings,
-        marked,
-        parts_of(marked, settings, hold_out),
-        questions.splits,
-        questions.data_id(),
-        order.split,
-    )
-    return made if out is None else replace(made, new=_write(made, out))
-
-
-def survey(questions: Questions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
+def survey(questions: SplitQuestions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
     """Of every split of the paper, how many questions of each role have its property."""
-    wanted = {name: parse(one.hold_out) for name, one in SPLITS.items()}
-    found = _marked(wanted, questions, seed, tell, strict=False)
+    wanted = {name: parse_expression(one.hold_out) for name, one in COVR_SPLITS.items()}
+    found = _mark_questions(wanted, questions, seed, tell, strict=False)
     return {name: {role: len(m.held) for role, m in marked.items()} for name, marked in found.items()}
 
 
-def _marked(
-    wanted: Mapping[str, Predicate], questions: Questions, seed: int, tell: Tell, strict: bool = True
-) -> dict[str, dict[str, Marked]]:
+def _mark_questions(
+    wanted: Mapping[str, QuestionPredicate], questions: SplitQuestions, seed: int, tell: Tell, strict: bool = True
+) -> dict[str, dict[str, HeldOutIds]]:
     """For each predicate and role the questions that have it; each is looked at once for all.
 
     Strictly, every property that is named must be true of some question, or it is taken for a mistake.
     """
     fitted = {}
-    corpus = questions.corpus()
+    corpus = questions.build_corpus()
     for name, one in wanted.items():
         try:
-            fitted[name] = one.fitted(corpus, seed)
+            fitted[name] = one.fit(corpus, seed)
         except UserError:
             if strict:
                 raise
-    unseen = list(dict.fromkeys(leaf for one in fitted.values() for leaf in one.leaves()))
+    unseen = list(dict.fromkeys(leaf for one in fitted.values() for leaf in one.list_properties()))
     ids: dict[str, dict[str, list[tuple[str, bool]]]] = {name: {} for name in wanted}
     seen: set[str] = set()
     done = 0
     for role in questions.splits:
-        for question in questions.of(role):
+        for question in questions.read_role(role):
             if question.id in seen:
                 raise UserError(f"question {question.id!r} appears twice; ids must tell questions apart")
             seen.add(question.id)
-            facts = Facts(question)
+            facts = ProgramFacts(question)
             unseen = [leaf for leaf in unseen if not leaf.holds(facts)] if unseen else unseen
             for name, one in fitted.items():
                 ids[name].setdefault(role, []).append((question.id, one.holds(facts)))
             done += 1
             tell(done)
     if unseen and strict:
-        raise _nobody(unseen[0], questions)
-    return {name: {role: mark(rows) for role, rows in found.items()} for name, found in ids.items()}
+        raise _explain_no_match(unseen[0], questions)
+    return {name: {role: divide_ids(rows) for role, rows in found.items()} for name, found in ids.items()}
 
 
-def _nobody(leaf: Predicate, questions: Questions) -> UserError:
+def _explain_no_match(leaf: QuestionPredicate, questions: SplitQuestions) -> UserError:
     """The error for a property that no question has, with what is near it in the data."""
     hint = ""
-    if isinstance(leaf, Has):
+    if isinstance(leaf, HasProperty):
         family = FAMILIES[leaf.family]
         there = {
             found
-            for _, q in questions.corpus().read()
-            for found in Facts(q).instances(family.name, family.find)
+            for _, q in questions.build_corpus().read()
+            for found in ProgramFacts(q).find_instances(family.name, family.find)
         }
-        hint = did_you_mean(str(leaf), sorted(family.named(one) for one in there))
+        hint = did_you_mean(str(leaf), sorted(family.name_property(one) for one in there))
     return UserError(f"no question has {leaf}{hint}")
 
 
-def _roles(dataset: Dataset, test: str) -> dict[str, str]:
+def _assign_roles(dataset: Dataset, test: str) -> dict[str, str]:
     """What the dataset calls the questions of each role; val is tested on as where there is no test."""
     found: dict[str, str] = {}
     for role in ROLES:
@@ -255,7 +255,7 @@ def _roles(dataset: Dataset, test: str) -> dict[str, str]:
     return found
 
 
-def _file(text: str) -> tuple[str, Path]:
+def _parse_file(text: str) -> tuple[str, Path]:
     """A file and its role: `train=FILE`, or a name that says it, such as val.jsonl."""
     before, sign, after = text.partition("=")
     if sign and before in ROLES and not Path(text).exists():
@@ -268,16 +268,11 @@ def _file(text: str) -> tuple[str, Path]:
         what = "a dataset's folder stands alone" if path.is_dir() else "no such file or folder"
         raise UserError(f"{path}: {what}")
     if not role:
-        raise UserError(
-            f"{path}: its name does not say which split it is; write train={path}, or val=, or test="
-        )
+        raise UserError(f"{path}: its name does not say which split it is; write train={path}, or val=, or test=")
     return role, path
 
 
-# --- written --------------------------------------------------------------------------------------------
-
-
-def _write(made: Split, out: Path) -> bool:
+def _write_lists(made: HeldOutSplit, out: Path) -> bool:
     """All lists into a new folder, under a temporary name first; the same split again leaves it as it is."""
     about = json.dumps(made.to_json(), ensure_ascii=False, indent=1) + "\n"
     if (out / MANIFEST).is_file():
@@ -286,7 +281,7 @@ def _write(made: Split, out: Path) -> bool:
         raise UserError(f"{out} holds another split; choose another folder for --out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already and is no split; choose another folder for --out")
-    out = real(out)
+    out = resolve_links(out)
     partial = out.with_name(f".{out.name}.{os.getpid()}{PARTIAL}")
     try:
         for part in made.parts:
@@ -296,7 +291,7 @@ def _write(made: Split, out: Path) -> bool:
                 listed = {"comp_split_name": made.name, "split_name": role, "ids": list(ids)}
                 _write_json(partial / OFFICIAL / f"{made.name}_{role}_{kind}.json", listed)
         write_whole(partial / MANIFEST, about.encode())
-        with writing(out):
+        with explain_write_errors(out):
             partial.replace(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Test: put a model through a generalization test: make the questions, ask them, measure, keep all of it."""
+"""Test: put a model through a generalization test: make the questions, ask them, measure, keep everything."""
 
 from __future__ import annotations
 
@@ -8,147 +8,155 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ..canonical import content_id
-from ..catalog import TESTS
+from .. import json_files as _json
 from ..errors import UserError
-from ..formats import _json
-from ..models._name import TRAINED, read_name
+from ..files import encode_utf8, write_whole
+from ..folder import lock_folder
+from ..model import PROGRAMS, parse_model_name
+from ..records import content_id
+from ..registry import GENERALIZATION_TESTS
 from ..result import AS_IS, BLIND, CacheUse, RunLog
-from ..store.lock import locked
 from ..store.manifest import read_manifest
-from ..whole import utf8, write_whole
-from .evaluate import Order, evaluate
-from .generalization._dataset import write_exam
-from .generalization._frame import Exam, Material, Outcome, Plan, Taken
-from .pictures import Unseen
+from .consistency import MissingPictures
+from .evaluate import RunSpec, evaluate
+from .generalization_test import (
+    GeneralizationOutcome,
+    GeneralizationPlan,
+    GeneralizationRun,
+    GeneralizationTestSet,
+    SourceSplit,
+    write_test_set,
+)
 
 RESULT = "result.json"
-NOT_LEARNING = ("openai", "hf", "oracle", "predictions", *TRAINED)  # when they are run
-Tell = Callable[[str, int, int], None]  # the exam, questions asked, of how many
+Tell = Callable[[str, int, int], None]  # the test set, questions asked, of how many
 
 
 def test(
     name: str,
-    order: Order,
+    run: RunSpec,
     out: Path,
     options: Any = None,
     *,
     cache: Path | None = None,
     use_cache: bool = True,
-    tell: Tell = lambda exam, done, total: None,
+    tell: Tell = lambda test_set, done, total: None,
     warn: Callable[[str], None] = lambda sentence: None,
-) -> Outcome:
-    """Run a test of the catalogue on the order's data; the same call again goes on where it stopped.
+) -> GeneralizationOutcome:
+    """Run a test of the registry on the run's data; the same call again resumes.
 
-    `options` is an `Options` of the test's file. The order's `limit` is of the questions a test is made from.
+    `options` is an `Options` of the test's file. The run's `limit` is of the questions a test is made from.
     """
-    module = TESTS.load(name)
+    module = GENERALIZATION_TESTS.load(name)
     refuse_foreign(out, name)
-    with locked(out):
+    with lock_folder(out):
         refuse_foreign(out, name)
         asking: dict[str, Any] = {"cache": cache, "use_cache": use_cache, "tell": tell, "warn": warn}
-        return _test(name, order, out, module.Options() if options is None else options, asking)
+        return _run_test(name, run, out, module.OPTIONS() if options is None else options, asking)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # what pytest looks at: this is no test of ours
 
 
-def _test(name: str, order: Order, out: Path, options: Any, asking: Mapping[str, Any]) -> Outcome:
-    module = TESTS.load(name)
-    material = Material(order.data, order.split, order.limit, order.images)
-    plan: Plan = module.plan(material, options)
-    if not plan.exams or plan.why_not:
-        raise UserError(plan.why_not or f"{name} does not apply to {order.data}: {module.APPLIES}")
+def _run_test(name: str, run: RunSpec, out: Path, options: Any, asking: Mapping[str, Any]) -> GeneralizationOutcome:
+    module = GENERALIZATION_TESTS.load(name)
+    material = SourceSplit(run.data, run.split, run.limit, run.images)
+    plan: GeneralizationPlan = module.plan(material, options)
+    if not plan.test_sets or plan.why_not:
+        raise UserError(plan.why_not or f"{name} does not apply to {run.data}: {module.APPLIES}")
     spec = {
-        "data": str(order.data.resolve()),
+        "data": str(run.data.resolve()),
         "data_id": material.source.data_id(),
-        "split": order.split,
-        "limit": order.limit,
+        "split": run.split,
+        "limit": run.limit,
         "options": asdict(options),
     }
-    refuse_runs(out, plan)
-    for exam in plan.exams:
-        refuse_nameless(exam.model or order.model)
-    for exam in plan.exams:
-        refuse_sighted(exam, order)
-    for sentence in dict.fromkeys(unlearned(exam, order) for exam in plan.exams):
+    refuse_other_runs(out, plan)
+    for test_set in plan.test_sets:
+        refuse_unknown_model(test_set.model or run.model)
+    for test_set in plan.test_sets:
+        refuse_blind_unfit(test_set, run)
+    for sentence in dict.fromkeys(explain_untrained(test_set, run) for test_set in plan.test_sets):
         if sentence:
             asking["warn"](sentence)
-    taken = {exam.name: take(exam, order, out, {"test": name, **spec}, name, **asking) for exam in plan.exams}
+    taken = {
+        test_set.name: run_test_set(test_set, run, out, {"test": name, **spec}, name, **asking)
+        for test_set in plan.test_sets
+    }
     found = module.findings(plan, taken, options)
-    made = Outcome(
+    made = GeneralizationOutcome(
         test=name,
-        model=order.model,
+        model=run.model,
         spec=spec,
         plan=plan,
         lines=found.lines,
         runs=(*(one.folder for one in taken.values()), *found.runs),
-        shown=found.runs or tuple(one.folder for one in taken.values() if one.exam.condition == AS_IS),
+        shown=found.runs or tuple(one.folder for one in taken.values() if one.test_set.condition == AS_IS),
         asked=sum(one.log.questions or len(one.log.records) for one in taken.values()),
-        given=_given(order),
+        given=_collect_options(run),
         new=sum(one.new for one in taken.values()),
-        cache=cache_use([one.log for one in taken.values()]),
+        cache=sum_cache_use([one.log for one in taken.values()]),
     )
-    text = json.dumps(made.data(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(out / RESULT, utf8(f"{text}\n"))
+    text = json.dumps(made.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
+    write_whole(out / RESULT, encode_utf8(f"{text}\n"))
     return made
 
 
-def _given(order: Order) -> dict[str, Any]:
+def _collect_options(run: RunSpec) -> dict[str, Any]:
     """What a test's command is given besides the data and the test's own options, where it is not usual."""
-    asked = order.options
+    asked = run.options
     found = {
-        "learn-from": str(order.learn_from.resolve()) if order.learn_from else "",
-        "images": str(order.images.resolve()) if order.images else "",
-        "mode": order.mode,
+        "learn-from": str(run.learn_from.resolve()) if run.learn_from else "",
+        "images": str(run.images.resolve()) if run.images else "",
+        "mode": run.mode,
         "parameters": json.dumps(dict(asked.parameters)) if asked.parameters else "",
         "seed": asked.seed,
     }
     return {name: value for name, value in found.items() if value != ""}
 
 
-def cache_use(logs: Sequence[RunLog]) -> CacheUse | None:
+def sum_cache_use(logs: Sequence[RunLog]) -> CacheUse | None:
     """How many replies came from the cache, over all runs of an endpoint; None where none is of one."""
     asked = [log.cache for log in logs if log.cache]
     oldest = [one.oldest for one in asked if one.oldest is not None]
     return CacheUse(sum(one.replies for one in asked), min(oldest, default=None)) if asked else None
 
 
-def take(
-    exam: Exam,
-    order: Order,
+def run_test_set(
+    test_set: GeneralizationTestSet,
+    run: RunSpec,
     out: Path,
     spec: Mapping[str, Any],
     test_name: str,
     *,
     cache: Path | None = None,
     use_cache: bool = True,
-    tell: Tell = lambda exam, done, total: None,
+    tell: Tell = lambda test_set, done, total: None,
     warn: Callable[[str], None] = lambda sentence: None,
-) -> Taken:
-    """Ask the model one exam's questions."""
-    model = exam.model or order.model
+) -> GeneralizationRun:
+    """Ask the model the questions of one test set."""
+    model = test_set.model or run.model
     asked = replace(
-        order,
+        run,
         model=model,
-        data=exam.data,
-        split=exam.split,
+        data=test_set.data,
+        split=test_set.split,
         limit=None,
-        learn_from=order.learn_from or exam.learn_from,
-        trained_on=(exam.trained_on if learns(model) else "") or order.trained_on,
-        variant=exam.variant or test_name,
-        images=order.images if exam.data == order.data else None,
-        part=exam.part,
-        learn_part=exam.learn_part if learns(model) else None,
-        conditions=(exam.condition,),
+        learn_from=run.learn_from or test_set.learn_from,
+        trained_on=(test_set.trained_on if is_trained_here(model) else "") or run.trained_on,
+        variant=test_set.variant or test_name,
+        images=run.images if test_set.data == run.data else None,
+        part=test_set.part,
+        learn_part=test_set.learn_part if is_trained_here(model) else None,
+        conditions=(test_set.condition,),
     )
-    if exam.questions is not None:
-        own = {"exam": exam.name, "questions": content_id([q.to_json() for q in exam.questions])}
+    if test_set.questions is not None:
+        own = {"exam": test_set.name, "questions": content_id([q.to_json() for q in test_set.questions])}
         described = {k: v for k, v in spec.items() if k != "data"}  # the same wherever the data stands
-        made = write_exam(out / "data" / exam.name, exam, {**described, **own})
-        learned = asked.learn_from or exam.data
+        made = write_test_set(out / "data" / test_set.name, test_set, {**described, **own})
+        learned = asked.learn_from or test_set.data
         asked = replace(asked, data=made.folder, split="test", learn_from=learned, images=None)
-    folder = out / "runs" / exam.name
+    folder = out / "runs" / test_set.name
     added: list[int] = []
     try:
         log = evaluate(
@@ -156,54 +164,55 @@ def take(
             folder,
             cache=cache,
             use_cache=use_cache,
-            tell=lambda d, n: tell(exam.name, d, n),
+            tell=lambda d, n: tell(test_set.name, d, n),
             warn=warn,
             count=lambda new, before: added.append(new),
         )
-    except Unseen as error:
+    except MissingPictures as error:
         raise UserError(
-            f"{error.what}; a test compares what is seen: make {exam.data} with pictures, or test a model "
+            f"{error.what}; a test compares what is seen: make {test_set.data} with pictures, or test a model "
             "that does not look at them"
         ) from None
-    return Taken(exam, log, folder, sum(added))
+    return GeneralizationRun(test_set, log, folder, sum(added))
 
 
-def refuse_runs(out: Path, plan: Plan) -> None:
+def refuse_other_runs(out: Path, plan: GeneralizationPlan) -> None:
     """An unfinished test without data of its own is told by its runs alone."""
-    own = {exam.name for exam in plan.exams}
+    own = {test_set.name for test_set in plan.test_sets}
     others = sorted(p.name for p in out.glob("runs/*") if p.name not in own)
     if others and not (out / RESULT).exists() and not (out / "data").exists():
         raise UserError(f"{out} holds another test's run ({others[0]}); choose another folder for --out")
 
 
-def refuse_nameless(model: str) -> None:
-    """Refuse a name that is no model's, or whose file is not there, before any exam is taken."""
-    name = read_name(model)
-    if name.target and name.kind in ("predictions", *TRAINED) and not Path(name.target).exists():
+def refuse_unknown_model(model: str) -> None:
+    """Refuse a name that is no model's, or whose file is not there, before any test set is run."""
+    name = parse_model_name(model)
+    if name.target and name.traits.stored and not Path(name.target).exists():
         raise UserError(f"model {model!r}: there is no {name.target}")
 
 
-def learns(model: str) -> bool:
+def is_trained_here(model: str) -> bool:
     """Whether the model learns when it is run."""
-    return read_name(model).kind not in NOT_LEARNING
+    return parse_model_name(model).traits.learns
 
 
-def refuse_sighted(exam: Exam, order: Order) -> None:
-    """A model that says nothing, or the same, without the images can not be asked blind."""
-    model = exam.model or order.model
-    if exam.condition == BLIND and read_name(model).kind in ("oracle", "predictions", *TRAINED):
+def refuse_blind_unfit(test_set: GeneralizationTestSet, run: RunSpec) -> None:
+    """A model that says nothing, or the same, without the images cannot be asked blind."""
+    model = test_set.model or run.model
+    if test_set.condition == BLIND and not parse_model_name(model).traits.answers_blind:
         raise UserError(
-            f"{model} can not be asked without images, so it is no {exam.name.replace('_', '-')} model: "
+            f"{model} cannot be asked without images, so it is no {test_set.name.replace('_', '-')} model: "
             "name a run of one, or a model that learns here"
         )
 
 
-def unlearned(exam: Exam, order: Order) -> str:
+def explain_untrained(test_set: GeneralizationTestSet, run: RunSpec) -> str:
     """What is to be known of a model that the test would have learn from something; nothing of the oracle."""
-    model = exam.model or order.model
-    if not exam.trained_on or learns(model) or read_name(model).kind == "oracle":
-        return ""
-    return f"{model} does not learn here, and so not from {exam.trained_on}: it is asked as it was trained"
+    model = test_set.model or run.model
+    traits = parse_model_name(model).traits
+    if not test_set.trained_on or traits.learns or PROGRAMS in (traits.reads or ()):
+        return ""  # who is given the programs has nothing to learn
+    return f"{model} does not learn here, and so not from {test_set.trained_on}: it is asked as it was trained"
 
 
 def refuse_foreign(out: Path, name: str) -> None:
@@ -215,12 +224,10 @@ def refuse_foreign(out: Path, name: str) -> None:
     known = {"data", "runs", RESULT}
     there = {str(made.spec.get("test")) for f in out.glob("data/*") if (made := read_manifest(f)) is not None}
     if (out / RESULT).is_file():  # a test need not have data of its own
-        stored = _json.load(out / RESULT)
+        stored = _json.load_json(out / RESULT)
         there.add(str(stored.get("test")) if isinstance(stored, dict) else "unknown")
     if there - {name}:
         raise UserError(f"{out} holds another test ({min(there - {name})}); choose another folder for --out")
     others = sorted(p.name for p in out.iterdir() if p.name not in known and not p.name.startswith("."))
     if others:
-        raise UserError(
-            f"{out} is not empty and no test's folder ({others[0]} is in it); choose another for --out"
-        )
+        raise UserError(f"{out} is not empty and no test's folder ({others[0]} is in it); choose another for --out")

@@ -9,37 +9,41 @@ and all that is free in the end, goes to train.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..audit.information import Bags, bags_of
-from ..audit.keys import distinct
-from ..audit.samples import Rows, Samples
-from ..audit.sets import SampleSet
-from ..audit.types import question_types
-from ..audit.words import Words, read_words
-from ..compiled import exact
 from ..errors import UserError
+from ..kernels import exact
+from ..question_table import QuestionTable, Rows, SampleSet, unique_keys
 from ..rng import derive
+from ..shortcuts.audit import ShortcutAudit
+from ..shortcuts.concepts import ConceptBags, build_bags
+from ..shortcuts.question_types import TokenizedTexts, find_question_types, tokenize_texts
+from . import RecipeSets
 
-SHARE = 1 / 3  # of the samples, for the test
+FOLDER = "Changing-Priors"  # of an audit's folder
+TEST_SHARE = 1 / 3  # of the samples, for the test
 TRAIN, TEST = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ChangingPriorsSettings:
     """What the split depends on besides the samples."""
 
-    share: float = SHARE  # at most this much goes to the test
+    share: float = TEST_SHARE  # at most this much goes to the test
     seed: int = 0
     types: str = "auto"  # how question types are found, as in an audit
 
 
+SETTINGS = ChangingPriorsSettings
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Resplit:
+class PriorSplit:
     """The two parts, and how much of what the test speaks of train has shown."""
 
     train: Rows
@@ -48,74 +52,73 @@ class Resplit:
     covered: float  # share of the test's distinct words and answers that train has
 
 
-def sets(samples: Samples, settings: Settings | None = None) -> tuple[SampleSet, ...]:
+def sets(samples: QuestionTable, settings: ChangingPriorsSettings | None = None) -> tuple[SampleSet, ...]:
     """Train and Test."""
-    found = build(samples, settings)
+    found = build_split(samples, settings)
     return SampleSet("Train", found.train), SampleSet("Test", found.test)
 
 
-def build(samples: Samples, settings: Settings | None = None) -> Resplit:
+def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets:
+    """Both parts of all samples of an audit; the seed and the question types are the audit's."""
+    usual: dict[str, Any] = {"seed": found.settings.seed, "types": found.settings.types}
+    settings = ChangingPriorsSettings(**usual | dict(options))
+    split = build_split(found.samples, settings)
+    made = SampleSet("Train", split.train), SampleSet("Test", split.test)
+    counts = {s.name: len(s) for s in made} | {"groups": split.groups, "covered": split.covered}
+    return RecipeSets(asdict(settings), counts, made)
+
+
+def build_split(samples: QuestionTable, settings: ChangingPriorsSettings | None = None) -> PriorSplit:
     """Both parts; a function of the samples and the settings, whatever the order of the files."""
-    chosen = settings or Settings()
+    chosen = settings or ChangingPriorsSettings()
     if not 0 < chosen.share < 1:
         raise UserError(f"the test's share must be between 0 and 1, not {chosen.share}")
-    words = read_words(samples.texts.values)
-    _, types = question_types(samples, words, chosen.types)
+    words = tokenize_texts(samples.texts.values)
+    _, types = find_question_types(samples, words, chosen.types)
     answers = samples.answers
     key = (types.codes.astype(np.int64) + 1) * len(answers.values) + answers.codes
     groups, group = np.unique(key, return_inverse=True)
-    shown = _shown(samples, words, group, groups % len(answers.values))
-    holders = bags_of(shown.codes.astype(np.int64), _owners(shown), _kinds(shown), np.zeros(0, np.int64))
+    shown = _collect_concepts(samples, words, group, groups % len(answers.values))
+    owners = np.repeat(np.arange(len(shown.at) - 1), np.diff(shown.at))
+    kinds = int(shown.codes.max(initial=-1)) + 1
+    holders = build_bags(shown.codes.astype(np.int64), owners, kinds, np.zeros(0, np.int64))
     size = np.bincount(group)
-    order = _order(size, chosen.seed)
+    order = _draw_order(size, chosen.seed)
     most = int(chosen.share * len(samples))
-    part, lacking = _assigned(order, size, most, shown.codes, shown.at, holders.codes, holders.at)
+    part, lacking = _assign_groups(order, size, most, shown.codes, shown.at, holders.codes, holders.at)
     test = np.flatnonzero(part[group] == TEST)
     if not len(test):
         raise UserError("every group of one question type and answer is larger than the test may be")
-    told = distinct(shown.codes[np.repeat(part, np.diff(shown.at)) == TEST])
-    return Resplit(
-        np.flatnonzero(part[group] == TRAIN),
-        test,
-        len(groups),
-        1 - float(lacking[told].mean()),
-    )
+    tested = unique_keys(shown.codes[np.repeat(part, np.diff(shown.at)) == TEST])
+    return PriorSplit(np.flatnonzero(part[group] == TRAIN), test, len(groups), 1 - float(lacking[tested].mean()))
 
 
-def _shown(
-    samples: Samples, words: Words, group: npt.NDArray[np.int64], answer: npt.NDArray[np.int64]
-) -> Bags:
+def _collect_concepts(
+    samples: QuestionTable, words: TokenizedTexts, group: npt.NDArray[np.int64], answer: npt.NDArray[np.int64]
+) -> ConceptBags:
     """The words of each group's questions and its answer, which is numbered after the words."""
-    asked = distinct(group * len(samples.texts.values) + samples.texts.codes)
-    owner, text = asked // len(samples.texts.values), asked % len(samples.texts.values)
+    pairs = unique_keys(group * len(samples.texts.values) + samples.texts.codes)
+    owner, text = pairs // len(samples.texts.values), pairs % len(samples.texts.values)
     length = words.at[text + 1] - words.at[text]
     step = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
-    said = words.codes[np.repeat(words.at[text], length) + step].astype(np.int64)
-    return bags_of(
+    spoken = words.codes[np.repeat(words.at[text], length) + step].astype(np.int64)
+    return build_bags(
         np.concatenate([np.repeat(owner, length), np.arange(len(answer))]),
-        np.concatenate([said, len(words.vocabulary) + answer]),
+        np.concatenate([spoken, len(words.vocabulary) + answer]),
         len(answer),
         np.arange(len(answer)),
     )
 
 
-def _order(size: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
+def _draw_order(size: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
     """Groups as shuffled samples first show them: the larger, the likelier early."""
     shuffled = derive("changing_priors", seed).permutation(np.repeat(np.arange(len(size)), size))
     group, first = np.unique(shuffled, return_index=True)
     return group[np.argsort(first)]
 
 
-def _owners(bags: Bags) -> npt.NDArray[np.int64]:
-    return np.repeat(np.arange(len(bags.at) - 1), np.diff(bags.at))
-
-
-def _kinds(bags: Bags) -> int:
-    return int(bags.codes.max(initial=-1)) + 1
-
-
 @exact
-def _assigned(
+def _assign_groups(
     order: Any, size: Any, most: int, shown: Any, shown_at: Any, holders: Any, holders_at: Any
 ) -> tuple[Any, Any]:
     """[group] TRAIN or TEST, and [concept] whether train never shows it.

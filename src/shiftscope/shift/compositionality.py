@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from ..errors import unknown
 from ..scene import Scene
-from ..world.concepts import BALANCED, COLORS, SHAPES, Concepts, category_of
-from ..world.distribution import powers
-from ._factor import Factor, unlike, unlike_scenes, without
+from ..world.superclevr.concepts import BALANCED, COLORS, SHAPES, ConceptDistribution, category_of, power_shares
+from . import Factor, differing_fields, differing_scene_fields, drop_attribute
 
 FACTOR = Factor("compositionality", "Concept compositionality", ("co-0", "co-1", "co-2"), "co-0")
 CATEGORIES = ("aeroplane", "car", "bus", "motorbike", "bicycle")  # in the order of the official matrices
@@ -22,13 +22,13 @@ BASE = 2.0
 
 
 @cache
-def concepts(variant: str) -> Concepts:
+def concepts(variant: str) -> ConceptDistribution:
     """How shapes and colours go together in a variant."""
     if variant == "co-0":
         return BALANCED
     if variant not in FACTOR.variants:
         raise unknown("compositionality", variant, FACTOR.variants)
-    first = powers(BASE, range(len(COLORS)))
+    first = power_shares(BASE, range(len(COLORS)))
     rows = []
     for category, place in map(category_of, SHAPES):
         k = place if variant == "co-1" else CATEGORIES.index(category)
@@ -36,11 +36,18 @@ def concepts(variant: str) -> Concepts:
     return replace(BALANCED, together=tuple(rows))
 
 
+def variant(spec: Any, level: str) -> Any:
+    """The spec with this factor at the level."""
+    return replace(spec, concepts=concepts(level))
+
+
 def breaches(base: Scene, twin: Scene) -> list[str]:
     """What differs besides vehicles' colours; a part's may where its vehicle takes or frees that colour."""
-    found = unlike_scenes(base, twin)
+    found = differing_scene_fields(base, twin)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=False)):
-        found += [f"{what} of object {i}" for what in unlike(without(a, "color"), without(b, "color"))]
+        found += [
+            f"{what} of object {i}" for what in differing_fields(drop_attribute(a, "color"), drop_attribute(b, "color"))
+        ]
         for p, q in zip(a.parts, b.parts, strict=False):
             taken = dict(p.attributes).get("color") in b.values("color")
             freed = dict(q.attributes).get("color") in a.values("color")

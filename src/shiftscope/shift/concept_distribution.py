@@ -6,17 +6,23 @@ Super-CLEVR's fourth factor; `world/distribution.py` holds the shares. Sizes are
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from ..geometry.seen import named_parts
-from ..geometry.vehicles.stored import vehicle
+from ..geometry.vehicles import load_vehicle
+from ..geometry.visibility import list_parts
 from ..scene import Object, Scene, derive_rows
-from ..world.arrange import standing
-from ..world.distribution import NAMES, distribution
-from ._factor import Factor, unlike_scenes
+from ..world.superclevr.concepts import DISTRIBUTIONS, distribution
+from ..world.superclevr.layout import put_on_ground
+from . import Factor, differing_scene_fields
 
-FACTOR = Factor("distribution", "Concept distribution", NAMES, "bal", test_only=("head", "tail", "oppo"))
-MOVED = "moved"  # the note that names vehicles which would be hidden where their base stands
+FACTOR = Factor("distribution", "Concept distribution", DISTRIBUTIONS, "bal", test_only=("head", "tail", "oppo"))
 concepts = distribution
+MOVED = "moved"  # the note that names vehicles which would be hidden where their base stands
+
+
+def variant(spec: Any, level: str) -> Any:
+    """The spec with this factor at the level."""
+    return replace(spec, concepts=distribution(level))
 
 
 def breaches(base: Scene, twin: Scene) -> list[str]:
@@ -27,12 +33,12 @@ def breaches(base: Scene, twin: Scene) -> list[str]:
     """
     moved = set(twin.note(MOVED, ()))
     bare = replace(twin, notes=tuple(n for n in twin.notes if n[0] != MOVED))
-    found = unlike_scenes(base, bare, but=("relations",) if moved else ())
+    found = differing_scene_fields(base, bare, but=("relations",) if moved else ())
     if len(base.objects) != len(twin.objects):
         return found
-    alike = same_outlines(base, twin)
+    alike = has_same_outlines(base, twin)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=True)):
-        faults = [*_changed(a, b, i in moved, alike), *_parts(b)]
+        faults = [*_find_changes(a, b, i in moved, alike), *_find_part_faults(b)]
         found += [f"{what} of object {i}" for what in faults]
     places = [o.position for o in twin.objects]
     if all(place is not None for place in places):
@@ -42,7 +48,7 @@ def breaches(base: Scene, twin: Scene) -> list[str]:
     return found
 
 
-def same_outlines(base: Scene, twin: Scene) -> bool:
+def has_same_outlines(base: Scene, twin: Scene) -> bool:
     """Whether the same shapes stand in the same places, so that the same is seen of each."""
     one, two = ([o.values("shape") for o in s.objects] for s in (base, twin))
     return one == two and not twin.note(MOVED)
@@ -50,12 +56,12 @@ def same_outlines(base: Scene, twin: Scene) -> bool:
 
 def off_level(base: Scene, twin: Scene, level: str) -> list[str]:
     """Concepts that the distribution of this name never gives."""
-    asked = distribution(level).asked()
-    values = [(i, a, v) for i, o in enumerate(twin.objects) for a, v in o.attributes if a in asked]
-    return [f"{v} of object {i}" for i, a, v in values if not asked[a].get(v)]
+    given = distribution(level).frequencies()
+    values = [(i, a, v) for i, o in enumerate(twin.objects) for a, v in o.attributes if a in given]
+    return [f"{v} of object {i}" for i, a, v in values if not given[a].get(v)]
 
 
-def _changed(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
+def _find_changes(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
     pairs: dict[str, tuple[object, object]]
     pairs = {
         "id": (a.id, b.id),
@@ -66,7 +72,7 @@ def _changed(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
     if a.position is not None and b.position is not None:
         x, y, _ = b.position
         if a.values("size") == b.values("size"):
-            pairs["height"] = (standing(b, x, y, 0.0).position, b.position)
+            pairs["height"] = (put_on_ground(b, x, y, 0.0).position, b.position)
         if not moved:
             pairs |= {"rotation": (a.rotation, b.rotation), "position": (a.position[:2], (x, y))}
         else:
@@ -74,20 +80,17 @@ def _changed(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
     if not moved and a.values("shape") == b.values("shape"):
         pairs["pixel"] = (a.pixel, b.pixel)
         textures = {p.name: p.texture for p in a.parts}
-        pairs["part textures"] = (
-            [textures.get(p.name, p.texture) for p in b.parts],
-            [p.texture for p in b.parts],
-        )
+        pairs["part textures"] = ([textures.get(p.name, p.texture) for p in b.parts], [p.texture for p in b.parts])
     if alike:
         pairs["box"] = (a.box, b.box)
         pairs["parts"] = ([(p.name, p.box) for p in a.parts], [(p.name, p.box) for p in b.parts])
     return [what for what, (one, two) in pairs.items() if one != two]
 
 
-def _parts(thing: Object) -> list[str]:
+def _find_part_faults(thing: Object) -> list[str]:
     """What is wrong about a vehicle's parts whatever its base: strange names, sizes or colours."""
     names = [p.name for p in thing.parts]
-    known = named_parts(vehicle(*thing.values("shape")))
+    known = list_parts(load_vehicle(*thing.values("shape")))
     found = ["part names"] if len(set(names)) < len(names) or not set(names) <= set(known) else []
     for part in thing.parts:
         own = dict(part.attributes)

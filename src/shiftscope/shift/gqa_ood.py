@@ -12,91 +12,111 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..audit.audit import Audit
-from ..audit.concepts import label
-from ..audit.groups import CLOSE, DIGITS, SAME, Counted, Groups, below, count, exact_entropy, parted
-from ..audit.labels import SHORTCUTS, Labels, labels_of
-from ..audit.samples import Rows, Samples
-from ..audit.sets import SampleSet
-from ..audit.split import TEST
 from ..errors import UserError, unknown
+from ..question_table import QuestionTable, Rows, SampleSet
+from ..shortcuts.audit import TEST, ShortcutAudit
+from ..shortcuts.concepts import SHORTCUTS, ConceptLabels, build_labels, label_concepts
+from ..shortcuts.groups import (
+    EQUAL_WITHIN,
+    EXACT_CONTEXT,
+    NEAR_LIMIT,
+    AnswerGroups,
+    GroupAnswerCounts,
+    count_answers,
+    exact_entropy,
+    find_imbalanced,
+    split_head_tail,
+)
+from . import RecipeSets
 
+FOLDER = "GQA-OOD"  # of an audit's folder
 ALPHA = 0.2
 LOCAL = "local"  # GQA's own groups
+NEAREST = "QT+KW"  # what is nearest to them in data of another kind
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GqaOodSettings:
     """What the construction depends on."""
 
     alpha: float = ALPHA
     entropy: float | None = None  # keep groups below this instead of up to mean − deviation
     by: str = LOCAL  # or a shortcut of VQA-VS: QT, KW, …
 
+    def __post_init__(self) -> None:
+        if self.alpha <= -1:
+            raise UserError(f"alpha must be above -1, not {self.alpha}")
+
+
+SETTINGS = GqaOodSettings
+
 
 def sets(
-    samples: Samples, settings: Settings | None = None, rows: Rows | None = None
+    samples: QuestionTable, settings: GqaOodSettings | None = None, rows: Rows | None = None
 ) -> tuple[SampleSet, ...]:
     """All samples of the kept groups, their head and their tail; of the given samples, else of all."""
-    return _sets(build(samples, settings, rows))
+    return _build_sets(build_groups(samples, settings, rows))
 
 
-def sets_of(found: Audit, settings: Settings | None = None) -> tuple[SampleSet, ...]:
+def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets:
+    """The sets of an audit's IID test; by default by GQA's own groups, else by the nearest that other data have."""
+    usual = {"by": LOCAL if found.samples.local is not None else NEAREST}
+    chosen = GqaOodSettings(**usual | dict(options))
+    made = build_audit_sets(found, chosen)
+    return RecipeSets(asdict(chosen), {s.name: len(s) for s in made}, made)
+
+
+def build_audit_sets(found: ShortcutAudit, settings: GqaOodSettings | None = None) -> tuple[SampleSet, ...]:
     """The sets of an audit's IID test, by the audit's own concepts; none of them is in its train split."""
-    chosen = _checked(settings or Settings())
-    missing = dict(found.missing).get(chosen.by, "")
-    labels = _labels(found.samples, chosen.by, found.labels, missing)
-    return _sets(_build(labels, found.samples, chosen, found.split.rows(TEST)))
+    chosen = settings or GqaOodSettings()
+    labels = _select_labels(found.samples, chosen.by, found.labels, dict(found.missing))
+    return _build_sets(_group_samples(labels, found.samples, chosen, found.split.rows(TEST)))
 
 
-def build(samples: Samples, settings: Settings | None = None, rows: Rows | None = None) -> Groups:
+def build_groups(
+    samples: QuestionTable, settings: GqaOodSettings | None = None, rows: Rows | None = None
+) -> AnswerGroups:
     """The groups with their heads and tails."""
-    chosen = _checked(settings or Settings())
-    labelled: Mapping[str, Labels] = {}
-    missing = ""
-    if chosen.by in SHORTCUTS:
-        concepts = label(samples)
-        labelled, missing = concepts.labels, dict(concepts.missing).get(chosen.by, "")
-    labels = _labels(samples, chosen.by, labelled, missing)
-    return _build(labels, samples, chosen, np.arange(len(samples)) if rows is None else rows)
+    chosen = settings or GqaOodSettings()
+    concepts = label_concepts(samples) if chosen.by in SHORTCUTS else None
+    labelled, missing = (concepts.labels, dict(concepts.missing)) if concepts else ({}, {})
+    labels = _select_labels(samples, chosen.by, labelled, missing)
+    return _group_samples(labels, samples, chosen, np.arange(len(samples)) if rows is None else rows)
 
 
-def _checked(settings: Settings) -> Settings:
-    if settings.alpha <= -1:
-        raise UserError(f"alpha must be above -1, not {settings.alpha}")
-    return settings
-
-
-def _sets(found: Groups) -> tuple[SampleSet, ...]:
+def _build_sets(found: AnswerGroups) -> tuple[SampleSet, ...]:
     inside = found.rows[found.part > 0]
     return SampleSet("all", inside), SampleSet("head", found.head), SampleSet("tail", found.tail)
 
 
-def _build(labels: Labels, samples: Samples, chosen: Settings, rows: Rows) -> Groups:
-    counted = count(labels, samples.answers.codes, rows)
-    kept = _uneven(counted) if chosen.entropy is None else below(counted, chosen.entropy)
-    return parted(counted, kept, round(1 + chosen.alpha, 6))
+def _group_samples(labels: ConceptLabels, samples: QuestionTable, chosen: GqaOodSettings, rows: Rows) -> AnswerGroups:
+    counted = count_answers(labels, samples.answers.codes, rows)
+    kept = _find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
+    return split_head_tail(counted, kept, round(1 + chosen.alpha, 6))
 
 
-def _labels(samples: Samples, by: str, labelled: Mapping[str, Labels], missing: str) -> Labels:
+def _select_labels(
+    samples: QuestionTable, by: str, labelled: Mapping[str, ConceptLabels], missing: Mapping[str, str]
+) -> ConceptLabels:
     if by == LOCAL:
         if samples.local is None:
             raise UserError("the questions name no local groups; take those of a shortcut, such as QT+KW")
-        return labels_of(LOCAL, (samples.local.values,), (samples.local.codes,))
+        return build_labels(LOCAL, (samples.local.values,), (samples.local.codes,))
     if by not in SHORTCUTS:
         raise unknown("grouping", by, (LOCAL, *SHORTCUTS))
     if by not in labelled:
-        raise UserError(f"no groups of {by}: {missing}")
+        raise UserError(f"no groups of {by}: {missing.get(by, '')}")
     return labelled[by]
 
 
-def _uneven(counted: Counted) -> npt.NDArray[np.bool_]:
+def _find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
     """Groups whose entropy is at most the mean less one standard deviation; where rounding could decide,
     many digits do, and equal is at most.
     """
@@ -107,25 +127,25 @@ def _uneven(counted: Counted) -> npt.NDArray[np.bool_]:
     values = counted.entropy[there]
     limit = values.mean() - values.std()
     found[there] = values < limit
-    close = np.abs(values - limit) < CLOSE
+    close = np.abs(values - limit) < NEAR_LIMIT
     if close.any():
-        counts = counted.counts(there)
+        counts = counted.list_counts(there)
         exact = {one: exact_entropy(one) for one in set(counts)}
-        most = DIGITS.add(_limit(Counter(counts), exact), SAME)
+        most = EXACT_CONTEXT.add(_entropy_limit(Counter(counts), exact), EQUAL_WITHIN)
         found[there[close]] = [exact[counts[k]] <= most for k in np.flatnonzero(close).tolist()]
     return found
 
 
-def _limit(groups: Counter[tuple[int, ...]], entropy: dict[tuple[int, ...], Decimal]) -> Decimal:
+def _entropy_limit(groups: Counter[tuple[int, ...]], entropy: dict[tuple[int, ...], Decimal]) -> Decimal:
     """The mean entropy less the standard deviation, with many digits."""
 
-    def mean(values: dict[tuple[int, ...], Decimal]) -> Decimal:
+    def compute_mean(values: dict[tuple[int, ...], Decimal]) -> Decimal:
         total = Decimal(0)
         for one in sorted(groups):
-            total = DIGITS.add(total, DIGITS.multiply(Decimal(groups[one]), values[one]))
-        return DIGITS.divide(total, Decimal(groups.total()))
+            total = EXACT_CONTEXT.add(total, EXACT_CONTEXT.multiply(Decimal(groups[one]), values[one]))
+        return EXACT_CONTEXT.divide(total, Decimal(groups.total()))
 
-    middle = mean(entropy)
-    away = {one: DIGITS.subtract(e, middle) for one, e in entropy.items()}
-    variance = mean({one: DIGITS.multiply(d, d) for one, d in away.items()})
-    return DIGITS.subtract(middle, DIGITS.sqrt(variance))
+    middle = compute_mean(entropy)
+    away = {one: EXACT_CONTEXT.subtract(e, middle) for one, e in entropy.items()}
+    variance = compute_mean({one: EXACT_CONTEXT.multiply(d, d) for one, d in away.items()})
+    return EXACT_CONTEXT.subtract(middle, EXACT_CONTEXT.sqrt(variance))

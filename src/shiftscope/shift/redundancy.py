@@ -6,26 +6,34 @@ whatever can be dropped; *rd+* says all that may be said. Questions about parts 
 
 from __future__ import annotations
 
-from ..ask.redundancy.check import check_minimal, check_saturated, check_twin
-from ..ask.redundancy.levels import LEVELS
-from ..lang.check import plan_of
+from dataclasses import replace
+from typing import Any
+
+from ..lang.check import plan_program
 from ..question import Question
+from ..questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
+from ..questions.clevr.redundancy.levels import LEVELS
 from ..scene import Scene
-from ._factor import Factor, question_unlike, unlike
+from . import Factor, differing_fields, differing_question_fields
 
 FACTOR = Factor("redundancy", "Question redundancy", LEVELS, "rd", ordered=True)
 
 
+def variant(spec: Any, level: str) -> Any:
+    """The spec with this factor at the level."""
+    return replace(spec, redundancy=level)
+
+
 def breaches(base: Scene, twin: Scene) -> list[str]:
     """What differs between the scenes: nothing may."""
-    return unlike(base, twin)
+    return differing_fields(base, twin)
 
 
 def question_breaches(base: Question, twin: Question, scene: Scene) -> list[str]:
     """What differs besides the words, what makes it another question, what could be dropped or said."""
-    if base.program is not None and plan_of(base.program).on_parts:
-        return question_unlike(base, twin)
-    found = question_unlike(base, twin, but=("text", "program", "provenance"))
+    if base.program is not None and plan_program(base.program).on_parts:
+        return differing_question_fields(base, twin)
+    found = differing_question_fields(base, twin, but=("text", "program", "provenance"))
     found += check_twin(scene, twin, base)
     level = twin.note("variant")
     if level == "rd-":

@@ -7,22 +7,29 @@ visible parts have others; in *hard* vehicles and these parts have random textur
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..question import Question
 from ..scene import Object, Scene
-from ..world.superclevr import VISUAL
-from ._factor import Factor, question_unlike, unlike, unlike_scenes
+from ..world.superclevr import VISUAL_LEVELS
+from . import Factor, differing_fields, differing_question_fields, differing_scene_fields
 
-FACTOR = Factor("visual", "Visual complexity", VISUAL, "mid", ordered=True)
+FACTOR = Factor("visual", "Visual complexity", VISUAL_LEVELS, "mid", ordered=True)
+
+
+def variant(spec: Any, level: str) -> Any:
+    """The spec with this factor at the level."""
+    return replace(spec, visual=level)
 
 
 def breaches(base: Scene, twin: Scene) -> list[str]:
     """What differs besides parts that the easy one lacks and textures that the hard one adds."""
-    found = unlike_scenes(base, twin)
+    found = differing_scene_fields(base, twin)
     whole = not any(o.parts for o in twin.objects)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=False)):
         found += [
-            f"{what} of object {i}" for what in unlike(_plain(a), _plain(b), but=("parts",) if whole else ())
+            f"{what} of object {i}"
+            for what in differing_fields(_drop_textures(a), _drop_textures(b), but=("parts",) if whole else ())
         ]
     return found
 
@@ -38,8 +45,8 @@ def off_level(base: Scene, twin: Scene, level: str) -> list[str]:
 
 def question_breaches(base: Question, twin: Question, scene: Scene) -> list[str]:
     """What differs between the questions: nothing may."""
-    return question_unlike(base, twin)
+    return differing_question_fields(base, twin)
 
 
-def _plain(thing: Object) -> Object:
+def _drop_textures(thing: Object) -> Object:
     return replace(thing, texture="", parts=tuple(replace(p, texture="") for p in thing.parts))

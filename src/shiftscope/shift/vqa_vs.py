@@ -7,23 +7,21 @@ with the keyword "banana", most of whose answers are "yellow", the OOD set holds
 
 from __future__ import annotations
 
-from ..audit.audit import Audit, Settings, audit
-from ..audit.samples import Samples
-from ..audit.sets import SampleSet
-from ..audit.split import TEST, TRAIN, VAL
+from ..question_table import QuestionTable, SampleSet
+from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts
 
-WHOLE = (("Training", TRAIN), ("Val", VAL), ("IID-Test", TEST))
+WHOLE_SETS = (("Training", TRAIN), ("Val", VAL), ("IID-Test", TEST))
 
 
-def sets(samples: Samples, settings: Settings | None = None) -> tuple[SampleSet, ...]:
+def sets(samples: QuestionTable, settings: AuditSettings | None = None) -> tuple[SampleSet, ...]:
     """The split and all OOD test, OOD val and head sets, under the names of their folders."""
-    return sets_of(audit(samples, settings))
+    return build_audit_sets(audit_shortcuts(samples, settings))
 
 
-def sets_of(found: Audit) -> tuple[SampleSet, ...]:
+def build_audit_sets(found: ShortcutAudit) -> tuple[SampleSet, ...]:
     """The sets of an audit: Training, Val, IID-Test, then OOD-Test/QT, …, OOD-Val/QT, …, Head/QT, …"""
     return (
-        *(SampleSet(name, found.split.rows(part)) for name, part in WHOLE),
+        *(SampleSet(name, found.split.rows(part)) for name, part in WHOLE_SETS),
         *(SampleSet(f"OOD-Test/{shortcut}", groups.tail) for shortcut, groups in found.test.items()),
         *(SampleSet(f"OOD-Val/{shortcut}", groups.tail) for shortcut, groups in found.val.items()),
         *(SampleSet(f"Head/{shortcut}", groups.head) for shortcut, groups in found.test.items()),

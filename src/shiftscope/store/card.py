@@ -1,105 +1,222 @@
-"""Card: the README of a dataset, which also tells `datasets.load_dataset(folder)` how to open it."""
+"""Card: the README of a dataset, which also tells `datasets.load_dataset(folder)` how to open it.
+
+It shows how questions, answers and scenes are distributed, and what guessing blindly would score.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-from ..whole import utf8, write_whole
-from .about import About
-from .columns import IMAGES, PARTS, QUESTIONS, Columns, card_features
+from ..files import encode_utf8, write_whole
 from .dataset import Dataset
-from .figures import bars
-from .shard import ShardFile, reading
-from .shortcuts import shortcut_section
-from .tally import Tally, blind_audit, ranked, tally, total
+from .manifest import DatasetInfo
+from .shard import ShardFile, open_parquet, read_columns
+from .shortcuts import format_shortcut_section
+from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, list_card_features
 
-SIZES = (
+BAR_HEIGHT = 20  # pixels a bar takes
+LABEL_WIDTH = 150  # room for labels
+CHART_WIDTH = 560
+MAX_BARS = 24  # bars in a chart
+
+_CHART_STYLE = "text{font:12px sans-serif;fill:#555}.t{font-weight:bold}rect{fill:#4878a8}"
+
+
+def draw_bars(title: str, counts: Sequence[tuple[str, int]]) -> str:
+    """A horizontal bar for each count, with its share; what does not fit is mentioned in the title."""
+    shown = counts[:MAX_BARS]
+    total = sum(n for _, n in counts) or 1
+    longest = max((n for _, n in shown), default=1) or 1
+    cut = f" ({MAX_BARS} commonest of {len(counts)})" if len(counts) > MAX_BARS else ""
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{CHART_WIDTH}" height="{BAR_HEIGHT * (len(shown) + 2)}">',
+        f"<style>{_CHART_STYLE}</style>",
+        f'<text class="t" x="8" y="{BAR_HEIGHT - 4}">{escape(title + cut)}</text>',
+    ]
+    for k, (label, n) in enumerate(shown):
+        y = BAR_HEIGHT * (k + 1) + 6
+        length = round((CHART_WIDTH - LABEL_WIDTH - 60) * n / longest, 1)
+        text = label if len(label) <= 20 else f"{label[:19]}…"
+        lines += [
+            f'<text x="{LABEL_WIDTH - 8}" y="{y + 12}" text-anchor="end">{escape(text)}</text>',
+            f'<rect x="{LABEL_WIDTH}" y="{y}" width="{length}" height="{BAR_HEIGHT - 5}"/>',
+            f'<text x="{LABEL_WIDTH + length + 6}" y="{y + 12}">{100 * n / total:.1f}%</text>',
+        ]
+    return "\n".join([*lines, "</svg>", ""])
+
+
+NO_TYPE = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCounts:
+    """Counts of one split, or of several added up."""
+
+    answers: Counter[tuple[str, str]]  # question type, answer
+    words: Counter[int]  # in a question
+    objects: Counter[int]  # in a scene
+
+    def count_types(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for (kind, _), n in self.answers.items():
+            found[kind] += n
+        return found
+
+    def count_answers(self, kind: str | None = None) -> Counter[str]:
+        """How often each answer is right, to questions of one type or to all."""
+        found: Counter[str] = Counter()
+        for (k, answer), n in self.answers.items():
+            if kind in (None, k):
+                found[answer] += n
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class BlindScore:
+    """How well blind guessing does on questions of one type, learned on another split."""
+
+    kind: str
+    n: int
+    majority: int  # right with the commonest answer of all
+    prior: int  # right with the commonest answer to this type
+
+
+def count_split(dataset: Dataset, split: str) -> SplitCounts:
+    """Count a split; questions without an answer are left out of the answers."""
+    found = SplitCounts(Counter(), Counter(), Counter())
+    for shard in dataset.shards(split):
+        if shard.questions:
+            names = ["question_type", "answer", "question"]
+            table = read_columns(dataset.folder / shard.questions.path, names)
+            kinds, answers, texts = (table.column(n).to_pylist() for n in names)
+            found.words.update([len(text.split()) for text in texts])
+            pairs = Counter(zip(kinds, answers, strict=True))
+            for (kind, answer), n in pairs.items():
+                if answer is not None:
+                    found.answers[kind or NO_TYPE, answer] += n
+        if shard.images:
+            table = read_columns(dataset.folder / shard.images.path, ["num_objects"])
+            found.objects.update(table["num_objects"].to_pylist())
+    return found
+
+
+def sum_counts(counts_by_split: Iterable[SplitCounts]) -> SplitCounts:
+    summed = SplitCounts(Counter(), Counter(), Counter())
+    for one in counts_by_split:
+        summed.answers.update(one.answers)
+        summed.words.update(one.words)
+        summed.objects.update(one.objects)
+    return summed
+
+
+def score_blind(learned: SplitCounts, measured: SplitCounts) -> tuple[BlindScore, ...]:
+    """Blind scores per question type, commonest first; a type never learned takes the majority answer."""
+    overall = _most_common(learned.count_answers())
+    found = []
+    for kind, n in rank_counts(measured.count_types()):
+        right = measured.count_answers(kind)
+        guess = _most_common(learned.count_answers(kind)) or overall
+        found.append(BlindScore(kind, n, right[overall], right[guess]))
+    return tuple(found)
+
+
+def rank_counts(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Commonest first; equal counts in alphabetical order, so that the order is always the same."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _most_common(counts: Counter[str]) -> str:
+    return rank_counts(counts)[0][0] if counts else ""
+
+
+SIZE_CATEGORIES = (
     (10**3, "n<1K"),
     (10**4, "1K<n<10K"),
     (10**5, "10K<n<100K"),
     (10**6, "100K<n<1M"),
     (10**7, "1M<n<10M"),
 )
-LARGEST = "10M<n<100M"
-LEARNED_ON = "train"
+LARGEST_SIZE = "10M<n<100M"
+PRIOR_SPLIT = "train"
 
 
-Passage = Callable[[Dataset], str]  # Markdown, or nothing
+CardSection = Callable[[Dataset], str]  # Markdown, or nothing
 
 
-def write_card(dataset: Dataset, passage: Passage | None = None) -> None:
+def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
     """Write README.md and the figures it shows; a function of the manifest and the shards."""
     about = dataset.manifest.about
-    tallies = {split: tally(dataset, split) for split in dataset.splits}
-    charts = dict(_charts(total(tallies.values())))
+    counts_by_split = {split: count_split(dataset, split) for split in dataset.splits}
+    charts = dict(_draw_charts(sum_counts(counts_by_split.values())))
     for name, svg in charts.items():
         write_whole(dataset.folder / "figures" / name, svg.encode())
+    size = len(dataset) or sum(dataset.count(split)[0] for split in dataset.splits)
     parts = [
-        f"---\n{front_matter(about, _configs(dataset), len(dataset) or _image_count(dataset))}---",
+        f"---\n{format_front_matter(about, _list_configs(dataset), size)}---",
         f"# {about.title}",
         about.summary,
-        _opening(dataset),
-        _counts(dataset),
-        passage(dataset) if passage else "",
-        _audit(tallies),
-        shortcut_section(dataset),
+        _format_usage(dataset),
+        _format_counts(dataset),
+        section(dataset) if section else "",
+        _format_blind_audit(counts_by_split),
+        format_shortcut_section(dataset),
         "\n".join(["## Distributions", "", *(f"![{name}](figures/{name})" for name in charts)]),
         f"## Spec\n\n```json\n{json.dumps(dict(dataset.manifest.spec), indent=1, ensure_ascii=False)}\n```",
         "Made with " + ", ".join(f"{name} {v}" for name, v in dataset.manifest.made_with) + ".",
     ]
-    write_whole(dataset.folder / "README.md", utf8("\n\n".join(p for p in parts if p) + "\n"))
+    write_whole(dataset.folder / "README.md", encode_utf8("\n\n".join(p for p in parts if p) + "\n"))
 
 
-Config = tuple[str, Columns, dict[str, tuple[str, list[ShardFile]]]]  # name, columns, split → path, files
+CardConfig = tuple[str, Columns, dict[str, tuple[str, list[ShardFile]]]]  # name, columns, split → path, files
 
 
-def _configs(dataset: Dataset) -> list[Config]:
+def _list_configs(dataset: Dataset) -> list[CardConfig]:
     """`questions` first, which makes it the default; a config without rows is left out."""
-    found: list[Config] = []
-    for name, columns in (("questions", QUESTIONS), ("images", IMAGES)):
+    found: list[CardConfig] = []
+    for name, columns in (("questions", QUESTION_COLUMNS), ("images", IMAGE_COLUMNS)):
         splits = {}
         for split in dataset.splits:
-            files = [
-                f for s in dataset.shards(split) if (f := s.questions if name == "questions" else s.images)
-            ]
+            files = [f for s in dataset.shards(split) if (f := s.questions if name == "questions" else s.images)]
             if files:
                 splits[split] = f"{name}/{split}/*.parquet", files
         if splits:
             _, (first, *_) = next(iter(splits.values()))
-            found.append((name, columns + _of_parts(dataset, first), splits))
+            found.append((name, columns + _find_part_columns(dataset, first), splits))
     return found
 
 
-def _of_parts(dataset: Dataset, file: ShardFile) -> Columns:
+def _find_part_columns(dataset: Dataset, file: ShardFile) -> Columns:
     """The columns of parts that a file has; every file of a config has the same columns."""
-    with reading(dataset.folder / file.path) as opened:
+    with open_parquet(dataset.folder / file.path) as opened:
         there = set(opened.schema_arrow.names)
-    return tuple(column for column in PARTS if column[0] in there)
+    return tuple(column for column in PART_COLUMNS if column[0] in there)
 
 
-def front_matter(about: About, configs: Iterable[Config], size: int) -> str:
+def format_front_matter(about: DatasetInfo, configs: Iterable[CardConfig], size: int) -> str:
     """The YAML a card begins with; the first config is the default one."""
     listed = list(configs)
     data = {
         "license": about.license,
         "task_categories": ["visual-question-answering"],
         "language": [about.language],
-        "size_categories": [next((name for most, name in SIZES if size < most), LARGEST)],
-        "configs": [_config(name, splits, default=k == 0) for k, (name, _, splits) in enumerate(listed)],
-        "dataset_info": [_info(*config) for config in listed],
+        "size_categories": [next((name for most, name in SIZE_CATEGORIES if size < most), LARGEST_SIZE)],
+        "configs": [
+            {"config_name": name}
+            | ({"default": True} if k == 0 else {})
+            | {"data_files": [{"split": split, "path": path} for split, (path, _) in splits.items()]}
+            for k, (name, _, splits) in enumerate(listed)
+        ],
+        "dataset_info": [_format_info(*config) for config in listed],
     }
-    return "".join(f"{line}\n" for line in _yaml(data))
+    return "".join(f"{line}\n" for line in _format_yaml(data))
 
 
-def _config(name: str, splits: Mapping[str, tuple[str, list[ShardFile]]], *, default: bool) -> dict[str, Any]:
-    files = [{"split": split, "path": path} for split, (path, _) in splits.items()]
-    return {"config_name": name} | ({"default": True} if default else {}) | {"data_files": files}
-
-
-def _info(name: str, columns: Columns, splits: Mapping[str, tuple[str, list[ShardFile]]]) -> dict[str, Any]:
+def _format_info(name: str, columns: Columns, splits: Mapping[str, tuple[str, list[ShardFile]]]) -> dict[str, Any]:
     size = sum(f.bytes for _, files in splits.values() for f in files)
     rows = [
         {"name": split, "num_bytes": sum(f.bytes for f in files), "num_examples": sum(f.rows for f in files)}
@@ -107,14 +224,14 @@ def _info(name: str, columns: Columns, splits: Mapping[str, tuple[str, list[Shar
     ]
     return {
         "config_name": name,
-        "features": card_features(columns),
+        "features": list_card_features(columns),
         "splits": rows,
         "download_size": size,
         "dataset_size": size,
     }
 
 
-def _yaml(data: Any) -> list[str]:
+def _format_yaml(data: Any) -> list[str]:
     """Lines of YAML; a JSON scalar is a YAML scalar."""
     if isinstance(data, dict):
         entries = [(f"{key}:", value) for key, value in data.items()]
@@ -124,7 +241,7 @@ def _yaml(data: Any) -> list[str]:
         return [json.dumps(data, ensure_ascii=False)]
     lines = []
     for head, value in entries:
-        inner = _yaml(value)
+        inner = _format_yaml(value)
         if not isinstance(value, dict | list):
             lines.append(f"{head} {inner[0]}")
         elif head == "-":
@@ -134,11 +251,7 @@ def _yaml(data: Any) -> list[str]:
     return lines
 
 
-def _image_count(dataset: Dataset) -> int:
-    return sum(dataset.count(split)[0] for split in dataset.splits)
-
-
-def _opening(dataset: Dataset) -> str:
+def _format_usage(dataset: Dataset) -> str:
     config = "questions" if len(dataset) else "images"
     split = next((s for s in dataset.splits if any(dataset.count(s))), "train")
     return "\n".join(
@@ -152,18 +265,18 @@ def _opening(dataset: Dataset) -> str:
     )
 
 
-def _counts(dataset: Dataset) -> str:
+def _format_counts(dataset: Dataset) -> str:
     rows = [(split, *dataset.count(split)) for split in dataset.splits]
     lines = [f"| {split} | {images:,} | {questions:,} |" for split, images, questions in rows]
     return "\n".join(["| split | images | questions |", "|---|---:|---:|", *lines])
 
 
-def _audit(tallies: Mapping[str, Tally]) -> str:
+def _format_blind_audit(counts_by_split: Mapping[str, SplitCounts]) -> str:
     """How far answering without looking gets: one table for each split that was not learned on."""
-    asked = {split: t for split, t in tallies.items() if t.answers}
+    asked = {split: t for split, t in counts_by_split.items() if t.answers}
     if not asked:
         return ""
-    learned = LEARNED_ON if LEARNED_ON in asked else next(iter(asked))
+    learned = PRIOR_SPLIT if PRIOR_SPLIT in asked else next(iter(asked))
     measured = [split for split in asked if split != learned] or [learned]
     lines = [
         "## Blind audit",
@@ -172,7 +285,7 @@ def _audit(tallies: Mapping[str, Tally]) -> str:
         "commonest answer, *prior* the commonest answer to the type of question.",
     ]
     for split in measured:
-        rows = blind_audit(asked[learned], asked[split])
+        rows = score_blind(asked[learned], asked[split])
         n, majority, prior = (sum(getattr(r, f) for r in rows) for f in ("n", "majority", "prior"))
         same = ", the questions it was learned on" if split == learned else ""
         lines += [
@@ -186,15 +299,14 @@ def _audit(tallies: Mapping[str, Tally]) -> str:
     return "\n".join(lines)
 
 
-def _charts(counts: Tally) -> Iterable[tuple[str, str]]:
+def _draw_charts(counts: SplitCounts) -> Iterable[tuple[str, str]]:
+    def sort_values(numbers: Counter[int]) -> list[tuple[str, int]]:
+        return [(str(value), n) for value, n in sorted(numbers.items())]
+
     if counts.answers:
-        yield "question_types.svg", bars("Question types", ranked(counts.types()))
-        yield "answers.svg", bars("Answers", ranked(counts.answer_counts()))
+        yield "question_types.svg", draw_bars("Question types", rank_counts(counts.count_types()))
+        yield "answers.svg", draw_bars("Answers", rank_counts(counts.count_answers()))
     if counts.words:
-        yield "question_length.svg", bars("Words in a question", _ascending(counts.words))
+        yield "question_length.svg", draw_bars("Words per question", sort_values(counts.words))
     if counts.objects:
-        yield "objects.svg", bars("Objects in a scene", _ascending(counts.objects))
-
-
-def _ascending(counts: Counter[int]) -> list[tuple[str, int]]:
-    return [(str(value), n) for value, n in sorted(counts.items())]
+        yield "objects.svg", draw_bars("Objects per scene", sort_values(counts.objects))

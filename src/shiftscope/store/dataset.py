@@ -1,29 +1,83 @@
-"""Dataset: a folder of shards, opened: its splits, images, questions and single examples."""
+"""Dataset: a folder of shards, opened: its splits, images (found by id), questions and single examples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UserError, unknown
+from ..files import remember_file_digest
 from ..question import Question
-from ..whole import known_digest
+from ..records import content_id
+from ..schema import OPEN, Schema
 from .image import StoredImage
-from .manifest import Manifest, read_manifest
+from .manifest import MANIFEST_FILE, Manifest, read_manifest
 from .shard import (
+    IMAGES_IN_GROUP,
     QUESTIONS_IN_GROUP,
-    REPAIR,
-    Damaged,
+    REPAIR_HINT,
+    DamagedFile,
     Shard,
     ShardFile,
+    iterate_row_groups,
+    list_ids_without_picture,
+    open_parquet,
     read_images,
     read_questions,
-    reading,
-    without_picture,
 )
-from .shelf import Shelf
-from .tables import questions_of
+from .tables import parse_images, parse_questions
+
+CACHED_GROUPS = 8  # row groups in memory
+
+
+class ImageIndex:
+    """The images of a dataset. Looks near the question first: most shards hold the images they ask about.
+
+    `check` is called for each file before it is read.
+    """
+
+    def __init__(
+        self, folder: Path, shards: Iterable[Shard], check: Callable[[ShardFile], None] = lambda file: None
+    ) -> None:
+        self._folder = folder
+        self._shards = tuple(s for s in shards if s.images)
+        self._files = {s.images.path: s.images for s in self._shards if s.images}
+        self._check = check
+        self._ids: dict[str, dict[str, int]] = {}  # file → image id → row
+        self._groups: OrderedDict[tuple[str, int], tuple[StoredImage, ...]] = OrderedDict()
+
+    def get(self, image_id: str, near: Shard) -> StoredImage:
+        """The image of that id: in the shard given, else in its split, else anywhere."""
+        for path in self._list_paths(near):
+            row = self._index_rows(path).get(image_id)
+            if row is not None:
+                return self._load_group(path, row // IMAGES_IN_GROUP)[row % IMAGES_IN_GROUP]
+        raise UserError(f"{self._folder}: no image {image_id!r} in it")
+
+    def _list_paths(self, near: Shard) -> Iterator[str]:
+        if near.images:
+            yield near.images.path
+        for same in (True, False):
+            yield from (s.images.path for s in self._shards if s.images and (s.split == near.split) is same)
+
+    def _index_rows(self, path: str) -> dict[str, int]:
+        if path not in self._ids:
+            self._check(self._files[path])
+            ids = [i for t in iterate_row_groups(self._folder / path, ["image_id"]) for i in t["image_id"].to_pylist()]
+            self._ids[path] = {image_id: row for row, image_id in enumerate(ids)}
+        return self._ids[path]
+
+    def _load_group(self, path: str, k: int) -> tuple[StoredImage, ...]:
+        key = (path, k)
+        if key not in self._groups:
+            with open_parquet(self._folder / path) as file:
+                self._groups[key] = tuple(parse_images(file.read_row_group(k, use_threads=False)))
+        self._groups.move_to_end(key)
+        while len(self._groups) > CACHED_GROUPS:
+            self._groups.popitem(last=False)
+        return self._groups[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +91,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A finished dataset. Nothing is read before it is asked for; iteration keeps a few rows in memory."""
+    """A finished dataset. Files are read when they are needed; iteration keeps a few rows in memory."""
 
     folder: Path
     manifest: Manifest
@@ -50,12 +104,10 @@ class Dataset:
         if manifest is None:
             raise UserError(f"{folder}: no dataset there (no manifest.json)")
         if not manifest.complete:
-            raise UserError(
-                f"{folder}: the dataset is not finished; run the command that made it again to go on"
-            )
+            raise UserError(f"{folder}: the dataset is not finished; run the command that made it again to resume")
         for shard in manifest.shards:
             for file in shard.files:
-                _sound(folder, file)
+                _check_size(folder, file)
         return cls(folder, manifest)
 
     def __len__(self) -> int:
@@ -80,20 +132,20 @@ class Dataset:
     def images(self, split: str | None = None) -> Iterator[StoredImage]:
         for shard in self.shards(split):
             if shard.images:
-                yield from read_images(_sound(self.folder, shard.images))
+                yield from read_images(_check_size(self.folder, shard.images))
 
     def questions(self, split: str | None = None) -> Iterator[Question]:
         for shard in self.shards(split):
             if shard.questions:
-                yield from read_questions(_sound(self.folder, shard.questions))
+                yield from read_questions(_check_size(self.folder, shard.questions))
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
         """Every question with its images; images asked about in a row are read once."""
-        shelf = Shelf(self.folder, self.shards())
+        index_of_images = ImageIndex(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:
-                for question in read_questions(_sound(self.folder, shard.questions)):
-                    yield _example(question, shard, shelf)
+                for question in read_questions(_check_size(self.folder, shard.questions)):
+                    yield _build_example(question, shard, index_of_images)
 
     def example(self, index: int, split: str | None = None) -> Example:
         """One question by its place in a split, or in the whole dataset; reads only what is near it."""
@@ -105,38 +157,61 @@ class Dataset:
         for shard in shards:
             file = shard.questions
             if file and index < file.rows:
-                with reading(_sound(self.folder, file)) as opened:
+                with open_parquet(_check_size(self.folder, file)) as opened:
                     table = opened.read_row_group(index // QUESTIONS_IN_GROUP, use_threads=False)
-                    question = next(questions_of(table.slice(index % QUESTIONS_IN_GROUP, 1)))
-                return _example(question, shard, Shelf(self.folder, self.shards()))
+                    question = next(parse_questions(table.slice(index % QUESTIONS_IN_GROUP, 1)))
+                return _build_example(question, shard, ImageIndex(self.folder, self.shards()))
             index -= file.rows if file else 0
         raise AssertionError("the shards hold fewer questions than they say")
 
-    def check(self, file: ShardFile) -> None:
+    def check_file(self, file: ShardFile) -> None:
         """Refuse a file that is not what was written; one that is not touched is read once a process."""
-        if known_digest(self.folder / file.path) != file.digest:
-            raise UserError(f"{self.folder / file.path} is not what was written there; {REPAIR}")
+        if remember_file_digest(self.folder / file.path) != file.digest:
+            raise UserError(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
 
-    def without_picture(self) -> frozenset[str]:
+    def list_ids_without_picture(self) -> frozenset[str]:
         """The ids of the images that have none; reads next to nothing where all have one."""
         files = [s.images for s in self.manifest.shards if s.images]
-        return frozenset(name for file in files for name in without_picture(self.folder / file.path))
+        return frozenset(name for file in files for name in list_ids_without_picture(self.folder / file.path))
 
     def verify(self) -> None:
         """Read every byte and refuse the first file that is not what was written."""
         for shard in self.manifest.shards:
             for file in shard.files:
                 if not file.is_whole(self.folder):
-                    raise Damaged(f"{self.folder / file.path} is not what was written there; {REPAIR}")
+                    raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
 
 
-def _sound(folder: Path, file: ShardFile) -> Path:
-    """Where a file is, if it has the size it was written with: the dataset may be another by now."""
+def _check_size(folder: Path, file: ShardFile) -> Path:
+    """Where a file is, if it still has the size it was written with."""
     path = folder / file.path
     if not path.is_file() or path.stat().st_size != file.bytes:
-        raise UserError(f"{path} is missing or cut short; {REPAIR}")
+        raise UserError(f"{path} is missing or cut short; {REPAIR_HINT}")
     return path
 
 
-def _example(question: Question, shard: Shard, shelf: Shelf) -> Example:
-    return Example(question, tuple(shelf.get(i, shard) for i in question.scenes), shard.split)
+def _build_example(question: Question, shard: Shard, index_of_images: ImageIndex) -> Example:
+    return Example(question, tuple(index_of_images.get(i, shard) for i in question.scenes), shard.split)
+
+
+def data_id(dataset: Dataset) -> str:
+    """The same for the same content, wherever the folder stands."""
+    return content_id([file.digest for shard in dataset.shards() for file in shard.files])
+
+
+def find_schema(dataset: Dataset) -> Schema:
+    """The vocabulary of its scenes."""
+    image = next(dataset.images(), None)
+    return image.scene.schema if image else OPEN
+
+
+def refuse_study(folder: Path) -> None:
+    """Refuse a folder of datasets, such as a study, with the names of those in it."""
+    if (folder / MANIFEST_FILE).exists() or not folder.is_dir():
+        return
+    found = sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST_FILE}"))
+    if found:
+        raise UserError(
+            f"{folder} holds several datasets; name one of them, as in {folder / found[0]} "
+            f"(there are {', '.join(found)})"
+        )

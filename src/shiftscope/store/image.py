@@ -1,16 +1,60 @@
-"""StoredImage: one image as a dataset keeps it, with the scene it shows and where each object is seen."""
+"""StoredImage: one image as a dataset keeps it, with the scene it shows and its masks as exact run lengths."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from ..scene import Scene
-from .masks import RunLengths
 
-Box = tuple[int, int, int, int]  # left, top, width, height in pixels; all zero for a hidden object
+Mask = npt.NDArray[np.uint8]  # [height, width], object index + 1, 0 for the ground
+LENGTH_DTYPE = np.dtype("<i4")
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+@dataclass(frozen=True, slots=True)
+class RunLengths:
+    """A mask read left to right, top to bottom: run k is `lengths[k]` pixels of `values[k]`.
+
+    Held as bytes, so that it compares, hashes and travels between processes as a plain value.
+    """
+
+    values: bytes  # uint8
+    lengths: bytes  # int32, little-endian
+    width: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        pixels = int(np.frombuffer(self.lengths, LENGTH_DTYPE).sum())
+        return self.width, pixels // self.width if self.width else 0
+
+
+def encode_mask(mask: Mask) -> RunLengths:
+    """The run lengths of a mask."""
+    if mask.dtype != np.uint8 or mask.ndim != 2:
+        raise ValueError(f"a mask is a uint8 image of two dimensions, not {mask.dtype} of {mask.ndim}")
+    flat = mask.ravel()
+    if not flat.size:
+        return RunLengths(b"", b"", mask.shape[1])
+    starts = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    starts = np.concatenate((np.zeros(1, starts.dtype), starts))
+    lengths = np.diff(starts, append=flat.size).astype(LENGTH_DTYPE)
+    return RunLengths(flat[starts].tobytes(), lengths.tobytes(), mask.shape[1])
+
+
+def decode_mask(runs: RunLengths) -> Mask:
+    """The mask, as it was."""
+    values = np.frombuffer(runs.values, np.uint8)
+    lengths = np.frombuffer(runs.lengths, LENGTH_DTYPE)
+    return np.repeat(values, lengths).reshape(-1, runs.width)
+
+
+ImageBox = tuple[int, int, int, int]  # left, top, width, height in pixels; all zero for a hidden object
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +64,12 @@ class StoredImage:
     scene: Scene
     png: bytes = b""  # encoded once; every shard and export copies these bytes; empty: there is no picture
     mask: RunLengths | None = None
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[ImageBox, ...] = ()
     visible: tuple[int, ...] = ()  # pixels
     part_mask: RunLengths | None = None  # 1, 2, … for the parts that the scene's objects list, in its order
 
     def __post_init__(self) -> None:
-        if self.png and (self.png[:8] != _SIGNATURE or len(self.png) < 24):
+        if self.png and (self.png[:8] != _PNG_SIGNATURE or len(self.png) < 24):
             raise ValueError(f"image {self.id!r} is not encoded as PNG")
         if not self.id:
             raise ValueError("a stored image needs a scene with an id")

@@ -1,24 +1,44 @@
-"""Manifest: what a dataset is made of: its spec, the versions its bytes depend on, every shard's hash."""
+"""Manifest: what a dataset is made of: its spec, card texts, versions, and every shard's hash.
+
+The journal lists the shards finished since the build began, one line each, until the manifest takes them in.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from .. import __version__
-from ..canonical import canonical_json, read_json
 from ..errors import UserError
-from ..whole import read_whole, utf8, write_whole
-from .about import UNTITLED, About
-from .shard import Shard, count_in
+from ..files import encode_utf8
+from ..folder import open_folder
+from ..records import canonical_json, read_json
+from .shard import Shard, get_count
 
-NAME = "manifest.json"
-FORMAT = 1
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """A title, a sentence or two, a licence and a language."""
+
+    title: str = "A ShiftScope dataset"
+    summary: str = "Images, scenes, and questions with programs and answers."
+    license: str = "cc-by-4.0"  # as Hugging Face spells it
+    language: str = "en"
+
+    def to_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+DEFAULT_INFO = DatasetInfo()
+
+MANIFEST_FILE = "manifest.json"
+MANIFEST_FORMAT = 1
 LIBRARIES = ("numba", "numpy", "pillow", "pyarrow")  # images and Parquet files depend on these
 
 
@@ -29,7 +49,7 @@ class Manifest:
     spec: Mapping[str, Any]
     plan: tuple[tuple[str, int], ...]  # split, number of shards
     made_with: tuple[tuple[str, str], ...]  # shiftscope, libraries and machine, with their versions
-    about: About = UNTITLED
+    about: DatasetInfo = DEFAULT_INFO
     shards: tuple[Shard, ...] = ()
 
     @property
@@ -54,7 +74,7 @@ class Manifest:
             images, questions = self.count(split)
             splits[split] = {"shards": shards, "images": images, "questions": questions}
         return {
-            "format": FORMAT,
+            "format": MANIFEST_FORMAT,
             "complete": self.complete,
             "made_with": dict(self.made_with),
             "about": self.about.to_json(),
@@ -70,14 +90,14 @@ class Manifest:
             raise TypeError("no manifest")
         return cls(
             spec=data["spec"],
-            plan=tuple((name, count_in(split, "shards")) for name, split in data["splits"].items()),
+            plan=tuple((name, get_count(split, "shards")) for name, split in data["splits"].items()),
             made_with=tuple(data["made_with"].items()),
-            about=About(**data["about"]),
+            about=DatasetInfo(**data["about"]),
             shards=tuple(map(Shard.from_json, data["shards"])),
         )
 
 
-def versions_here() -> tuple[tuple[str, str], ...]:
+def list_versions() -> tuple[tuple[str, str], ...]:
     """What the bytes of a shard made here depend on besides its spec."""
     found = [("shiftscope", __version__), ("machine", platform.machine())]
     for name in LIBRARIES:
@@ -90,17 +110,17 @@ def versions_here() -> tuple[tuple[str, str], ...]:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     text = json.dumps(manifest.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(folder / NAME, utf8(f"{text}\n"))
+    open_folder(folder).write_whole(MANIFEST_FILE, encode_utf8(f"{text}\n"))
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder, or None where there is none."""
-    path = folder / NAME
+    path = folder / MANIFEST_FILE
     try:
-        data = read_json(read_whole(path))
-        if data["format"] != FORMAT:
+        data = read_json(open_folder(folder).read(MANIFEST_FILE))
+        if data["format"] != MANIFEST_FORMAT:
             raise UserError(
-                f"{path}: format {data['format']} is not the {FORMAT} this version reads; upgrade it"
+                f"{path}: format {data['format']} is not the {MANIFEST_FORMAT} this version reads; upgrade it"
             )
         return Manifest.from_json(data)
     except (FileNotFoundError, NotADirectoryError):
@@ -116,14 +136,12 @@ def refuse_changed(folder: Path, there: Manifest, here: Manifest) -> None:
     if canonical_json(old) == canonical_json(new):
         return
     changed = [k for k in {**old, **new} if canonical_json(old.get(k)) != canonical_json(new.get(k))]
-    listed = ", ".join(f"{k} {_short(old.get(k))} there, {_short(new.get(k))} here" for k in changed[:3])
-    raise UserError(
-        f"{folder} holds a dataset with another spec ({listed}); choose another folder, or delete it"
-    )
+    listed = describe_changes(old, new, changed)
+    raise UserError(f"{folder} holds a dataset with another spec ({listed}); choose another folder, or delete it")
 
 
 def refuse_other_versions(folder: Path, there: Manifest, here: Manifest) -> None:
-    """A dataset is made with one set of versions, or its bytes could not be told in advance."""
+    """A dataset is made with one set of versions, or its bytes would not be reproducible."""
     old, new = dict(there.made_with), dict(here.made_with)
     changed = [k for k in {**old, **new} if old.get(k) != new.get(k)]
     if changed:
@@ -134,6 +152,69 @@ def refuse_other_versions(folder: Path, there: Manifest, here: Manifest) -> None
         )
 
 
-def _short(value: Any) -> str:
-    text = canonical_json(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def describe_changes(old: Mapping[str, Any], new: Mapping[str, Any], changed: Sequence[str]) -> str:
+    """The first fields that changed, as in `size 480 there, 240 here`."""
+
+    def shorten(value: Any) -> str:
+        text = canonical_json(value)
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
+    return ", ".join(f"{k} {shorten(old.get(k))} there, {shorten(new.get(k))} here" for k in changed[:3])
+
+
+JOURNAL_FILE = ".journal.jsonl"
+
+
+def append_shard(folder: Path, shard: Shard) -> None:
+    """Add a finished shard; once this returns, a kill does not lose it."""
+    line = json.dumps(shard.to_json(), separators=(",", ":"))
+    open_folder(folder).append_line(JOURNAL_FILE, line.encode())
+
+
+def read_journal(folder: Path) -> list[Shard]:
+    """The shards of the journal; a line cut short by a kill ends it and is cut off."""
+    files = open_folder(folder)
+    if not files.locate(JOURNAL_FILE).is_file():
+        return []
+    data = files.read(JOURNAL_FILE)
+    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+    shards = []
+    for line in lines:
+        try:
+            shards.append(Shard.from_json(json.loads(line)))
+        except (ValueError, KeyError, TypeError):
+            break
+    good = sum(map(len, lines[: len(shards)]))
+    if good < len(data):
+        files.truncate(JOURNAL_FILE, good)
+    return shards
+
+
+def remove_journal(folder: Path) -> None:
+    open_folder(folder).remove(JOURNAL_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class MakeCommand:
+    """The options of `shiftscope make SUITE` that make a dataset again, and what a user needs for them."""
+
+    options: Mapping[str, Any]  # by their names on the command line; None and False are left out
+    needs: tuple[str, ...] = ()  # files of the user's own, in words
+    why_not: str = ""  # where the command would make something else
+
+
+def format_size_option(size: Sequence[int] | None) -> str:
+    """As `--size` takes it."""
+    return "x".join(map(str, size)) if size else ""
+
+
+def format_command(verb: str, options: Mapping[str, Any], needs: Sequence[str] = ()) -> str:
+    """`shiftscope make clevr --images 4 …`, ready for a shell; what it needs follows as a comment."""
+    words = [verb]
+    for name, value in options.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if one is True:
+                words.append(f"--{name}")
+            elif one not in (None, "") and one is not False:
+                words += [f"--{name}", quote(str(one))]
+    return " ".join(words) + (f"  # {', '.join(needs)}" if needs else "")

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import UserError
+from ..files import digest_of, file_digest
+from ..folder import open_folder
 from ..question import Question
-from ..whole import PARTIAL, digest_of, file_digest, write_whole, writing
 from .image import StoredImage
-from .tables import image_table, images_of, question_table, questions_of
+from .tables import build_image_table, build_question_table, parse_images, parse_questions
 
 T = TypeVar("T")
 IMAGES_IN_GROUP = 16  # rows read together to get at one: a few megabytes of pictures
 QUESTIONS_IN_GROUP = 1000
-PNG = "image.bytes"  # the column of pictures
-MOST = 1 << 48  # bytes, rows or shards that a manifest may tell of
-MOST_BYTES = 1 << 30  # Arrow addresses 2 GB of bytes in a column
-REPAIR = "run the shiftscope make that made it again with --repair, or the same shiftscope test again"
-UNLIKE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # what rows that nobody wrote raise
+PNG_COLUMN = "image.bytes"  # the column of pictures
+MAX_COUNT = 1 << 48  # bytes, rows or shards in a manifest
+MAX_SHARD_BYTES = 1 << 30  # Arrow addresses 2 GB of bytes in a column
+REPAIR_HINT = "run the shiftscope make that made it again with --repair, or the same shiftscope test again"
+ROW_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # what rows that nobody wrote raise
 
 
-class Damaged(UserError):
+class DamagedFile(UserError):
     """A file is not what was written there; a build with `repair` makes it again."""
 
 
@@ -59,41 +59,41 @@ class Shard:
         return tuple(f for f in (self.images, self.questions) if f is not None)
 
     def to_json(self) -> dict[str, Any]:
-        def file(f: ShardFile | None) -> dict[str, Any] | None:
+        def format_file(f: ShardFile | None) -> dict[str, Any] | None:
             if f is None:
                 return None
             return {"path": f.path, "rows": f.rows, "bytes": f.bytes, "blake2b": f.digest}
 
-        data = {"images": file(self.images), "questions": file(self.questions)}
+        data = {"images": format_file(self.images), "questions": format_file(self.questions)}
         return {"split": self.split, "index": self.index} | {k: v for k, v in data.items() if v}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Shard:
-        def file(f: dict[str, Any] | None) -> ShardFile | None:
+        def parse_file(f: dict[str, Any] | None) -> ShardFile | None:
             if f is None:
                 return None
             path, digest = f["path"], f["blake2b"]
             inside = isinstance(path, str) and not {"/", ".."} & set(Path(path).parts)
             if not inside or not isinstance(digest, str):
                 raise ValueError(f"{path!r} is no file of a dataset")
-            return ShardFile(path, count_in(f, "rows"), count_in(f, "bytes"), digest)
+            return ShardFile(path, get_count(f, "rows"), get_count(f, "bytes"), digest)
 
-        split, index = data["split"], count_in(data, "index")
+        split, index = data["split"], get_count(data, "index")
         if not isinstance(split, str):
             raise TypeError(f"{split!r} is no split")
-        return cls(split, index, file(data.get("images")), file(data.get("questions")))
+        return cls(split, index, parse_file(data.get("images")), parse_file(data.get("questions")))
 
 
-def count_in(data: Mapping[str, Any], name: str) -> int:
+def get_count(data: Mapping[str, Any], name: str) -> int:
     """A count that a manifest gives; anything else is a ValueError."""
     value = data[name]
-    if type(value) is not int or not 0 <= value <= MOST:
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
         raise ValueError(f"{name} is {value!r}, not a count")
     return value
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedImages:
     """The images of another dataset's shard, to be taken over as they are."""
 
     folder: Path  # of that dataset
@@ -104,7 +104,7 @@ def write_shard(
     folder: Path,
     split: str,
     index: int,
-    images: Sequence[StoredImage] | Shared,
+    images: Sequence[StoredImage] | SharedImages,
     questions: Sequence[Question],
     before: Shard | None = None,
 ) -> Shard:
@@ -112,65 +112,43 @@ def write_shard(
 
     What it came out as `before` it must come out as again: else it is refused, and no file is touched.
     """
-    _refuse_twice([q.id for q in questions], f"question of shard {index} of {split}")
+    _refuse_repeated_ids([q.id for q in questions], f"question of shard {index} of {split}")
     name = f"{split}/{index:05d}.parquet"
     pictures = asked = None
     drawn = written = None
-    if isinstance(images, Shared):
+    if isinstance(images, SharedImages):
         if not images.file.is_whole(images.folder):
-            raise UserError(f"{images.folder / images.file.path} is not what was written there; {REPAIR}")
+            raise UserError(f"{images.folder / images.file.path} is not what was written there; {REPAIR_HINT}")
         pictures = replace(images.file, path=f"images/{name}")
     elif images:
-        _refuse_twice([i.id for i in images], f"image of shard {index} of {split}")
-        if sum(len(i.png) for i in images) > MOST_BYTES:
-            raise UserError(
-                f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller"
-            )
-        pictures, drawn = _encoded(f"images/{name}", image_table(images), IMAGES_IN_GROUP)
+        _refuse_repeated_ids([i.id for i in images], f"image of shard {index} of {split}")
+        if sum(len(i.png) for i in images) > MAX_SHARD_BYTES:
+            raise UserError(f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller")
+        pictures, drawn = _encode_parquet(f"images/{name}", build_image_table(images), IMAGES_IN_GROUP)
     if questions:
-        asked, written = _encoded(f"questions/{name}", question_table(questions), QUESTIONS_IN_GROUP)
+        asked, written = _encode_parquet(f"questions/{name}", build_question_table(questions), QUESTIONS_IN_GROUP)
     shard = Shard(split, index, pictures, asked)
     if before is not None and before != shard:
         raise UserError(
             f"{folder}: shard {index} of {split} came out differently than the first time, so nothing was "
             "changed; it is not a function of its spec: make the dataset in another folder and report this"
         )
-    if isinstance(images, Shared):
-        _take_over(images.folder / images.file.path, folder / f"images/{name}")
+    files = open_folder(folder)
+    if isinstance(images, SharedImages):
+        files.adopt(images.folder / images.file.path, f"images/{name}")
     for file, data in ((pictures, drawn), (asked, written)):
         if file is not None and data is not None:
-            write_whole(folder / file.path, data)
+            files.write_whole(file.path, data)
     return shard
 
 
-def _take_over(source: Path, target: Path) -> None:
-    """The same file under another name where the disk allows it, which costs no space; else a copy.
-
-    A file with several names can not be written to: a change in place would damage several datasets.
-    """
-    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
-    with writing(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        try:
-            try:
-                os.link(source, partial)
-                with suppress(PermissionError):  # the file of another user
-                    partial.chmod(0o444)
-            except OSError:  # another disk, or one without links
-                shutil.copyfile(source, partial)
-            partial.replace(target)
-        finally:  # renaming a file to itself leaves both names
-            partial.unlink(missing_ok=True)
-
-
-def _refuse_twice(ids: list[str], what: str) -> None:
+def _refuse_repeated_ids(ids: list[str], what: str) -> None:
     if len(set(ids)) < len(ids):
         twice = next(i for i in ids if ids.count(i) > 1)
         raise ValueError(f"{what}: id {twice!r} is used twice")
 
 
-def _encoded(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
+def _encode_parquet(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
     """A table as a Parquet file, described and in bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -184,47 +162,47 @@ def _encoded(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
 
 def read_images(path: Path) -> Iterator[StoredImage]:
     """The images of a file, a few in memory at a time."""
-    yield from _records(path, images_of)
+    yield from _iterate_records(path, parse_images)
 
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, in order."""
-    yield from _records(path, questions_of)
+    yield from _iterate_records(path, parse_questions)
 
 
-def _records(path: Path, records_of: Callable[[Any], Iterator[T]]) -> Iterator[T]:
-    with reading(path) as file:
+def _iterate_records(path: Path, records_of: Callable[[Any], Iterator[T]]) -> Iterator[T]:
+    with open_parquet(path) as file:
         for k in range(file.num_row_groups):
             yield from records_of(file.read_row_group(k, use_threads=False))
 
 
-def groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+def iterate_row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """The tables a file is made of, one after the other."""
-    with reading(path) as file:
+    with open_parquet(path) as file:
         for k in range(file.num_row_groups):
             yield file.read_row_group(k, columns=columns, use_threads=False)
 
 
-def without_picture(path: Path) -> Iterator[str]:
+def list_ids_without_picture(path: Path) -> Iterator[str]:
     """The ids of the images of a file that have no picture; the pictures themselves are not read."""
-    with reading(path) as file:
+    with open_parquet(path) as file:
         for k in range(file.num_row_groups):
             group = file.metadata.row_group(k)
-            column = next(c for i in range(group.num_columns) if (c := group.column(i)).path_in_schema == PNG)
+            column = next(c for i in range(group.num_columns) if (c := group.column(i)).path_in_schema == PNG_COLUMN)
             if column.is_stats_set and column.statistics.has_null_count and not column.statistics.null_count:
                 continue
             table = file.read_row_group(k, columns=["image_id", "image.path"], use_threads=False)
             yield from table.filter(table["image"].is_null())["image_id"].to_pylist()
 
 
-def columns_of(path: Path, columns: Sequence[str], remedy: str = REPAIR) -> Any:
+def read_columns(path: Path, columns: Sequence[str], remedy: str = REPAIR_HINT) -> Any:
     """A few small columns of a whole file, as one table."""
-    with reading(path, remedy) as file:
+    with open_parquet(path, remedy) as file:
         return file.read(columns=columns, use_threads=False)
 
 
 @contextmanager
-def reading(path: Path, remedy: str = REPAIR) -> Iterator[Any]:
+def open_parquet(path: Path, remedy: str = REPAIR_HINT) -> Iterator[Any]:
     """An open Parquet file; damage is an error that says how to repair it, also of rows made from it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -236,6 +214,6 @@ def reading(path: Path, remedy: str = REPAIR) -> Iterator[Any]:
             yield file
     except FileNotFoundError:
         raise UserError(f"{path} is missing; {remedy}") from None
-    except (pa.ArrowException, OSError, *UNLIKE) as error:
+    except (pa.ArrowException, OSError, *ROW_ERRORS) as error:
         why = " ".join(str(error).split())
         raise UserError(f"{path} is damaged ({why}); {remedy}") from None

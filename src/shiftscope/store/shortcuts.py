@@ -5,75 +5,66 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..audit.audit import Settings, audit
-from ..audit.objects import kind_of, shown, with_objects
-from ..audit.samples import Samples, coded, remarks
-from ..audit.split import OURS
-from ..audit.tables import strongest, table
 from ..errors import UserError
+from ..question_join import build_question_table
+from ..question_table import QuestionTable, add_objects, build_image_contents, object_kind
+from ..shortcuts.audit import OWN_SOURCE, AuditSettings, audit_shortcuts
+from ..shortcuts.statistics import compute_statistics, find_strongest_groups
 from .dataset import Dataset
-from .glance import glance
-from .shard import columns_of
+from .shard import read_columns
+from .tables import summarize_scene
 
-LISTED = 5  # strongest groups that a card names
-COLUMNS = ["question_id", "image_ids", "question", "answer", "question_type"]
+LISTED_GROUPS = 5  # strongest groups that a card names
+SAMPLE_COLUMNS = ["question_id", "image_ids", "question", "answer", "question_type"]
 
 
-def samples_in(dataset: Dataset) -> Samples:
+def read_stored_questions(dataset: Dataset) -> QuestionTable:
     """Every answered question with the objects of its (first) image; programs are not read."""
     import pyarrow.compute as pc
 
-    found: dict[str, list[Any]] = {name: [] for name in (*COLUMNS, "split")}
+    found: dict[str, list[Any]] = {name: [] for name in (*SAMPLE_COLUMNS, "split")}
     unanswered: list[str] = []
     for shard in dataset.shards():
         if not shard.questions:
             continue
-        rows = columns_of(dataset.folder / shard.questions.path, COLUMNS)
+        rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
         answered = rows["answer"].is_valid()
         unanswered += rows.filter(pc.invert(answered))["question_id"].to_pylist()
         rows = rows.filter(answered)
-        for name in COLUMNS:
+        for name in SAMPLE_COLUMNS:
             found[name] += rows[name].to_pylist()
         found["split"] += [shard.split] * rows.num_rows
     if not found["answer"]:
         raise UserError(f"{dataset.folder}: there are no questions with an answer in it")
-    kinds = [kind or None for kind in found["question_type"]]
     images = found["image_ids"]
-    several = [q for q, shown in zip(found["question_id"], images, strict=True) if len(shown) > 1]
-    asked = zip(found["question_id"], found["question"], strict=True)
-    empty = [q for q, text in asked if not text.strip()]
-    samples = Samples(
-        source=OURS,
-        ids=tuple(found["question_id"]),
-        images=coded([shown[0] if shown else None for shown in images]),
-        texts=coded(found["question"]),
-        answers=coded(found["answer"]),
-        types=coded(kinds) if any(kinds) else None,
-        splits=coded(found["split"]),
-        remarks=remarks(
-            (
-                ("questions without an answer", "left out", unanswered),
-                ("questions about several images", "kept with the objects of the first", several),
-                ("empty questions", "kept, without words", empty),
-            )
-        ),
+    several = [k for k, shown in enumerate(images) if len(shown) > 1]
+    samples = build_question_table(
+        OWN_SOURCE,
+        found["question_id"],
+        [shown[0] if shown else None for shown in images],
+        found["question"],
+        [("questions without an answer", "left out", unanswered)],
+        [("questions about several images", "kept with the objects of the first", several)],
+        answers=found["answer"],
+        types=[kind or None for kind in found["question_type"]],
+        splits=found["split"],
     )
-    return with_objects(samples, [shown(_images(dataset))])
+    return add_objects(samples, [build_image_contents(_iterate_image_objects(dataset))])
 
 
-def _images(dataset: Dataset) -> Iterator[tuple[str, list[str]]]:
+def _iterate_image_objects(dataset: Dataset) -> Iterator[tuple[str, list[str]]]:
     """Each image and the kinds of its objects."""
     for shard in dataset.shards():
         if shard.images:
-            for text in columns_of(dataset.folder / shard.images.path, ["scene"])["scene"].to_pylist():
-                seen = glance(text)
-                yield seen.id, [kind for pairs in seen.objects for kind in kind_of(pairs)]
+            for text in read_columns(dataset.folder / shard.images.path, ["scene"])["scene"].to_pylist():
+                seen = summarize_scene(text)
+                yield seen.id, [kind for pairs in seen.objects for kind in object_kind(pairs)]
 
 
-def shortcut_section(dataset: Dataset) -> str:
+def format_shortcut_section(dataset: Dataset) -> str:
     """The card's words on shortcuts; empty where no question has an answer, or too few have one to split."""
     try:
-        found = audit(samples_in(dataset), Settings(split="auto"))
+        found = audit_shortcuts(read_stored_questions(dataset), AuditSettings(split="auto"))
     except UserError:
         return ""
     lines = [
@@ -89,13 +80,12 @@ def shortcut_section(dataset: Dataset) -> str:
         "| shortcut | groups | imbalanced | frequent answers | OOD test | evenness |",
         "|---|---:|---:|---:|---:|---:|",
         *(
-            f"| {n.shortcut} | {n.test_groups:,} | {n.imbalanced:,} | {n.head:,} | {n.tail:,} "
-            f"| {n.degree:.3f} |"
-            for n in table(found)
+            f"| {n.shortcut} | {n.test_groups:,} | {n.imbalanced:,} | {n.head:,} | {n.tail:,} | {n.degree:.3f} |"
+            for n in compute_statistics(found)
         ),
     ]
-    named = [(s, one) for s in found.labels for one in strongest(found, s, most=LISTED)]
-    weighed = sorted(named, key=lambda pair: -pair[1].size * (1 - pair[1].entropy))[:LISTED]
+    named = [(s, one) for s in found.labels for one in find_strongest_groups(found, s, most=LISTED_GROUPS)]
+    weighed = sorted(named, key=lambda pair: -pair[1].size * (1 - pair[1].entropy))[:LISTED_GROUPS]
     if weighed:
         lines += ["", "The strongest groups of train:", ""]
         lines += [

@@ -1,101 +1,183 @@
-"""Tables: records to Arrow columns and back, without loss."""
+"""Tables: records to Arrow columns and back, without loss; columns as Arrow and `datasets` know them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..answer import Answer, spell
 from ..lang.program import Node, Program
-from ..lang.text import show
+from ..lang.text import format_program
 from ..question import Provenance, Question
-from ..scene import Scene
-from .columns import IMAGES, PARTS, QUESTIONS, Columns, arrow_schema, arrow_type
-from .image import StoredImage
-from .masks import LENGTH, RunLengths
+from ..scene import Pairs, Scene
+from .image import LENGTH_DTYPE, RunLengths, StoredImage
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_ANSWER_TYPES: dict[type, str] = {bool: "bool", int: "int", str: "str"}
+ColumnType = str | tuple["ColumnType"]  # "string", "int32", "image"; ("int32",) is a list of int32
+Columns = tuple[tuple[str, ColumnType], ...]
+
+IMAGE_COLUMNS: Columns = (
+    ("image", "image"),
+    ("image_id", "string"),
+    ("width", "int32"),
+    ("height", "int32"),
+    ("num_objects", "int32"),
+    ("scene", "string"),  # JSON
+    ("boxes", (("int32",),)),  # per object: left, top, width, height
+    ("visible_pixels", ("int32",)),  # per object
+    # The mask is np.repeat(mask_values, mask_lengths).reshape(height, width): object index + 1, 0 the ground.
+    ("mask_values", ("uint8",)),
+    ("mask_lengths", ("int32",)),
+)
+
+# Only in files whose images have masks of parts, so that all others stay what they were byte by byte.
+PART_COLUMNS: Columns = (
+    # Likewise for the parts that the scene's objects list: 1, 2, … in the scene's order, 0 for all else.
+    ("part_values", ("uint8",)),
+    ("part_lengths", ("int32",)),
+)
+
+QUESTION_COLUMNS: Columns = (
+    ("question_id", "string"),
+    ("image_ids", ("string",)),
+    ("question", "string"),
+    ("answer", "string"),  # yes, no, 3, red
+    ("answer_type", "string"),  # bool, int or str
+    ("answers", ("string",)),  # every annotator's, where there were several
+    ("question_type", "string"),
+    ("action", "string"),
+    ("program", "string"),  # JSON
+    ("program_text", "string"),  # the same, as a person reads it
+    ("source", "string"),
+    ("split", "string"),
+    ("template", "string"),
+    ("family", "int32"),
+    ("notes", "string"),  # JSON
+)
 
 
-def image_table(images: Sequence[StoredImage]) -> Any:
+def arrow_type(kind: ColumnType) -> Any:
+    """The Arrow type that `datasets` reads as this kind."""
+    import pyarrow as pa
+
+    if isinstance(kind, tuple):
+        return pa.list_(arrow_type(kind[0]))
+    if kind == "image":
+        return pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
+    return pa.type_for_alias(kind)
+
+
+@cache
+def arrow_schema(columns: Columns) -> Any:
+    """The schema of a file, with the note that makes `datasets` open images as images."""
+    import pyarrow as pa
+
+    features = {name: _build_feature(kind) for name, kind in columns}
+    note = json.dumps({"info": {"features": features}}, separators=(",", ":"))
+    fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
+    return pa.schema(fields, metadata={"huggingface": note})
+
+
+def _build_feature(kind: ColumnType) -> dict[str, Any]:
+    if isinstance(kind, tuple):
+        return {"feature": _build_feature(kind[0]), "_type": "List"}
+    return {"_type": "Image"} if kind == "image" else {"dtype": kind, "_type": "Value"}
+
+
+def list_card_features(columns: Columns) -> list[dict[str, Any]]:
+    """The columns as a dataset card's `features` list them."""
+    return [{"name": name} | _build_card_feature(kind) for name, kind in columns]
+
+
+def _build_card_feature(kind: ColumnType) -> dict[str, Any]:
+    if not isinstance(kind, tuple):
+        return {"dtype": kind}
+    inner = _build_card_feature(kind[0])
+    return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner}
+
+
+_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def build_image_table(images: Sequence[StoredImage]) -> Any:
     """The rows of an images file; the columns of parts only where an image has a mask of them."""
     columns = {
-        "image": image_column([i.png for i in images], [f"{i.id}.png" for i in images]),
+        "image": build_image_column([i.png for i in images], [f"{i.id}.png" for i in images]),
         "image_id": [i.id for i in images],
         "width": [i.size[0] for i in images],
         "height": [i.size[1] for i in images],
         "num_objects": [len(i.scene.objects) for i in images],
-        "scene": [json_text(i.scene.to_json()) for i in images],
+        "scene": [format_json(i.scene.to_json()) for i in images],
         "boxes": [i.boxes for i in images],
         "visible_pixels": [i.visible for i in images],
-        **_mask_columns("mask", [i.mask for i in images]),
+        **_build_mask_columns("mask", [i.mask for i in images]),
     }
     if not any(i.part_mask for i in images):
-        return _table(columns, IMAGES)
-    return _table(columns | _mask_columns("part", [i.part_mask for i in images]), IMAGES + PARTS)
+        return _build_table(columns, IMAGE_COLUMNS)
+    return _build_table(
+        columns | _build_mask_columns("part", [i.part_mask for i in images]), IMAGE_COLUMNS + PART_COLUMNS
+    )
 
 
-def images_of(table: Any) -> Iterator[StoredImage]:
+def parse_images(table: Any) -> Iterator[StoredImage]:
     """The records of an images file's rows."""
     there = set(table.column_names)
-    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGES + PARTS if name in there}
+    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGE_COLUMNS + PART_COLUMNS if name in there}
     blobs = columns["image"].field("bytes")
     plain = {n: columns[n].to_pylist() for n in ("scene", "boxes", "visible_pixels")}
     for k in range(table.num_rows):
         yield StoredImage(
             scene=Scene.from_json(json.loads(plain["scene"][k])),
             png=blobs[k].as_py() or b"",
-            mask=_mask(columns, "mask", k),
+            mask=_parse_mask(columns, "mask", k),
             boxes=tuple((left, top, width, height) for left, top, width, height in plain["boxes"][k]),
             visible=tuple(plain["visible_pixels"][k]),
-            part_mask=_mask(columns, "part", k),
+            part_mask=_parse_mask(columns, "part", k),
         )
 
 
-def _mask_columns(name: str, masks: Sequence[RunLengths | None]) -> dict[str, Any]:
+def _build_mask_columns(name: str, masks: Sequence[RunLengths | None]) -> dict[str, Any]:
     return {
-        f"{name}_values": _packed([m.values if m else None for m in masks], np.dtype(np.uint8)),
-        f"{name}_lengths": _packed([m.lengths if m else None for m in masks], LENGTH),
+        f"{name}_values": _pack_lists([m.values if m else None for m in masks], np.dtype(np.uint8)),
+        f"{name}_lengths": _pack_lists([m.lengths if m else None for m in masks], LENGTH_DTYPE),
     }
 
 
-def _mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None:
+def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None:
     """The mask of row k; None where there is none."""
     if f"{name}_values" not in columns or not columns[f"{name}_values"][k].is_valid:
         return None
     values, lengths = (columns[f"{name}_{what}"][k].values.to_numpy() for what in ("values", "lengths"))
-    return RunLengths(values.tobytes(), lengths.astype(LENGTH).tobytes(), columns["width"][k].as_py())
+    return RunLengths(values.tobytes(), lengths.astype(LENGTH_DTYPE).tobytes(), columns["width"][k].as_py())
 
 
-def question_table(questions: Sequence[Question]) -> Any:
+def build_question_table(questions: Sequence[Question]) -> Any:
     """The rows of a questions file."""
     origins = [q.provenance for q in questions]
     columns = {
         "question_id": [q.id for q in questions],
         "image_ids": [q.scenes for q in questions],
         "question": [q.text for q in questions],
-        "answer": [_answer_text(q.answer) for q in questions],
-        "answer_type": [None if q.answer is None else _ANSWER_TYPES[type(q.answer)] for q in questions],
+        "answer": [format_answer(q.answer) for q in questions],
+        "answer_type": [answer_type(q.answer) for q in questions],
         "answers": [q.answers for q in questions],
         "question_type": [q.kind for q in questions],
         "action": [q.action for q in questions],
-        "program": [_program_text(q.program) if q.program else None for q in questions],
-        "program_text": [show(q.program) if q.program else None for q in questions],
+        "program": [_format_program(q.program) if q.program else None for q in questions],
+        "program_text": [format_program(q.program) if q.program else None for q in questions],
         "source": [p.source for p in origins],
         "split": [p.split for p in origins],
         "template": [p.template for p in origins],
         "family": [p.family for p in origins],
-        "notes": [json_text(dict(q.notes)) if q.notes else None for q in questions],
+        "notes": [format_json(dict(q.notes)) if q.notes else None for q in questions],
     }
-    return _table(columns, QUESTIONS)
+    return _build_table(columns, QUESTION_COLUMNS)
 
 
-def questions_of(table: Any) -> Iterator[Question]:
+def parse_questions(table: Any) -> Iterator[Question]:
     """The records of a questions file's rows."""
     for row in table.to_pylist():
         yield Question(
@@ -103,7 +185,7 @@ def questions_of(table: Any) -> Iterator[Question]:
             text=row["question"],
             scenes=tuple(row["image_ids"]),
             program=Program.from_json(json.loads(row["program"])) if row["program"] else None,
-            answer=_answer_of(row["answer"], row["answer_type"]),
+            answer=parse_answer(row["answer"], row["answer_type"]),
             answers=tuple(row["answers"]),
             kind=row["question_type"],
             action=row["action"],
@@ -112,7 +194,7 @@ def questions_of(table: Any) -> Iterator[Question]:
         )
 
 
-def image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:
+def build_image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:
     """A column of pictures as `datasets` keeps them: the bytes and a name."""
     import pyarrow as pa
 
@@ -122,18 +204,25 @@ def image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:
     return pa.StructArray.from_arrays(columns, fields=fields, mask=none if any(none.to_pylist()) else None)
 
 
-def _answer_text(answer: Answer | None) -> str | None:
+def format_answer(answer: Answer | None) -> str | None:
     """Text is kept letter by letter; only truth values and numbers are spelled."""
     return answer if answer is None or isinstance(answer, str) else spell(answer)
 
 
-def _answer_of(text: str | None, kind: str | None) -> Answer | None:
+def answer_type(answer: Answer | None) -> str | None:
+    """What `parse_answer` needs to read the text back: bool, int or str."""
+    if answer is None:
+        return None
+    return "bool" if isinstance(answer, bool) else "int" if isinstance(answer, int) else "str"
+
+
+def parse_answer(text: str | None, kind: str | None) -> Answer | None:
     if text is None:
         return None
     return text == "yes" if kind == "bool" else int(text) if kind == "int" else text
 
 
-def _packed(rows: Sequence[bytes | None], dtype: np.dtype[Any]) -> Any:
+def _pack_lists(rows: Sequence[bytes | None], dtype: np.dtype[Any]) -> Any:
     """A list column from rows of raw numbers, without making a Python object of each."""
     import pyarrow as pa
 
@@ -144,7 +233,7 @@ def _packed(rows: Sequence[bytes | None], dtype: np.dtype[Any]) -> Any:
     return pa.ListArray.from_arrays(offsets, pa.array(flat), mask=missing)
 
 
-def _table(columns: dict[str, Any], kinds: Columns) -> Any:
+def _build_table(columns: dict[str, Any], kinds: Columns) -> Any:
     import pyarrow as pa
 
     arrays = [
@@ -154,18 +243,50 @@ def _table(columns: dict[str, Any], kinds: Columns) -> Any:
     return pa.Table.from_arrays(arrays, schema=arrow_schema(kinds))
 
 
-def _program_text(program: Program) -> str:
-    """`json_text` of the program; a node is spelled once, however many programs share it."""
-    nodes = [json_text(n.to_json()) if n.notes else _node_text(n) for n in program.nodes]
+def _format_program(program: Program) -> str:
+    """`format_json` of the program; a node is spelled once, however many programs share it."""
+    nodes = [format_json(n.to_json()) if n.notes else _format_node(n) for n in program.nodes]
     return f"[{','.join(nodes)}]"
 
 
 @lru_cache(maxsize=100_000)
-def _node_text(n: Node) -> str:
+def _format_node(n: Node) -> str:
     """Of a node without notes, which equality ignores."""
-    return json_text(n.to_json())
+    return format_json(n.to_json())
 
 
-def json_text(data: Any) -> str:
+def format_json(data: Any) -> str:
     """In the record's own order: the order of relations and notes is part of the record."""
-    return _ENCODER.encode(data)
+    return _JSON_ENCODER.encode(data)
+
+
+class SceneSummary(NamedTuple):
+    """The id and the objects of a stored scene, as much as counting needs."""
+
+    id: str
+    objects: list[Pairs]  # the attributes of each
+    parts: int  # that the objects list, all together
+
+
+def summarize_scene(text: str) -> SceneSummary:
+    """The scene in a row of an images file, read without making a Scene."""
+    decoder = _build_decoder()
+    if decoder is None:
+        scene = json.loads(text)
+        objects = [tuple((a, v) for a, v in o["attributes"]) for o in scene["objects"]]
+        return SceneSummary(scene.get("id", ""), objects, sum(len(o.get("parts", ())) for o in scene["objects"]))
+    seen = decoder.decode(text)
+    return SceneSummary(seen.id, [o.attributes for o in seen.objects], sum([len(o.parts) for o in seen.objects]))
+
+
+@cache
+def _build_decoder() -> Any:
+    """Skips all else; None where msgspec is not installed."""
+    try:
+        import msgspec
+    except ImportError:
+        return None
+    pairs = tuple[tuple[str, str], ...]
+    thing = msgspec.defstruct("Thing", [("attributes", pairs), ("parts", list[msgspec.Raw], [])])
+    scene = msgspec.defstruct("Scene", [("objects", list[thing]), ("id", str, "")])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(scene)

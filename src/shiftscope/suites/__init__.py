@@ -1,1 +1,372 @@
-"""Suites, one file or folder per benchmark: a world, templates, shifts and the numbers reported for it."""
+"""Suites: one folder per paper, with all that is special about it; what every suite shares is here.
+
+A suite's `suite.py` holds a `Suite` named SUITE. Its spec is a frozen record: the fields are the JSON in the
+manifest and, where they have an `option`, the options of `shiftscope make SUITE`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+from ..errors import UserError, unknown
+from ..executor import Progress
+from ..files import digest_of, file_digest
+from ..folder import lock_folder
+from ..geometry.camera import SIZE, read_size
+from ..question import Question
+from ..registry import SUITES, WORLDS
+from ..scene import Scene
+from ..store.build import ShardRecords, build_dataset, refuse_foreign_folder
+from ..store.dataset import Dataset
+from ..store.image import StoredImage
+from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest
+from ..store.shard import SharedImages
+
+ProgressBar = Callable[[str], AbstractContextManager[Progress | None]]  # by the name of what is under way
+
+
+def show_no_bar(name: str) -> AbstractContextManager[Progress | None]:
+    return nullcontext()
+
+
+def ignore_progress(done: int, total: int, what: str) -> None:
+    pass
+
+
+# The spec, and the options of the command line that its fields give.
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of `shiftscope make SUITE`; without a value of its own the spec's field keeps its default."""
+
+    help: str
+    name: str = ""  # without dashes; the field's name by default
+    type: Any = None  # as Typer takes it; the type of the default by default
+    default: Any = None
+    required: bool = False
+    min: int | None = None
+    short: str = ""
+    show_default: bool | str = True
+    parse: Callable[[Any], Any] | None = None  # makes the field's value
+    show: Callable[[Any], Any] | None = None  # and the option's from what is stored
+
+
+def option(default: Any, help: str, **rest: Any) -> Any:
+    """A field of a spec with an option of the same default, unless `shown` gives another."""
+    shown = rest.pop("shown", default)
+    return field(default=default, metadata={"option": Option(help, default=shown, **rest)})
+
+
+def size_option(help: str = "Width and height in pixels.", default: str = format_size_option(SIZE)) -> Any:
+    return option(SIZE, help, shown=default, parse=read_size, show=format_size_option)
+
+
+def seed_option(what: str = "data") -> Any:
+    return option(0, f"Another seed makes other {what}.")
+
+
+def shard_option(default: int, what: str = "Images") -> Any:
+    return option(default, f"{what} per shard; part of the spec.", min=1)
+
+
+class SuiteSpec:
+    """Everything that a suite's data depend on; a suite's own is a frozen dataclass with slots."""
+
+    __slots__ = ()
+    suite: ClassVar[str]
+    version: ClassVar[int]  # of what the spec means: another version makes other data
+    question_fields: ClassVar[tuple[str, ...]] = ("questions",)  # questions per image; 0 for scenes alone
+    shard: int
+
+    def splits(self) -> dict[str, int]:
+        """How many images, or what else shards hold, each split has."""
+        raise NotImplementedError
+
+    def jobs(self, counts: Mapping[str, int] | None = None) -> dict[str, int]:
+        """How many shards each split has; `counts` where the splits' sizes are known only later."""
+        sizes = self.splits() if counts is None else counts
+        return {name: -(-size // self.shard) for name, size in sizes.items() if size}
+
+    def shard_range(self, split: str, k: int) -> range:
+        """Which images of a split shard k holds."""
+        return range(k * self.shard, min((k + 1) * self.shard, self.splits()[split]))
+
+    def spec(self) -> dict[str, Any]:
+        """The JSON that names the data."""
+        return self.identify() | self.write_fields()
+
+    def identify(self) -> dict[str, Any]:
+        return {"suite": self.suite, "version": self.version}
+
+    def write_fields(self) -> dict[str, Any]:
+        """The fields as JSON; None is left out."""
+        found = {f.name: getattr(self, f.name) for f in self.list_fields()}
+        return {name: _write_value(value) for name, value in found.items() if value is not None}
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Self:
+        """From the JSON; a KeyError names a field that is missing."""
+        return cls(**cls.read_fields(spec))
+
+    @classmethod
+    def read_fields(cls, spec: Mapping[str, Any]) -> dict[str, Any]:
+        read = [f.name for f in cls.list_fields() if f.default is not None or f.name in spec]
+        return {name: tuple(v) if isinstance(v := spec[name], list) else v for name in read}
+
+    @classmethod
+    def list_fields(cls) -> tuple[Field[Any], ...]:
+        return fields(cls)  # type: ignore[arg-type]
+
+    @classmethod
+    def list_options(cls) -> dict[str, Option]:
+        """The options by the names of their fields."""
+        return {f.name: f.metadata["option"] for f in cls.list_fields() if "option" in f.metadata}
+
+    @classmethod
+    def parse_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that were given on a command line."""
+        found = {name: (o, given[name]) for name, o in cls.list_options().items() if given[name] not in (None, "")}
+        return {name: o.parse(value) if o.parse else value for name, (o, value) in found.items()}
+
+    @classmethod
+    def from_variant(cls, variant: str = "", visual: str = "", **rest: Any) -> Self:
+        """The spec of a variant by its name."""
+        if variant or visual:
+            raise UserError(f"suite {cls.suite!r} has no variants; write --data {cls.suite}")
+        return cls(**rest)
+
+
+def _write_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
+# The suite.
+
+
+class ShardPlan(NamedTuple):
+    """A shard before its pictures are drawn."""
+
+    scenes: Sequence[Scene]
+    questions: Sequence[Question]
+    files: Sequence[Path] = ()  # of each scene, where it was read from one
+    images: SharedImages | None = None  # where another dataset has the pictures already
+
+
+class PreparedInputs(NamedTuple):
+    """What the passes before the shards made: all that the shards depend on."""
+
+    spec: Mapping[str, Any]
+    jobs: Mapping[str, int]
+    inputs: Any = None  # for `sample`; picklable
+    notes: Any = None  # what came of the user's files, in numbers
+
+
+class MadeDataset(NamedTuple):
+    """A dataset and what came of the user's files."""
+
+    dataset: Dataset
+    notes: Any = None
+
+
+class TextTable(NamedTuple):
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+
+
+class MakeReport(NamedTuple):
+    """What `make` tells of what it made: one JSON object, or lines and tables."""
+
+    data: Mapping[str, Any]
+    text: Sequence[str | TextTable]
+
+
+S = TypeVar("S", bound=SuiteSpec)
+
+
+class Suite(Generic[S]):
+    """A benchmark: what it is made from, and how. Picklable, for other processes make its shards."""
+
+    spec: type[S]
+    about: DatasetInfo
+    help: str  # of `shiftscope make SUITE`
+    options: Mapping[str, Option] = {}  # of `make`, besides the spec's: files of the user's, and switches
+    world: str = ""  # that its scenes are sampled from, if that is all they come from
+    trainable: bool = False  # whether `sample` needs no input, so that training can draw from it
+    parts: bool = False  # whether masks of parts are stored
+    has_sheets: bool = False  # whether `build_sheets` draws some
+    has_page: bool = False  # whether `write_gallery_page` writes one
+
+    @property
+    def name(self) -> str:
+        return self.spec.suite
+
+    def sample(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        """The scenes and questions of shard k: a function of the arguments alone."""
+        raise NotImplementedError
+
+    def draw(self, spec: S, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+        """The pictures of a shard."""
+        from ._scene_images import render_stored_images
+
+        return list(render_stored_images(plan.scenes, spec.size, parts=self.parts))  # type: ignore[attr-defined]
+
+    def make_shard(self, spec: Mapping[str, Any], split: str, k: int, inputs: Any = None) -> ShardRecords:
+        """Shard k of a split, as it is stored."""
+        own = self.spec.of(spec)
+        plan = self.sample(own, split, k, inputs)
+        images = plan.images or self.draw(own, split, plan, inputs)
+        return images, plan.questions
+
+    def check(self, spec: S, inputs: Any = None) -> None:
+        """Refuse what cannot be made before anything is written."""
+
+    def prepare(
+        self, spec: S, out: Path, inputs: Any, workers: int, bar: ProgressBar
+    ) -> AbstractContextManager[PreparedInputs]:
+        """The passes over all inputs before any shard, and what remains to do after the last one."""
+        return nullcontext(PreparedInputs(spec.spec(), spec.jobs(), inputs))
+
+    def make(
+        self,
+        spec: S,
+        out: Path,
+        inputs: Any = None,
+        *,
+        workers: int | None = None,
+        repair: bool = False,
+        bar: ProgressBar = show_no_bar,
+    ) -> MadeDataset:
+        """Make the dataset, or what is missing of it; the same for any `workers`."""
+        refuse_foreign_folder(out)
+        if not out.exists():
+            self.check(spec, inputs)
+        many = workers or os.cpu_count() or 1
+        with (
+            lock_folder(out),
+            self.prepare(spec, out, inputs, many, bar) as ready,
+            bar(self.label(spec, inputs)) as progress,
+        ):
+            made = build_dataset(
+                out,
+                ready.spec,
+                ready.jobs,
+                partial(self.make_shard, inputs=ready.inputs),
+                workers=many,
+                repair=repair,
+                progress=progress,
+                about=self.about,
+                passage=partial(self.summarize, ready.notes),
+                held=True,
+            )
+        return MadeDataset(made, ready.notes)
+
+    def label(self, spec: S, inputs: Any = None) -> str:
+        """What a progress bar calls the making of shards."""
+        return f"making {self.name}"
+
+    def summarize(self, notes: Any, dataset: Dataset) -> str:
+        """The suite's own part of the dataset card, in Markdown."""
+        return ""
+
+    # The command line.
+
+    def read_options(self, given: Mapping[str, Any]) -> tuple[S, Any]:
+        """The spec and the inputs that options of `make` mean."""
+        return self.spec(**self.spec.parse_options(given)), None
+
+    def run(
+        self, given: Mapping[str, Any], out: Path, *, workers: int | None, repair: bool, bar: ProgressBar
+    ) -> Iterator[MakeReport]:
+        """Do what `shiftscope make SUITE` was asked for."""
+        spec, inputs = self.read_options(given)
+        yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar))
+
+    def describe(self, made: MadeDataset) -> MakeReport:
+        """What was made: images and questions per split."""
+        data = made.dataset
+        counts = {split: data.count(split) for split in data.splits}
+        lines = [f"{split:<6} {images:>8,} images {asked:>10,} questions" for split, (images, asked) in counts.items()]
+        return MakeReport(describe_folder(data) | {"splits": count_splits(data)}, [*lines, describe_done(data)])
+
+    def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
+        """The command that makes the dataset of a stored spec."""
+        listed = self.spec.list_options().items()
+        shown = {o.name or name.replace("_", "-"): (o, spec[name]) for name, o in listed if name in spec}
+        return MakeCommand({name: o.show(value) if o.show else value for name, (o, value) in shown.items()})
+
+    # What else a suite may have.
+
+    def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """The stored spec of what a dataset is a variant of; its own where it is none."""
+        return dict(spec)
+
+    def describe_verification(self, folder: Path, spec: Mapping[str, Any]) -> str:
+        """Who checked that the sources of a dataset lack nothing, and the outcome; nothing where nobody need check."""
+        return ""
+
+    def build_sheets(self, seed: int) -> dict[str, Any]:
+        """Contact sheets of what its world can show, by file name."""
+        raise NotImplementedError
+
+    def write_gallery_page(self, data: Path, out: Path, seed: int, source: str) -> Path:
+        """A page of questions drawn from a dataset; `source` says what its graphs are."""
+        raise NotImplementedError
+
+
+def load_suite(name: str) -> Suite[Any]:
+    """A suite by its name."""
+    suite: Suite[Any] = SUITES.load(name).SUITE
+    return suite
+
+
+def load_suites() -> dict[str, Suite[Any]]:
+    """All suites that can be loaded, by name."""
+    return {name: module.SUITE for name, module in SUITES.load_all()}
+
+
+def load_world_suite(world: str) -> Suite[Any]:
+    """The suite of a world, which can make scenes of it."""
+    if world not in WORLDS.names():
+        raise unknown("world", world, WORLDS.names())
+    found = next((suite for suite in load_suites().values() if suite.world == world), None)
+    if found is None:
+        raise UserError(f"world {world!r} has no suite that samples from it")
+    return found
+
+
+def describe_verification(folder: Path) -> str:
+    """How the sources of the dataset in a folder were checked, as its suite tells it."""
+    manifest = read_manifest(folder)
+    name = str(manifest.spec.get("suite")) if manifest else ""
+    return load_suite(name).describe_verification(folder, manifest.spec) if manifest and name in SUITES.names() else ""
+
+
+def describe_folder(dataset: Dataset) -> dict[str, Any]:
+    return {"folder": str(dataset.folder), "shards_made": dataset.made}
+
+
+def count_splits(dataset: Dataset) -> dict[str, dict[str, int]]:
+    counts = {split: dataset.count(split) for split in dataset.splits}
+    return {split: {"images": images, "questions": questions} for split, (images, questions) in counts.items()}
+
+
+def describe_done(dataset: Dataset) -> str:
+    """What a command did, which may be nothing."""
+    what = f"wrote {dataset.folder}" if dataset.made else f"nothing to do: {dataset.folder} was whole already"
+    return f"{what} (README.md there says what is in it)"
+
+
+def digest_scene_files(path: Path) -> str:
+    """A digest that changes with any of the scenes' files."""
+    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
+    return digest_of("".join(map(file_digest, files)).encode())[:32]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
-from ...whole import real
-from .._console import json_line, progress, table
+from ...files import resolve_links
+from .._console import print_json, print_table, track_progress
 
 if TYPE_CHECKING:
     from ...question import Question
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def command(
     scenes: Annotated[Path, typer.Option(help="CLEVR or Super-CLEVR scenes: a file, or a folder of them.")],
     out: Annotated[Path, typer.Option(help="The question file to write, in CLEVR's format; .gz is gzipped.")],
-    templates: Annotated[
-        Path | None, typer.Option(help="Template files in CLEVR's format; ours by default.")
-    ] = None,
+    templates: Annotated[Path | None, typer.Option(help="Template files in CLEVR's format; ours by default.")] = None,
     parts: Annotated[
         bool, typer.Option("--parts", help="Ask as many questions about parts as well (Super-CLEVR).")
     ] = False,
@@ -29,35 +27,34 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the distributions as JSON lines.")] = False,
 ) -> None:
     """Ask valid, balanced questions about given scenes, each with its program and answer."""
-    from ...ask.distribution import distribution
-    from ...ask.load import load_templates
-    from ...ask.own import own_part_templates, own_templates
-    from ...ask.questions import ask_all
-    from ...formats._any import read_scenes
+    from ...formats import read_scenes
     from ...formats.clevr import write_questions
+    from ...questions.clevr.generator import generate_all_questions
+    from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
+    from ...questions.distribution import count_questions
 
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
-    if real(out) == real(scenes):
+    if resolve_links(out) == resolve_links(scenes):
         raise UserError(f"{out} holds the scenes; write the questions to another file")
     given = read_scenes(scenes)
-    chosen = load_templates(templates) if templates else own_templates(given[0].schema)
-    sets = [chosen, own_part_templates(given[0].schema)] if parts else [chosen]
+    chosen = load_templates(templates) if templates else builtin_templates(given[0].schema)
+    sets = [chosen, builtin_part_templates(given[0].schema)] if parts else [chosen]
     asked: list[Question] = []
     for one in sets:
-        more = ask_all(given, one, per_image=n, seed=seed, start=len(asked))
-        asked += progress(more, "asking", len(given) * n)
+        more = generate_all_questions(given, one, per_image=n, seed=seed, start=len(asked))
+        asked += track_progress(more, "asking", len(given) * n)
     if not asked:
         raise UserError(f"{scenes}: no question could be asked about these scenes")
     write_questions(out, asked)
-    found = distribution(asked)
+    found = count_questions(asked)
     if as_json:
-        json_line(found.to_json() | {"out": str(out)})
+        print_json(found.to_json() | {"out": str(out)})
         return
     answers = dict(found.answers)
     rows = []
     for kind, count in found.types:
         shares = ", ".join(f"{a} {100 * n / count:.0f}%" for a, n in answers[kind][:8])
         rows.append((kind, count, f"{100 * count / found.questions:.1f}%", shares))
-    table(("type", "questions", "share", "answers"), rows)
+    print_table(("type", "questions", "share", "answers"), rows)
     print(f"wrote {found.questions:,} questions about {len(given):,} scenes to {out}")

@@ -2,24 +2,25 @@
 
 Stateless and re-entrant: a run keeps everything in local variables. With `references="strict"` an
 ill-founded reference ends the run as Undefined; with `"default"` (the grammar checker of the generalization
-paper, A.2) several found become the first, none found a missing object, and the run goes on: numbers about a
+paper, A.2) several found become the first, none found a missing object, and the run continues: numbers about a
 missing object are 0, truths False.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...bits import members
-from ...edit import Edit, Impossible
-from ...scene import Scene
-from ..check import Plan, Scope, Step, plan_of, scope_of
+from ...answer import spell
+from ...edit import Edit, ImpossibleEdit
+from ...scene import FREE, Object, Scene, mask_members
+from ..check import ProgramPlan, Scope, compute_scope, plan_program
 from ..op import IllFounded
 from ..program import Program
-from ..types import BOOL, OBJECT, PART
-from ..world import World
+from ..text import format_call
+from ..types import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, PART, PARTS, THING, Type
+from ..world import ExecutionWorld
 
 References = Literal["strict", "default"]
 Answer = bool | int | str
@@ -42,31 +43,31 @@ class Execution:
     """The outcome of one run."""
 
     answer: Any  # bool, int or str; a mask (or masks) where the program gives a set; or Undefined
-    values: tuple[Any, ...]  # the trace: one value a node, as far as the run got
+    values: tuple[Any, ...]  # the trace: one value per node, as far as the run got
     errors: tuple[Undefined, ...] = ()  # references mended under `references="default"`
-    worlds: tuple[World, ...] = ()  # of each node's value, where edits made other ones than the given
+    worlds: tuple[ExecutionWorld, ...] = ()  # of each node's value, where edits made other ones than the given
 
     @property
-    def defined(self) -> bool:
+    def is_defined(self) -> bool:
         return not isinstance(self.answer, Undefined)
 
 
 def execute(
-    program: Program, scenes: World | Scene | Iterable[Scene], references: References = "strict"
+    program: Program, scenes: ExecutionWorld | Scene | Iterable[Scene], references: References = "strict"
 ) -> Execution:
-    """Run the program; give a World to run many programs on the same scenes."""
+    """Run the program; give an ExecutionWorld to run many programs on the same scenes."""
     if isinstance(scenes, Scene):
-        world = World((scenes,))
+        world = ExecutionWorld((scenes,))
     else:
-        world = scenes if isinstance(scenes, World) else World(scenes)
-    plan = plan_of(program)
+        world = scenes if isinstance(scenes, ExecutionWorld) else ExecutionWorld(scenes)
+    plan = plan_program(program)
     if plan.straight and references == "strict":
-        return _straight(plan, program, world)
-    scope = _FLAT if plan.straight else scope_of(program)
-    return _Run(plan, program, world, references == "strict", scope).result()
+        return _execute_straight(plan, program, world)
+    scope = _FLAT_SCOPE if plan.straight else compute_scope(program)
+    return _ProgramRun(plan, program, world, references == "strict", scope).run()
 
 
-def _straight(plan: Plan, program: Program, world: World) -> Execution:
+def _execute_straight(plan: ProgramPlan, program: Program, world: ExecutionWorld) -> Execution:
     """The common case, kept free of everything else: 40,000 programs a second depend on it."""
     values: list[Any] = []
     append = values.append
@@ -85,16 +86,16 @@ def _straight(plan: Plan, program: Program, world: World) -> Execution:
     return Execution(values[-1], tuple(values))
 
 
-_FLAT = Scope((), (), ())
+_FLAT_SCOPE = Scope((), (), ())
 
 
 NOT_RUN = object()  # the value of a node that a run did not get to
 
 
-class _Run:
+class _ProgramRun:
     """One run of a program with sub-programs, edits or mended references."""
 
-    def __init__(self, plan: Plan, program: Program, world: World, strict: bool, scope: Scope) -> None:
+    def __init__(self, plan: ProgramPlan, program: Program, world: ExecutionWorld, strict: bool, scope: Scope) -> None:
         self.plan, self.program, self.strict, self.scope = plan, program, strict, scope
         self.worlds = {-1: world}
         self.values: list[Any] = [NOT_RUN] * len(program.nodes)
@@ -103,57 +104,56 @@ class _Run:
         self.inside = scope.inside or (-1,) * size
         self.before = scope.before or (-1,) * size
 
-    def result(self) -> Execution:
+    def run(self) -> Execution:
         for i in range(len(self.values)):
             if self.inside[i] != -1:
                 continue
             try:
-                self.values[i] = self.value(i)
-            except _Stop as stop:
-                return self.execution(stop.undefined, i)
+                self.values[i] = self.evaluate_node(i)
+            except _StopExecution as stop:
+                return self.build_execution(stop.undefined, i)
         answer = self.values[-1]
         if answer is None:
             last = self.errors[-1] if self.errors else None
             answer = Undefined("missing object", last.node if last else len(self.values) - 1)
-        return self.execution(answer, len(self.values))
+        return self.build_execution(answer, len(self.values))
 
-    def execution(self, answer: Any, reached: int) -> Execution:
+    def build_execution(self, answer: Any, reached: int) -> Execution:
         states = self.scope.after[:reached] if len(self.worlds) > 1 else ()
         worlds = tuple(self.worlds[state] for state in states)
         return Execution(answer, tuple(self.values[:reached]), tuple(self.errors), worlds)
 
-    def value(self, i: int) -> Any:
+    def evaluate_node(self, i: int) -> Any:
         step = self.plan.steps[i]
         inputs = [self.values[j] for j in step.inputs]
         if step.op.body is not None:
-            inputs[step.op.body] = self.sub_program(i, inputs[0])
+            inputs[step.op.body] = self.run_sub_program(i, inputs[0])
         world = self.worlds[self.before[i]]
-        if self.plan.types[i] == BOOL and self._missing(step, inputs):
+        # Only `references="default"` lets an object be missing; a truth about it is False.
+        if self.plan.types[i] == BOOL and any(
+            self.plan.types[j] in (OBJECT, PART) and not v for j, v in zip(step.inputs, inputs, strict=True)
+        ):
             return False
+        view = world if step.op.looks_at == "world" else world.parts if step.on_parts else world.objects
         try:
-            found = step.op.exact(_view(step, world), *inputs, *self.program.nodes[i].params)
+            found = step.op.exact(view, *inputs, *self.program.nodes[i].params)
             if step.op.edits:
-                return self.edited(i, world, found)
+                return self.apply_edit(i, world, found)
         except IllFounded as error:
-            return self.mended(i, error, world)
+            return self.substitute_default(i, error, world)
         return found
 
-    def _missing(self, step: Step, inputs: list[Any]) -> bool:
-        """Whether an object it is about is missing, as only `references="default"` lets happen."""
-        kinds = (self.plan.types[j] for j in step.inputs)
-        return any(kind in (OBJECT, PART) and not v for kind, v in zip(kinds, inputs, strict=True))
-
-    def sub_program(self, quantifier: int, among: int) -> tuple[Any, ...]:
+    def run_sub_program(self, quantifier: int, among: int) -> tuple[Any, ...]:
         """The body's value for each member; its nodes keep theirs as tuples, for the trace."""
         body = [i for i, q in enumerate(self.inside) if q == quantifier]
         root = self.plan.steps[quantifier].inputs[1]
         history: dict[int, list[Any]] = {i: [] for i in body}
         answers = []
         try:
-            for member in members(among):
+            for member in mask_members(among):
                 for i in body:
                     bound = self.program.nodes[i].op == "it"
-                    self.values[i] = 1 << member if bound else self.value(i)
+                    self.values[i] = 1 << member if bound else self.evaluate_node(i)
                     history[i].append(self.values[i])
                 answers.append(self.values[root])
         finally:
@@ -161,32 +161,114 @@ class _Run:
                 self.values[i] = tuple(history[i]) or NOT_RUN
         return tuple(answers)
 
-    def edited(self, i: int, world: World, edit: Edit) -> int:
+    def apply_edit(self, i: int, world: ExecutionWorld, edit: Edit) -> int:
         state = self.scope.after[i]
         if state not in self.worlds:
             try:
-                self.worlds[state] = world.edited(edit)
-            except Impossible as error:
+                self.worlds[state] = world.apply_edit(edit)
+            except ImpossibleEdit as error:
                 raise IllFounded("impossible edit", None, str(error)) from error
         return self.worlds[state].objects.everything
 
-    def mended(self, i: int, error: IllFounded, world: World) -> Any:
+    def substitute_default(self, i: int, error: IllFounded, world: ExecutionWorld) -> Any:
         undefined = Undefined(error.reason, i, error.detail)
         if self.strict:
-            raise _Stop(undefined)
+            raise _StopExecution(undefined)
         self.errors.append(undefined)
-        if self.plan.steps[i].op.edits:  # an action that can not be done leaves the scene as it is
+        if self.plan.steps[i].op.edits:  # an action that cannot be done leaves the scene as it is
             self.worlds[self.scope.after[i]] = world
             return world.objects.everything
         return error.default
 
 
-class _Stop(Exception):
+class _StopExecution(Exception):
     def __init__(self, undefined: Undefined) -> None:
         self.undefined = undefined
 
 
-def _view(step: Step, world: World) -> Any:
-    if step.op.looks_at == "world":
-        return world
-    return world.parts if step.on_parts else world.objects
+MAX_NAMED = 4  # things named in full before the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLine:
+    """One node of the tree: how deep it stands, what it says, what came out."""
+
+    node: int
+    depth: int
+    text: str
+    value: str
+
+
+def format_trace(
+    program: Program, execution: Execution | None = None, world: ExecutionWorld | None = None
+) -> Iterator[TraceLine]:
+    """The tree from the root down; values only where a run got that far."""
+    plan = plan_program(program)
+    inside = set() if plan.straight else {i for i, q in enumerate(compute_scope(program).inside) if q != -1}
+    shown: set[int] = set()
+
+    def visit(i: int, depth: int) -> Iterator[TraceLine]:
+        n = program.nodes[i]
+        again = i in shown and bool(n.inputs)
+        shown.add(i)
+        yield TraceLine(i, depth, f"{format_call(n, [])}{f' (node {i} again)' if again else ''}", format_node_value(i))
+        for j in () if again else n.inputs:
+            yield from visit(j, depth + 1)
+
+    def format_node_value(i: int) -> str:
+        if execution is None:
+            return ""
+        if isinstance(execution.answer, Undefined) and i == execution.answer.node:
+            return f"undefined: {execution.answer.reason} {execution.answer.detail}".rstrip()
+        seen = execution.values[i] if i < len(execution.values) else NOT_RUN
+        if seen is NOT_RUN:
+            return "not reached"
+        on = execution.worlds[i] if execution.worlds else world
+        if i in inside and isinstance(seen, tuple):
+            return "; ".join(format_value(v, plan.types[i], on) for v in seen) or "never run"
+        return format_value(seen, plan.types[i], on)
+
+    return visit(len(program) - 1, 0)
+
+
+def format_value(value: Any, kind: Type, world: ExecutionWorld | None = None) -> str:
+    """A node's value in words."""
+    if value is None:
+        return "missing"
+    if kind in (OBJECTS, OBJECT, PARTS, PART):
+        return _format_things(value, kind, world)
+    if kind == IMAGES:
+        return "images " + (", ".join(map(str, mask_members(value))) or "none")
+    if kind == GROUPS:
+        return "; ".join(f"image {k}: {g.bit_count()}" for k, g in enumerate(value) if g) or "no groups"
+    if kind == THING:
+        return describe_object(value)
+    return spell(value)
+
+
+def _format_things(mask: int, kind: Type, world: ExecutionWorld | None) -> str:
+    numbers = list(mask_members(mask))
+    if not numbers:
+        return "missing" if kind in (OBJECT, PART) else "nothing"
+    named = [_format_thing(i, kind, world) for i in numbers[:MAX_NAMED]]
+    rest = f" and {len(numbers) - MAX_NAMED} more" if len(numbers) > MAX_NAMED else ""
+    count = "" if kind in (OBJECT, PART) else f"{len(numbers)}: "
+    return f"{count}{', '.join(named)}{rest}"
+
+
+def _format_thing(i: int, kind: Type, world: ExecutionWorld | None) -> str:
+    if world is None:
+        return f"#{i}"
+    objects = [o for scene in world.scenes for o in scene.objects]
+    if kind in (PARTS, PART):
+        owner = world.owner[i]
+        first = world.owner.index(owner)
+        part = objects[owner].parts[i - first]
+        return f"{' '.join(v for _, v in part.attributes)} {part.name} of #{owner}"
+    return f"#{i} {describe_object(objects[i])}"
+
+
+def describe_object(thing: Object) -> str:
+    """An object in words: its values in order, the kind of thing last."""
+    nouns = [v for a, v in thing.attributes if a in ("shape", "name")]
+    return " ".join([*(v for a, v in thing.attributes if a not in ("shape", "name")), *nouns]).strip() or FREE

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import did_you_mean
-from ...scenetable import SceneTable, Terms
+from ...kernels import count_bits, exact, find_lowest_bit
+from ...scene_table import SceneTable, Terms
 from ...schema import Schema
-from ..check import Plan, plan_of
-from ..program import Node, Program, ProgramError
+from ..check import ProgramPlan, plan_program
+from ..program import MAX_NODES, Node, Program, ProgramError
 from ..types import BOOL, INT, Type
 from .exact import Undefined
 
@@ -41,7 +42,7 @@ REASONS = (
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
-class Kind(NamedTuple):
+class ResultType(NamedTuple):
     """What a program gives, and whether that is a part's."""
 
     type: Type
@@ -49,24 +50,24 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kinds:
+class ResultTypes:
     """What each of many programs gives: there are few kinds."""
 
-    listed: tuple[Kind, ...]
+    listed: tuple[ResultType, ...]
     number: NDArray[np.int64]  # [program] which of those listed
 
     def __len__(self) -> int:
         return len(self.number)
 
-    def __getitem__(self, i: int) -> Kind:
+    def __getitem__(self, i: int) -> ResultType:
         return self.listed[int(self.number[i])]
 
-    def take(self, programs: Any) -> Kinds:
-        return Kinds(self.listed, self.number[programs])
+    def take(self, programs: Any) -> ResultTypes:
+        return ResultTypes(self.listed, self.number[programs])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedPrograms:
     """Programs as machine words, for any scenes and for every executor that covers the ops."""
 
     schema: Schema
@@ -75,19 +76,19 @@ class Prepared:
     words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
     start: NDArray[np.int64]  # [program + 1] first word
     skeleton: NDArray[np.int64]  # [program] the same for programs that are alike but for their words
-    kinds: Kinds
+    kinds: ResultTypes
 
     def __len__(self) -> int:
         return len(self.skeleton)
 
-    def take(self, programs: Any) -> Prepared:
+    def take(self, programs: Any) -> PreparedPrograms:
         """Some of the programs, by a slice or by their numbers."""
-        words, start = gathered(self.words, self.start[:-1][programs], self.start[1:][programs])
+        words, start = gather_words(self.words, self.start[:-1][programs], self.start[1:][programs])
         return replace(
             self, words=words, start=start, skeleton=self.skeleton[programs], kinds=self.kinds.take(programs)
         )
 
-    def same(self, others: Prepared) -> NDArray[np.bool_]:
+    def compare_programs(self, others: PreparedPrograms) -> NDArray[np.bool_]:
         """[program] whether it is, node by node, the other of its number."""
         long = np.flatnonzero(np.diff(self.start) == np.diff(others.start))
         mine, theirs = self.take(long), others.take(long)
@@ -97,23 +98,23 @@ class Prepared:
         found[owner[mine.words != theirs.words]] = False
         return found
 
-    def on(self, scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
+    def assign_scenes(self, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
         """Each to run on the scene of that row."""
         rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
         if len(rows) != len(self) or (len(rows) and rows.min() < 0):
-            raise ValueError(f"{len(self)} programs need as many scene numbers, came {len(rows)}")
+            raise ValueError(f"{len(self)} programs need as many scene numbers, got {len(rows)}")
         order = np.lexsort((rows, self.skeleton))
-        words, start = gathered(self.words, self.start[:-1][order], self.start[1:][order])
-        return Lowered(
+        words, start = gather_words(self.words, self.start[:-1][order], self.start[1:][order])
+        return LoweredPrograms(
             self.schema, words, start.astype(np.uint64), rows[order].astype(np.uint64), order, self.kinds
         )
 
 
-Programs = Sequence[Program] | Prepared
+Programs = Sequence[Program] | PreparedPrograms
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredPrograms:
     """Programs as machine words, with the scene each is to run on.
 
     Programs of one skeleton lie together, so that the processor can foresee the next op; `order` says which
@@ -121,24 +122,24 @@ class Lowered:
     """
 
     schema: Schema
-    words: NDArray[np.uint64]  # as those of Prepared
+    words: NDArray[np.uint64]  # as those of PreparedPrograms
     start: NDArray[np.uint64]  # [place + 1] first word
     scene: NDArray[np.uint64]  # [place] row of the table
     order: NDArray[np.int64]  # [place] number of the program
-    kinds: Kinds  # [program]
+    kinds: ResultTypes  # [program]
 
     def __len__(self) -> int:
         return len(self.scene)
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class PackedAnswers:
     """Raw results; `answers[i]` is what the exact executor would say of program i."""
 
     value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
     reason: NDArray[np.int8]  # index into REASONS, 0 where defined
     node: NDArray[np.int16]  # the node at fault
-    kinds: Kinds
+    kinds: ResultTypes
     terms: Terms
     part_terms: Terms
 
@@ -148,24 +149,24 @@ class Answers:
     def __getitem__(self, i: int) -> Any:
         if self.reason[i]:
             return Undefined(REASONS[self.reason[i]], int(self.node[i]))
-        return spelled(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
+        return decode_answer(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
 
 
-def distinct(
-    value: NDArray[np.int64], kinds: Kinds, terms: Terms, part_terms: Terms
+def find_distinct_answers(
+    value: NDArray[np.int64], kinds: ResultTypes, terms: Terms, part_terms: Terms
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    """The different answers among raw results, each as `spelled` has it, and [program] which it is."""
+    """The different answers among raw results, each as `decode_answer` has it, and [program] which it is."""
     found: list[Any] = []
     number = np.zeros(len(value), np.int64)
     for k, kind in enumerate(kinds.listed):
         here = np.flatnonzero(kinds.number == k)
         values, at = np.unique(value[here], return_inverse=True)
         number[here] = at + len(found)
-        found += [spelled(v, kind, terms, part_terms) for v in values.tolist()]
+        found += [decode_answer(v, kind, terms, part_terms) for v in values.tolist()]
     return found, number
 
 
-def spelled(value: int, kind: Kind, terms: Terms, part_terms: Terms) -> Any:
+def decode_answer(value: int, kind: ResultType, terms: Terms, part_terms: Terms) -> Any:
     """A raw result of that kind as the exact executor gives it."""
     if kind.type == BOOL:
         return bool(value)
@@ -176,7 +177,7 @@ def spelled(value: int, kind: Kind, terms: Terms, part_terms: Terms) -> Any:
     return value & 0xFFFFFFFFFFFFFFFF  # a mask
 
 
-class Lowering:
+class ProgramLowering:
     """Turns the programs of one schema into words; remembers every node it has seen."""
 
     engine = "packed execution"
@@ -192,13 +193,13 @@ class Lowering:
         self._alike: dict[str, bool] = {}  # attributes coded alike for objects and for parts
         self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
 
-    def __call__(self, programs: Programs, scene: Iterable[int] | NDArray[np.int64]) -> Lowered:
+    def __call__(self, programs: Programs, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
         """Lower programs, each to run on the scene of that row."""
-        return self.prepare(programs).on(scene)
+        return self.prepare(programs).assign_scenes(scene)
 
-    def prepare(self, programs: Programs) -> Prepared:
+    def prepare(self, programs: Programs) -> PreparedPrograms:
         """Lower programs for any scenes; those that are prepared are only looked at, whether they fit."""
-        if isinstance(programs, Prepared):
+        if isinstance(programs, PreparedPrograms):
             if (programs.schema, programs.relations) != (self.schema, self.relations):
                 raise ValueError(f"programs of {programs.schema.name} were prepared for other words")
             if not programs.ops <= self.covers:
@@ -207,12 +208,12 @@ class Lowering:
         words: list[int] = []
         start = [0]
         numbers: list[int] = []
-        kinds: dict[Kind, int] = {}
+        kinds: dict[ResultType, int] = {}
         groups: list[int] = []
-        skeletons: dict[int, tuple[Plan, int, int]] = {}  # by the plan's identity: it, its number, its kind's
+        skeletons: dict[int, tuple[ProgramPlan, int, int]] = {}  # by the plan's identity: it, its number, its kind's
         plain, on_parts = self._plain, self._on_parts
         for program in programs:
-            plan = plan_of(program)
+            plan = plan_program(program)
             try:
                 if plan.on_parts:
                     if plan.same_attribute:
@@ -223,46 +224,38 @@ class Lowering:
                     words += [plain[id(n)] for n in program.nodes]
             except KeyError:
                 for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
-                    words.append(self._word(n, step.on_parts, i))
+                    words.append(self._lower_node(n, step.on_parts, i))
             start.append(len(words))
             seen = skeletons.get(id(plan))
             if seen is None:
-                kind = Kind(plan.types[-1], plan.steps[-1].on_parts)
+                kind = ResultType(plan.types[-1], plan.steps[-1].on_parts)
                 seen = skeletons[id(plan)] = plan, len(skeletons), kinds.setdefault(kind, len(kinds))
             groups.append(seen[1])
             numbers.append(seen[2])
-        return Prepared(
+        return PreparedPrograms(
             self.schema,
             self.relations,
             self.covers,
             np.array(words, np.uint64),
             np.array(start, np.int64),
             np.array(groups, np.int64),
-            Kinds(tuple(kinds), np.array(numbers, np.int64)),
+            ResultTypes(tuple(kinds), np.array(numbers, np.int64)),
         )
 
-    def _check_comparisons(self, program: Program, plan: Plan) -> None:
+    def _check_comparisons(self, program: Program, plan: ProgramPlan) -> None:
         """Values are compared by code: an object's and a part's only where their codes mean the same."""
         for at, left, right in plan.same_attribute:
+            if plan.steps[left].on_parts == plan.steps[right].on_parts:
+                continue
             name = program.nodes[left].params[0]
-            if plan.steps[left].on_parts != plan.steps[right].on_parts and not self._coded_alike(name):
-                raise ProgramError(
-                    f"node {at} (equal): the {name} of objects and of parts is coded differently"
-                )
+            if name not in self._alike:
+                both = (self.terms.code, self.part_terms.code)
+                mine, of_parts = ({pair: c for pair, c in codes.items() if pair[0] == name} for codes in both)
+                self._alike[name] = mine == of_parts
+            if not self._alike[name]:
+                raise ProgramError(f"node {at} (equal): the {name} of objects and of parts is coded differently")
 
-    def _coded_alike(self, name: str) -> bool:
-        if name not in self._alike:
-            self._alike[name] = self._compare_codes(name)
-        return self._alike[name]
-
-    def _compare_codes(self, name: str) -> bool:
-        mine, of_parts = (
-            {pair: code for pair, code in terms.code.items() if pair[0] == name}
-            for terms in (self.terms, self.part_terms)
-        )
-        return mine == of_parts
-
-    def _word(self, n: Node, on_parts: bool, at: int) -> int:
+    def _lower_node(self, n: Node, on_parts: bool, at: int) -> int:
         known = self._on_parts if on_parts else self._plain
         word = known.get(id(n))
         if word is None:
@@ -278,22 +271,22 @@ class Lowering:
             name = "related_object"
         if on_parts and name in ON_PARTS:
             name = f"{name}_part"
-        first, second = self._arguments(n, on_parts, at)
+        first, second = self._encode_arguments(n, on_parts, at)
         inputs = (*n.inputs, 0, 0)
         return OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | first << 32 | second << 48
 
-    def _arguments(self, n: Node, on_parts: bool, at: int) -> tuple[int, int]:
+    def _encode_arguments(self, n: Node, on_parts: bool, at: int) -> tuple[int, int]:
         terms = self.part_terms if on_parts else self.terms
         match n.op:
             case "filter" | "exclude" | "verify":
-                return self._term(terms, n.params[0], n.params[1], n, at), 0
+                return self._find_term(terms, n.params[0], n.params[1], n, at), 0
             case "choose":
                 return (
-                    self._term(terms, n.params[0], n.params[1], n, at),
-                    self._term(terms, n.params[0], n.params[2], n, at),
+                    self._find_term(terms, n.params[0], n.params[1], n, at),
+                    self._find_term(terms, n.params[0], n.params[2], n, at),
                 )
             case "query" | "same":
-                return self._column(terms, n.params[0], n, at), 0
+                return self._find_column(terms, n.params[0], n, at), 0
             case "relate" | "related":
                 if n.params[0] not in self.relations:
                     hint = did_you_mean(n.params[0], self.relations)
@@ -305,27 +298,23 @@ class Lowering:
                 return int(n.params[0]), 0
         return 0, 0
 
-    def _term(self, terms: Terms, attribute: str, value: str, n: Node, at: int) -> int:
-        self._column(terms, attribute, n, at)
+    def _find_term(self, terms: Terms, attribute: str, value: str, n: Node, at: int) -> int:
+        self._find_column(terms, attribute, n, at)
         code = terms.code.get((attribute, value))
         if code is None:
             options = terms.attributes[terms.index(attribute)].terms
             raise ProgramError(f"node {at} ({n.op}): no {attribute} {value!r}{did_you_mean(value, options)}")
         return code
 
-    def _column(self, terms: Terms, attribute: str, n: Node, at: int) -> int:
+    def _find_column(self, terms: Terms, attribute: str, n: Node, at: int) -> int:
         names = [a.name for a in terms.attributes]
         if attribute not in names:
-            raise ProgramError(
-                f"node {at} ({n.op}): no attribute {attribute!r}{did_you_mean(attribute, names)}"
-            )
+            raise ProgramError(f"node {at} ({n.op}): no attribute {attribute!r}{did_you_mean(attribute, names)}")
         return names.index(attribute)
 
 
-def run(lowered: Lowered, table: SceneTable) -> Answers:
+def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
     """Run every program on its scene."""
-    from ._packed_loop import loop  # compiles on first use
-
     if lowered.schema != table.schema:
         raise ValueError(f"programs in {lowered.schema.name}, scenes in {table.schema.name}")
     if len(lowered) and lowered.scene.max() >= len(table):
@@ -334,24 +323,171 @@ def run(lowered: Lowered, table: SceneTable) -> Answers:
     value = np.zeros(size, np.int64)
     reason = np.zeros(size, np.int8)
     node = np.zeros(size, np.int16)
-    loop(
+    run_programs(
         (lowered.words, lowered.start, lowered.scene, lowered.order),
         (table.start, table.codes, table.masks, table.everything, table.rows, table.knows),
         (table.part_start, table.part_codes, table.part_masks, table.owner, table.parts_of),
         (value, reason, node),
     )
-    return Answers(value, reason, node, lowered.kinds, table.terms, table.part_terms)
+    return PackedAnswers(value, reason, node, lowered.kinds, table.terms, table.part_terms)
 
 
-def execute_many(programs: Programs, table: SceneTable, scene: Iterable[int]) -> Answers:
+def execute_many(programs: Programs, table: SceneTable, scene: Iterable[int]) -> PackedAnswers:
     """Lower and run: program i on the table's scene `scene[i]`."""
-    return run(Lowering(table.schema, table.relations)(programs, scene), table)
+    return run_lowered(ProgramLowering(table.schema, table.relations)(programs, scene), table)
 
 
-def gathered(
+def gather_words(
     words: NDArray[np.uint64], begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """The words from each begin to its end, one after the other, and where each stretch starts."""
     length = end - begin
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
     return words[np.repeat(begin - start[:-1], length) + np.arange(start[-1])], start
+
+
+# The compiled loop of packed execution. A register is a uint64: a mask, a number, a truth or a code.
+
+SCENE, FILTER, EXCLUDE, UNIQUE = (OPCODES[n] for n in ("scene", "filter", "exclude", "unique"))
+RELATE, RELATED, RELATED_OBJECT = (OPCODES[n] for n in ("relate", "related", "related_object"))
+SAME, INTERSECT, UNION, QUERY = (OPCODES[n] for n in ("same", "intersect", "union", "query"))
+EQUAL, VERIFY, CHOOSE, NUMBER = (OPCODES[n] for n in ("equal", "verify", "choose", "number"))
+COUNT, EXIST, LESS, GREATER = (OPCODES[n] for n in ("count", "exist", "less", "greater"))
+AT_LEAST, AT_MOST, AND, OR, NOT = (OPCODES[n] for n in ("at_least", "at_most", "and", "or", "not"))
+PARTS, OWNERS = OPCODES["parts"], OPCODES["owners"]
+FILTER_PART, EXCLUDE_PART, SAME_PART = (OPCODES[f"{n}_part"] for n in ("filter", "exclude", "same"))
+QUERY_PART, VERIFY_PART, CHOOSE_PART = (OPCODES[f"{n}_part"] for n in ("query", "verify", "choose"))
+
+ONE = np.uint64(1)
+ZERO = np.uint64(0)
+
+
+@exact
+def run_programs(programs: Any, objects: Any, parts: Any, results: Any) -> None:
+    """Run every program; see `run_lowered` for what the tuples hold."""
+    # Unsigned numbers throughout: a signed index would be tested for being negative at each use.
+    words, start, scenes, order = programs
+    first, codes, masks, everything, rows, knows = objects
+    part_first, part_codes, part_masks, owner, parts_of = parts
+    value, reason, node = results
+    register = np.zeros(MAX_NODES, np.uint64)
+    for k in range(len(order)):
+        s = scenes[k]
+        base = np.uint64(first[s])
+        part_base = np.uint64(part_first[s])
+        begin = start[k]
+        length = start[k + 1] - begin
+        trouble = 0
+        i = ZERO
+        out = ZERO
+        while i < length:
+            word = words[begin + i]
+            op = word & np.uint64(0xFF)
+            a = register[(word >> np.uint64(8)) & np.uint64(0xFFF)]
+            argument = (word >> np.uint64(32)) & np.uint64(0xFFFF)
+            out = ZERO
+            if op == FILTER:
+                out = a & masks[s, argument]
+            elif op == SCENE:
+                out = everything[s]
+            elif op == UNIQUE:
+                if a == ZERO:
+                    trouble = 1
+                elif a & (a - ONE) != ZERO:
+                    trouble = 2
+                out = a
+            elif op == RELATE:
+                if not knows[s, argument]:
+                    trouble = 4
+                elif a != ZERO:
+                    out = rows[base + find_lowest_bit(a), argument]
+            elif op == COUNT:
+                out = count_bits(a)
+            elif op == EXIST:
+                out = np.uint64(a != ZERO)
+            elif op == QUERY:
+                code = codes[base + find_lowest_bit(a), argument]
+                if code < 0:
+                    trouble = 3
+                else:
+                    out = np.uint64(code)
+            elif op == SAME:
+                code = codes[base + find_lowest_bit(a), argument]
+                if code >= 0:
+                    out = masks[s, code] & ~a
+            elif op == PARTS:
+                left = a
+                while left != ZERO:
+                    out |= parts_of[base + find_lowest_bit(left)]
+                    left &= left - ONE
+            elif op == OWNERS:
+                left = a
+                while left != ZERO:
+                    out |= ONE << np.uint64(owner[part_base + find_lowest_bit(left)])
+                    left &= left - ONE
+            elif op == FILTER_PART:
+                out = a & part_masks[s, argument]
+            elif op == QUERY_PART:
+                code = part_codes[part_base + find_lowest_bit(a), argument]
+                if code < 0:
+                    trouble = 3
+                else:
+                    out = np.uint64(code)
+            elif op == NOT:
+                out = np.uint64(a == ZERO)
+            elif op == NUMBER:
+                out = np.uint64(argument)
+            elif op == EXCLUDE:
+                out = a & ~masks[s, argument]
+            elif op == VERIFY:
+                out = np.uint64(a & masks[s, argument] != ZERO)
+            elif op == EXCLUDE_PART:
+                out = a & ~part_masks[s, argument]
+            elif op == VERIFY_PART:
+                out = np.uint64(a & part_masks[s, argument] != ZERO)
+            elif op == SAME_PART:
+                code = part_codes[part_base + find_lowest_bit(a), argument]
+                if code >= 0:
+                    out = part_masks[s, code] & ~a
+            elif op == RELATED:
+                left = a
+                while left != ZERO:
+                    out |= rows[base + find_lowest_bit(left), argument]
+                    left &= left - ONE
+            elif op == RELATED_OBJECT:
+                for j in range(first[s + ONE] - first[s]):
+                    if rows[first[s] + j, argument] & a != ZERO:
+                        out |= ONE << np.uint64(j)
+            elif op in (CHOOSE, CHOOSE_PART):
+                other = word >> np.uint64(48)
+                this = a & (masks[s, argument] if op == CHOOSE else part_masks[s, argument]) != ZERO
+                that = a & (masks[s, other] if op == CHOOSE else part_masks[s, other]) != ZERO
+                if this == that:
+                    trouble = 5 if this else 6
+                out = argument if this else other
+            else:
+                b = register[(word >> np.uint64(20)) & np.uint64(0xFFF)]
+                if op in (INTERSECT, AND):
+                    out = a & b
+                elif op in (UNION, OR):
+                    out = a | b
+                elif op == EQUAL:
+                    out = np.uint64(a == b)
+                elif op == LESS:
+                    out = np.uint64(a < b)
+                elif op == GREATER:
+                    out = np.uint64(a > b)
+                elif op == AT_LEAST:
+                    out = np.uint64(a >= b)
+                elif op == AT_MOST:
+                    out = np.uint64(a <= b)
+            if trouble != 0:
+                break
+            register[i] = out
+            i += ONE
+        program = order[k]
+        if trouble != 0:
+            reason[program] = trouble
+            node[program] = i
+        else:
+            value[program] = np.int64(out)

@@ -1,4 +1,4 @@
-"""Soft execution: many programs over many believed scenes, by the soft meanings of their ops.
+"""Soft execution: many programs over many scene posteriors, by the soft meanings of their ops.
 
 Programs are lowered to words as packed execution does. Their nodes are then sorted into waves: a group holds
 all nodes of one op whose inputs are known by then, from whatever program, and runs as a few array operations.
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scenetable import Terms
+from ...scene_table import Terms
 from ...schema import Schema
-from ..arrays import Array, empty, real, to_numpy, whole
-from ..beliefs import Beliefs
-from ..check import plan_of
+from ..arrays import Array, allocate, make_index, to_numpy, to_real
+from ..check import plan_program
 from ..op import all_ops, get_op
 from ..program import Program
-from ..soft_world import PAPER, SIDES, Known, One, Rules, SceneTables, SoftWorld
+from ..scene_posterior import ScenePosterior
 from ..types import OBJECT, OBJECTS, PART, PARTS, Type
-from .packed import OPCODES, Kind, Kinds, Lowered, Lowering, Programs, spelled
+from ..world import PAPER, SIDES, SoftReference, SoftRules, SoftSceneTables, SoftValue, SoftWorld
+from .packed import OPCODES, LoweredPrograms, ProgramLowering, Programs, ResultType, ResultTypes, decode_answer
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory
 NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
@@ -31,12 +31,12 @@ NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
 
 @dataclass(frozen=True, slots=True)
 class SoftAnswers:
-    """`answers[i]` as the exact executor would spell it; `belief[i]` how far it is believed."""
+    """`answers[i]` as the exact executor would spell it, with its `confidence[i]`."""
 
     value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
-    belief: NDArray[np.float32]
+    confidence: NDArray[np.float32]
     settled: NDArray[np.bool_]  # False where inference found no possible scene that the question fits
-    kinds: Kinds
+    kinds: ResultTypes
     terms: Terms
     part_terms: Terms
 
@@ -44,18 +44,18 @@ class SoftAnswers:
         return len(self.value)
 
     def __getitem__(self, i: int) -> Any:
-        return spelled(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
+        return decode_answer(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
 
 
-class Step(NamedTuple):
+class SoftTraceStep(NamedTuple):
     """What one node of a program came to."""
 
     value: Any  # bool, int or str; the number of the one thing; None for a set
-    belief: float | None  # of the value; None for a set
+    confidence: float | None  # of the value; None for a set
     members: tuple[float, ...] | None = None  # of a set, or one thing: how surely each thing is in it
 
 
-class SoftLowering(Lowering):
+class SoftLowering(ProgramLowering):
     """Turns programs into words for soft execution, which covers the ops that have a soft meaning."""
 
     engine = "soft execution"
@@ -66,7 +66,7 @@ class SoftLowering(Lowering):
         self.covers = frozenset(name for name, op in all_ops().items() if op.soft)
 
 
-class Group(NamedTuple):
+class OpGroup(NamedTuple):
     """Nodes of one op that run together; they stand side by side in every buffer."""
 
     op: str
@@ -74,16 +74,16 @@ class Group(NamedTuple):
     leaves: int  # SET, ONE or KNOWN
     leaves_parts: bool
     first: int
-    last: int  # places first to last − 1 of `value` and `belief`
+    last: int  # places first to last − 1 of `value` and `confidence`
     row: int  # where their sets begin, in the buffer of objects' or of parts' sets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Waves:
+class OpSchedule:
     """Lowered programs, sorted into groups."""
 
-    lowered: Lowered
-    groups: tuple[Group, ...]
+    lowered: LoweredPrograms
+    groups: tuple[OpGroup, ...]
     place: NDArray[np.int64]  # [node] where it stands; nodes are the words of `lowered`
     scene: NDArray[np.int64]  # [place]
     inputs: NDArray[np.int64]  # [2, place] the places it reads
@@ -97,13 +97,13 @@ class Waves:
 _NAMES = tuple(OPCODES)
 
 
-def _left() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+def _tabulate_results() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
     """For each opcode: what it leaves, whether that is a part's (2: as its input's), whether it reads any."""
     leaves = np.zeros(len(_NAMES), np.int8)
     parts = np.full(len(_NAMES), 2, np.int8)
     reads = np.zeros(len(_NAMES), np.int8)
     for code, name in enumerate(_NAMES):
-        signature = get_op(_base(name)).signatures[0]
+        signature = get_op(_get_base_op(name)).signatures[0]
         output = signature.output
         leaves[code] = SET if output in (OBJECTS, PARTS) else ONE if output in (OBJECT, PART) else KNOWN
         reads[code] = len(signature.inputs)
@@ -114,22 +114,22 @@ def _left() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
     return leaves, parts, reads
 
 
-def _base(name: str) -> str:
+def _get_base_op(name: str) -> str:
     return name.removesuffix("_part").removesuffix("_object")
 
 
-def arrange(lowered: Lowered) -> Waves:
+def build_schedule(lowered: LoweredPrograms) -> OpSchedule:
     """Sort the nodes of lowered programs into groups that can run together."""
     words = lowered.words.astype(np.int64)
     start = lowered.start.astype(np.int64)
     length = np.diff(start)
     op = words & 0xFF
-    leaves_by, parts_by, reads_by = _left()
+    leaves_by, parts_by, reads_by = _tabulate_results()
     begin = np.repeat(start[:-1], length)
     inputs = np.stack([begin + (words >> 8 & 0xFFF), begin + (words >> 20 & 0xFFF)])
     inputs[0][reads_by[op] < 1] = begin[reads_by[op] < 1]
     inputs[1] = np.where(reads_by[op] < 2, inputs[0], inputs[1])
-    level, of_parts, reads_parts = _levels(op, inputs, start, reads_by, parts_by)
+    level, of_parts, reads_parts = _compute_levels(op, inputs, start, reads_by, parts_by)
     leaves = leaves_by[op]
     key = (level * len(_NAMES) + op) * 2 + reads_parts
     order = np.argsort(key.astype(np.int16), kind="stable")  # 16 bits sort fastest, and 200 levels fit
@@ -140,22 +140,14 @@ def arrange(lowered: Lowered) -> Waves:
     row_of = np.where(of_parts[order] == 1, np.cumsum(parts_set) - 1, np.cumsum(has_set - parts_set) - 1)
     bounds = np.flatnonzero(np.diff(key[order], prepend=-1))
     groups = tuple(
-        Group(
-            _NAMES[op[n]],
-            bool(reads_parts[n]),
-            int(leaves[n]),
-            bool(of_parts[n]),
-            first,
-            last,
-            int(row_of[first]),
-        )
+        OpGroup(_NAMES[op[n]], bool(reads_parts[n]), int(leaves[n]), bool(of_parts[n]), first, last, int(row_of[first]))
         for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True)
         for n in [order[first]]
     )
     read = place[inputs[:, order]]
     root = np.empty(len(length), np.int64)
     root[lowered.order] = place[start[1:] - 1]
-    return Waves(
+    return OpSchedule(
         lowered,
         groups,
         place,
@@ -169,7 +161,7 @@ def arrange(lowered: Lowered) -> Waves:
     )
 
 
-def _levels(
+def _compute_levels(
     op: NDArray[np.int64],
     inputs: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -195,77 +187,77 @@ def _levels(
     return level, of_parts, reads_parts
 
 
-class Buffers:
+class SoftBuffers:
     """What the nodes of all programs came to."""
 
-    def __init__(self, waves: Waves, tables: SceneTables) -> None:
+    def __init__(self, waves: OpSchedule, tables: SoftSceneTables) -> None:
         kind = tables.objects.there
         size = len(waves.place)
-        self.value = empty(kind, size, integer=True)
-        self.belief = empty(kind, size)
+        self.value = allocate(kind, size, integer=True)
+        self.confidence = allocate(kind, size)
         self.sets = (
-            empty(kind, waves.sets[0], tables.objects.width),
-            empty(kind, waves.sets[1], tables.parts.width),
+            allocate(kind, waves.sets[0], tables.objects.width),
+            allocate(kind, waves.sets[1], tables.parts.width),
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arranged:
-    """Waves with their indices where the beliefs are: ready to run, as often as one likes."""
+class DeviceOpSchedule:
+    """A schedule whose indices are on the posterior's device, ready to run any number of times."""
 
-    waves: Waves
+    waves: OpSchedule
     scene: Array
     inputs: Array
     rows: Array
     words: Array
 
     @classmethod
-    def on(cls, waves: Waves, beliefs: Beliefs) -> Arranged:
-        kind = beliefs.exists
-        arrays = (whole(kind, a) for a in (waves.scene, waves.inputs, waves.rows, waves.words))
+    def from_schedule(cls, waves: OpSchedule, posterior: ScenePosterior) -> DeviceOpSchedule:
+        kind = posterior.exists
+        arrays = (make_index(kind, a) for a in (waves.scene, waves.inputs, waves.rows, waves.words))
         return cls(waves, *arrays)
 
 
-def run(arranged: Arranged, tables: SceneTables) -> Buffers:
+def run_schedule(arranged: DeviceOpSchedule, tables: SoftSceneTables) -> SoftBuffers:
     """Run every group, each after those it reads."""
-    buffers = Buffers(arranged.waves, tables)
+    buffers = SoftBuffers(arranged.waves, tables)
     for group in arranged.waves.groups:
         _run_group(group, arranged, tables, buffers)
     return buffers
 
 
-def _run_group(group: Group, arranged: Arranged, tables: SceneTables, buffers: Buffers) -> None:
+def _run_group(group: OpGroup, arranged: DeviceOpSchedule, tables: SoftSceneTables, buffers: SoftBuffers) -> None:
     here = slice(group.first, group.last)
     world = SoftWorld(tables, arranged.scene[here])
-    op = get_op(_base(group.op))
+    op = get_op(_get_base_op(group.op))
     assert op.soft is not None
     view = world if op.looks_at == "world" else world.parts if group.on_parts else world.objects
     wanted = op.signatures[0].inputs
-    given = [_read(wanted[i], i, group, arranged, buffers) for i in range(op.arity)]
-    found = op.soft(view, *given, *_arguments(group, op.params, arranged.words[:, here]))
+    given = [_read_input(wanted[i], i, group, arranged, buffers) for i in range(op.arity)]
+    found = op.soft(view, *given, *_select_arguments(group, op.params, arranged.words[:, here]))
     if group.leaves == SET:
         rows = slice(group.row, group.row + group.last - group.first)
         buffers.sets[group.leaves_parts][rows] = found
         return
-    buffers.value[here], buffers.belief[here] = found
+    buffers.value[here], buffers.confidence[here] = found
     if group.leaves == ONE:
         sets = buffers.sets[group.leaves_parts]
-        numbers = whole(sets, np.arange(sets.shape[1]))
-        chosen = real(found.index[:, None] == numbers, sets)
+        numbers = make_index(sets, np.arange(sets.shape[1]))
+        chosen = to_real(found.index[:, None] == numbers, sets)
         rows = slice(group.row, group.row + group.last - group.first)
-        sets[rows] = chosen * (found.belief[:, None] if tables.rules.chain else 1)
+        sets[rows] = chosen * (found.probability[:, None] if tables.rules.chain else 1)
 
 
-def _read(wanted: Type, i: int, group: Group, arranged: Arranged, buffers: Buffers) -> Any:
+def _read_input(wanted: Type, i: int, group: OpGroup, arranged: DeviceOpSchedule, buffers: SoftBuffers) -> Any:
     here = slice(group.first, group.last)
     if wanted in (OBJECTS, PARTS):
         return buffers.sets[group.on_parts][arranged.rows[i, here]]
     places = arranged.inputs[i, here]
-    found = buffers.value[places], buffers.belief[places]
-    return One(*found) if wanted in (OBJECT, PART) else Known(*found)
+    found = buffers.value[places], buffers.confidence[places]
+    return SoftReference(*found) if wanted in (OBJECT, PART) else SoftValue(*found)
 
 
-def _arguments(group: Group, params: tuple[str, ...], words: Array) -> tuple[Array, ...]:
+def _select_arguments(group: OpGroup, params: tuple[str, ...], words: Array) -> tuple[Array, ...]:
     if group.op.startswith("choose"):
         return words[0], words[1]
     if group.op.startswith("related"):
@@ -275,23 +267,25 @@ def _arguments(group: Group, params: tuple[str, ...], words: Array) -> tuple[Arr
 
 def execute_soft(
     programs: Programs,
-    beliefs: Beliefs,
+    posterior: ScenePosterior,
     rows: Iterable[int] | NDArray[np.int64],
-    rules: Rules = PAPER,
+    rules: SoftRules = PAPER,
     lowering: SoftLowering | None = None,
 ) -> SoftAnswers:
-    """Answer program i of the believed scene `rows[i]`; a lowering kept from before knows its nodes."""
-    lower = lowering or SoftLowering(beliefs.schema)
+    """Answer program i of the scene posterior in row `rows[i]`; a reused lowering knows its nodes."""
+    lower = lowering or SoftLowering(posterior.schema)
     scene = np.fromiter(rows, np.int64) if not isinstance(rows, np.ndarray) else rows
-    if len(scene) and int(scene.max()) >= len(beliefs):
-        raise ValueError("a program names a scene that is not in the beliefs")
-    tables = SceneTables(beliefs, rules)
+    if len(scene) and int(scene.max()) >= len(posterior):
+        raise ValueError("a program names a scene that is not in the posterior")
+    tables = SoftSceneTables(posterior, rules)
     prepared = lower.prepare(programs)
     chunks = [slice(i, i + CHUNK) for i in range(0, max(len(programs), 1), CHUNK)]
-    parts = [_answers(arrange(prepared.take(chunk).on(scene[chunk])), tables) for chunk in chunks]
+    parts = [
+        _compute_answers(build_schedule(prepared.take(chunk).assign_scenes(scene[chunk])), tables) for chunk in chunks
+    ]
     return SoftAnswers(
         np.concatenate([value for value, _ in parts]),
-        np.concatenate([belief for _, belief in parts]),
+        np.concatenate([confidence for _, confidence in parts]),
         np.ones(len(programs), np.bool_),
         prepared.kinds,
         lower.terms,
@@ -299,63 +293,55 @@ def execute_soft(
     )
 
 
-def _answers(waves: Waves, tables: SceneTables) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """[program] what each came to, and how far that is believed."""
-    buffers = run(Arranged.on(waves, tables.beliefs), tables)
-    root = whole(buffers.belief, waves.root)
-    value, belief = to_numpy(buffers.value[root]), to_numpy(buffers.belief[root]).astype(np.float32)
+def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """[program] the result of each, and its confidence."""
+    buffers = run_schedule(DeviceOpSchedule.from_schedule(waves, tables.posterior), tables)
+    root = make_index(buffers.confidence, waves.root)
+    value, confidence = to_numpy(buffers.value[root]), to_numpy(buffers.confidence[root]).astype(np.float32)
     kinds = waves.lowered.kinds
     sets = [k for k, kind in enumerate(kinds.listed) if kind.type in (OBJECTS, PARTS, OBJECT, PART)]
     for i in np.flatnonzero(np.isin(kinds.number, sets)).tolist():
-        members = _members(i, waves, buffers)
+        held = buffers.sets[kinds[i].type in (PARTS, PART)]
+        members = np.asarray(to_numpy(held[int(waves.row_of[waves.root[i]])]))  # how surely each thing is in the set
         several = kinds[i].type in (OBJECTS, PARTS)
-        value[i] = _mask(members > tables.rules.threshold if several else members > 0)
-        belief[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
-    return value, belief
+        value[i] = _build_mask(members > tables.rules.threshold if several else members > 0)
+        confidence[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
+    return value, confidence
 
 
-def _members(program: int, waves: Waves, buffers: Buffers) -> NDArray[np.float32]:
-    """How surely each thing is in the set that the program gives."""
-    sets = buffers.sets[waves.lowered.kinds[program].type in (PARTS, PART)]
-    return np.asarray(to_numpy(sets[int(waves.row_of[waves.root[program]])]))
-
-
-def _mask(members: NDArray[np.bool_]) -> np.int64:
+def _build_mask(members: NDArray[np.bool_]) -> np.int64:
     bits = np.flatnonzero(members).astype(np.uint64)
     return np.int64(np.bitwise_or.reduce(np.uint64(1) << bits, initial=np.uint64(0)).astype(np.int64))
 
 
-def trace(program: Program, beliefs: Beliefs, row: int, rules: Rules = PAPER) -> tuple[Step, ...]:
-    """What every node of one program came to, for explaining an answer."""
-    return traces([program], beliefs, [row], rules)[0]
-
-
-def traces(
-    programs: Sequence[Program], beliefs: Beliefs, rows: Sequence[int], rules: Rules = PAPER
-) -> list[tuple[Step, ...]]:
-    """The same for programs that run together."""
+def trace_programs(
+    programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int], rules: SoftRules = PAPER
+) -> list[tuple[SoftTraceStep, ...]]:
+    """What every node of each program came to, for explaining an answer."""
     if not programs:
         return []
-    lower = SoftLowering(beliefs.schema)
-    waves = arrange(lower(programs, rows))
-    tables = SceneTables(beliefs, rules)
-    buffers = run(Arranged.on(waves, tables.beliefs), tables)
-    value, belief = to_numpy(buffers.value).tolist(), to_numpy(buffers.belief).tolist()
+    lower = SoftLowering(posterior.schema)
+    waves = build_schedule(lower(programs, rows))
+    tables = SoftSceneTables(posterior, rules)
+    buffers = run_schedule(DeviceOpSchedule.from_schedule(waves, tables.posterior), tables)
+    value, confidence = to_numpy(buffers.value).tolist(), to_numpy(buffers.confidence).tolist()
     sets = [to_numpy(held).tolist() for held in buffers.sets]
     begin = np.empty(len(programs), np.int64)
     begin[waves.lowered.order] = waves.lowered.start[:-1].astype(np.int64)
     made = []
     for program, first in zip(programs, begin.tolist(), strict=True):
-        plan = plan_of(program)
+        plan = plan_program(program)
         found = []
         for i, kind in enumerate(plan.types):
             at = int(waves.place[first + i])
             if kind in (OBJECTS, PARTS, OBJECT, PART):
                 members = tuple(sets[kind in (PARTS, PART)][int(waves.row_of[at])])
                 one = kind in (OBJECT, PART)
-                found.append(Step(value[at] if one else None, belief[at] if one else None, members))
+                found.append(SoftTraceStep(value[at] if one else None, confidence[at] if one else None, members))
             else:
-                given = Kind(kind, plan.steps[i].on_parts)
-                found.append(Step(spelled(value[at], given, lower.terms, lower.part_terms), belief[at]))
+                given = ResultType(kind, plan.steps[i].on_parts)
+                found.append(
+                    SoftTraceStep(decode_answer(value[at], given, lower.terms, lower.part_terms), confidence[at])
+                )
         made.append(tuple(found))
     return made

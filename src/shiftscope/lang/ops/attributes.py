@@ -1,12 +1,10 @@
 """Attributes of one object or part: read them, test them, choose between them, compare them."""
 
-from ...bits import members
-from ...scene import FREE
-from ..arrays import Array, integer
-from ..op import PAIR, IllFounded, op
-from ..soft_world import Known, One, SoftThings
+from ...scene import FREE, mask_members
+from ..arrays import Array, to_integer
+from ..op import PAIR, IllFounded, choose_either, op
 from ..types import BOOL, INT, OBJECT, OBJECTS, PART, VALUE, Type
-from ..world import Things, World
+from ..world import ExecutionWorld, SoftReference, SoftThings, SoftValue, Things
 
 # What a comparative looks at: (values that make it true, values that speak against it).
 COMPARATIVES = {
@@ -40,11 +38,11 @@ def query(things: Things, one: int, attribute: str) -> str | None:
     return value
 
 
-@query.softly
-def _query(things: SoftThings, one: One, attribute: Array) -> Known:
-    """Ours: the likeliest value of the one; believed as the one, times the value's probability."""
-    best = things.best_of(one, attribute)
-    return Known(best.value, one.belief * best.belief)
+@query.define_soft
+def _query(things: SoftThings, one: SoftReference, attribute: Array) -> SoftValue:
+    """Ours: the likeliest value of the one; confidence is the one's, times the value's probability."""
+    best = things.most_likely_value(one, attribute)
+    return SoftValue(best.value, one.probability * best.confidence)
 
 
 @op((VALUE, VALUE, BOOL), (INT, INT, BOOL), (OBJECT, OBJECT, BOOL), (PART, PART, BOOL))
@@ -53,10 +51,10 @@ def equal(things: Things, left: str | int | None, right: str | int | None) -> bo
     return left is not None and left == right
 
 
-@equal.softly
-def _equal(things: SoftThings, left: Known | One, right: Known | One) -> Known:
+@equal.define_soft
+def _equal(things: SoftThings, left: SoftValue | SoftReference, right: SoftValue | SoftReference) -> SoftValue:
     """Ours: whether the likeliest values, the counts or the things found are the same."""
-    return Known(integer(left[0] == right[0]), left.belief * right.belief)
+    return SoftValue(to_integer(left[0] == right[0]), left[1] * right[1])
 
 
 @op((OBJECT, BOOL), (PART, BOOL), params=PAIR)
@@ -65,11 +63,11 @@ def verify(things: Things, one: int, attribute: str, value: str) -> bool:
     return bool(one & things.mask(attribute, value))
 
 
-@verify.softly
-def _verify(things: SoftThings, one: One, term: Array) -> Known:
+@verify.define_soft
+def _verify(things: SoftThings, one: SoftReference, term: Array) -> SoftValue:
     """Ours: whether the one has it more likely than not."""
-    p = things.holds_of(one, term)
-    return Known(integer(p > 0.5), one.belief * things.xp.where(p > 0.5, p, 1 - p))
+    p = things.term_probability_of(one, term)
+    return SoftValue(to_integer(p > 0.5), one.probability * things.xp.where(p > 0.5, p, 1 - p))
 
 
 @op((OBJECT, VALUE), (PART, VALUE), params=("attribute", "this", "that"))
@@ -77,24 +75,20 @@ def choose(things: Things, one: int, attribute: str, this: str, that: str) -> st
     """Which of two values it has; ill-founded when both or neither."""
     if not one:
         return None
-    has_this = bool(one & things.mask(attribute, this))
-    has_that = bool(one & things.mask(attribute, that))
-    if has_this != has_that:
-        return this if has_this else that
-    reason = "both choices hold" if has_this else "neither choice holds"
-    raise IllFounded(reason, this if has_this else None, f"{this} or {that}")
+    has_this, has_that = (bool(one & things.mask(attribute, value)) for value in (this, that))
+    return choose_either(this, that, has_this, has_that)
 
 
-@choose.softly
-def _choose(things: SoftThings, one: One, this: Array, that: Array) -> Known:
-    """Ours: the likelier of the two; believed as its share of both."""
-    p, q = things.holds_of(one, this), things.holds_of(one, that)
+@choose.define_soft
+def _choose(things: SoftThings, one: SoftReference, this: Array, that: Array) -> SoftValue:
+    """Ours: the likelier of the two; confidence is its share of both."""
+    p, q = things.term_probability_of(one, this), things.term_probability_of(one, that)
     both = things.xp.where(p + q > 0, p + q, 1.0)
-    return Known(things.xp.where(p >= q, this, that), one.belief * things.xp.where(p >= q, p, q) / both)
+    return SoftValue(things.xp.where(p >= q, this, that), one.probability * things.xp.where(p >= q, p, q) / both)
 
 
 @op((OBJECT, OBJECTS, Type("Value", "relation")), params=("this", "that", "role"), defaults=("subject",))
-def choose_relation(world: World, one: int, others: int, this: str, that: str, role: str) -> str | None:
+def choose_relation(world: ExecutionWorld, one: int, others: int, this: str, that: str, role: str) -> str | None:
     """Which of two relations holds between the one and any of the others.
 
     With role `subject` the others are the relation's subjects: "is the giraffe left or right of the one?"
@@ -105,10 +99,7 @@ def choose_relation(world: World, one: int, others: int, this: str, that: str, r
     for relation in (this, that):
         rows = world.rows(relation) if role == "subject" else world.targets(relation)
         holds.append(rows is not None and bool(rows[one.bit_length() - 1] & others))
-    if holds[0] != holds[1]:
-        return this if holds[0] else that
-    reason = "both choices hold" if holds[0] else "neither choice holds"
-    raise IllFounded(reason, this if holds[0] else None, f"{this} or {that}")
+    return choose_either(this, that, *holds)
 
 
 @op((OBJECT, OBJECT, Type("Value", "name")), params=("comparative",))
@@ -120,42 +111,42 @@ def choose_more(things: Things, first: int, second: int, comparative: str) -> st
         raise IllFounded("unknown comparative", None, comparative)
     for_it, against_it = COMPARATIVES[comparative]
 
-    def degree(one: int) -> int:
+    def compute_degree(one: int) -> int:
         found = sum(bool(one & things.mask(FREE, v)) for v in for_it)
         return found - sum(bool(one & things.mask(FREE, v)) for v in against_it)
 
-    if degree(first) == degree(second):
+    if compute_degree(first) == compute_degree(second):
         raise IllFounded("neither choice holds", None, f"the scene does not say which is {comparative}")
-    more = first if degree(first) > degree(second) else second
+    more = first if compute_degree(first) > compute_degree(second) else second
     return things.value(more.bit_length() - 1, "name")
 
 
 @op((OBJECTS, OBJECTS, BOOL), params=("attribute",))
 def alike(things: Things, left: int, right: int, attribute: str) -> bool:
     """Whether all objects of both sets share a value of the attribute."""
-    return bool(_shared(things, left | right, attribute, False))
+    return bool(_find_shared_values(things, left | right, attribute, False))
 
 
 @op((OBJECTS, OBJECTS, BOOL), params=("attribute",))
 def differ(things: Things, left: int, right: int, attribute: str) -> bool:
     """Whether the objects of both sets do not all share a value of the attribute."""
-    return not _shared(things, left | right, attribute, False)
+    return not _find_shared_values(things, left | right, attribute, False)
 
 
 @op((OBJECTS, OBJECTS, Type("Value", "attribute")))
 def common(things: Things, left: int, right: int) -> str:
     """The name of the one attribute whose value all objects of both sets share."""
     names = [a.name for a in things.schema.attributes if a.name not in NOT_IN_COMMON]
-    shared = [name for name in names if _shared(things, left | right, name, None)]
+    shared = [name for name in names if _find_shared_values(things, left | right, name, None)]
     if len(shared) == 1:
         return shared[0]
     reason = "several in common" if shared else "nothing in common"
     raise IllFounded(reason, shared[0] if shared else None, ", ".join(shared))
 
 
-def _shared(things: Things, among: int, attribute: str, default: bool | None) -> set[str]:
+def _find_shared_values(things: Things, among: int, attribute: str, default: bool | None) -> set[str]:
     """The values of the attribute that every one of them has."""
-    values = [set(things.values(i, attribute)) for i in members(among)]
+    values = [set(things.values(i, attribute)) for i in mask_members(among)]
     if not values:
         raise IllFounded("none found", default)
     return set.intersection(*values)

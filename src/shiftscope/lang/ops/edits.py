@@ -5,31 +5,30 @@ Each gives all objects of the scene after the action, so a question about it sim
 and move says which state of the scene is edited.
 """
 
-from ...bits import members
-from ...edit import Add, Change, Edit, Move, Remove, Swap
-from ...scene import Object
+from ...edit import AddObject, ChangeAttribute, Edit, MoveObject, RemoveObjects, SwapObjects
+from ...scene import Object, mask_members
 from ..op import PAIR, IllFounded, op
 from ..types import OBJECT, OBJECTS, THING
-from ..world import World
+from ..world import ExecutionWorld
 
 
 @op((THING,), pairs=True)
-def thing(world: World, *words: str) -> Object:
+def thing(world: ExecutionWorld, *words: str) -> Object:
     """A description of an object that need not be there."""
     return Object(tuple(zip(words[::2], words[1::2], strict=True)))
 
 
 @op((OBJECT, THING))
-def copy(world: World, one: int) -> Object:
+def copy(world: ExecutionWorld, one: int) -> Object:
     """A description of an object just like one that is there."""
-    at = _index(one)
+    at = _get_index(one)
     return Object([o for scene in world.scenes for o in scene.objects][at].attributes)
 
 
 @op((THING, OBJECT, THING), params=("attribute",))
-def inherit(world: World, new: Object, one: int, attribute: str) -> Object:
+def inherit(world: ExecutionWorld, new: Object, one: int, attribute: str) -> Object:
     """The description with one attribute as it is on an object that is there."""
-    value = world.objects.value(_index(one), attribute)
+    value = world.objects.value(_get_index(one), attribute)
     if value is None:
         raise IllFounded("missing attribute", new)
     known = dict(new.attributes) | {attribute: value}
@@ -39,43 +38,43 @@ def inherit(world: World, new: Object, one: int, attribute: str) -> Object:
 
 
 @op((OBJECTS, THING, OBJECTS), edits=True)
-def add(world: World, among: int, new: Object) -> Edit:
+def add(world: ExecutionWorld, among: int, new: Object) -> Edit:
     """The scene with a new object in a free place."""
-    return Add(new)
+    return AddObject(new)
 
 
 @op((OBJECTS, THING, OBJECT, OBJECTS), params=("relation",), edits=True)
-def add_beside(world: World, among: int, new: Object, anchor: int, relation: str) -> Edit:
+def add_beside(world: ExecutionWorld, among: int, new: Object, anchor: int, relation: str) -> Edit:
     """The scene with a new object placed in a relation to one that is there (`on` puts it on top)."""
-    return Add(new, relation, _index(anchor))
+    return AddObject(new, relation, _get_index(anchor))
 
 
 @op((OBJECTS, OBJECTS, OBJECTS), edits=True)
-def remove(world: World, among: int, gone: int) -> Edit:
+def remove(world: ExecutionWorld, among: int, gone: int) -> Edit:
     """The scene without these objects."""
-    return Remove(tuple(members(gone)))
+    return RemoveObjects(tuple(mask_members(gone)))
 
 
 @op((OBJECTS, OBJECTS), params=PAIR, edits=True)
-def change(world: World, among: int, attribute: str, value: str) -> Edit:
+def change(world: ExecutionWorld, among: int, attribute: str, value: str) -> Edit:
     """The scene with another value of an attribute for these objects."""
-    return Change(tuple(members(among)), attribute, value)
+    return ChangeAttribute(tuple(mask_members(among)), attribute, value)
 
 
 @op((OBJECTS, OBJECT, OBJECT, OBJECTS), params=("relation",), edits=True)
-def move(world: World, among: int, mover: int, anchor: int, relation: str) -> Edit:
+def move(world: ExecutionWorld, among: int, mover: int, anchor: int, relation: str) -> Edit:
     """The scene with an object moved into a relation to another (`on` puts it on top)."""
-    return Move(_index(mover), relation, _index(anchor))
+    return MoveObject(_get_index(mover), relation, _get_index(anchor))
 
 
 @op((OBJECTS, OBJECT, OBJECT, OBJECTS), edits=True)
-def swap(world: World, among: int, one: int, other: int) -> Edit:
+def swap(world: ExecutionWorld, among: int, one: int, other: int) -> Edit:
     """The scene with two objects in each other's place."""
-    return Swap(_index(one), _index(other))
+    return SwapObjects(_get_index(one), _get_index(other))
 
 
-def _index(one: int) -> int:
-    """Where the object stands in the scene; a missing one can not be acted on."""
+def _get_index(one: int) -> int:
+    """Where the object stands in the scene; a missing one cannot be acted on."""
     if not one:
         raise IllFounded("none found", None)
     return one.bit_length() - 1

@@ -6,11 +6,11 @@ What a quantifier's sub-program says without `it()` is worked out once, before, 
 from collections.abc import Iterable
 
 from ...scene import FREE
-from ..op import PAIR, IllFounded, op
+from ..op import PAIR, IllFounded, choose_either, op
 from ..types import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, VALUE
-from ..world import World
+from ..world import ExecutionWorld
 
-TESTS = {
+SIZE_TESTS = {
     "equal": int.__eq__,
     "at_least": int.__ge__,
     "at_most": int.__le__,
@@ -20,32 +20,32 @@ TESTS = {
 
 
 @op((OBJECTS, IMAGES))
-def images(world: World, among: int) -> int:
+def images(world: ExecutionWorld, among: int) -> int:
     """The images these objects are in, each once."""
-    return _where(mask & among for mask in world.image_masks)
+    return _mask_nonempty(mask & among for mask in world.image_masks)
 
 
 @op((OBJECTS, GROUPS))
-def group(world: World, among: int) -> tuple[int, ...]:
+def group(world: ExecutionWorld, among: int) -> tuple[int, ...]:
     """These objects, grouped by the image they are in."""
     return tuple(mask & among for mask in world.image_masks)
 
 
 @op((GROUPS, GROUPS), params=("test", "number"))
-def keep(world: World, groups: tuple[int, ...], test: str, number: str) -> tuple[int, ...]:
+def keep(world: ExecutionWorld, groups: tuple[int, ...], test: str, number: str) -> tuple[int, ...]:
     """The groups whose size passes the test: equal, at_least, at_most, less or greater."""
     size = int(number)
-    return tuple(g if g and TESTS[test](g.bit_count(), size) else 0 for g in groups)
+    return tuple(g if g and SIZE_TESTS[test](g.bit_count(), size) else 0 for g in groups)
 
 
 @op((GROUPS, IMAGES))
-def keys(world: World, groups: tuple[int, ...]) -> int:
+def keys(world: ExecutionWorld, groups: tuple[int, ...]) -> int:
     """The images that the groups belong to."""
-    return _where(groups)
+    return _mask_nonempty(groups)
 
 
 @op((VALUE,), params=("attribute",))
-def query_image(world: World, attribute: str) -> str | None:
+def query_image(world: ExecutionWorld, attribute: str) -> str | None:
     """What is said of the whole image: its place, its weather."""
     found = [v for scene in world.scenes for a, v in scene.attributes if a == attribute]
     if len(found) == 1:
@@ -55,47 +55,42 @@ def query_image(world: World, attribute: str) -> str | None:
 
 
 @op((BOOL,), params=PAIR)
-def verify_image(world: World, attribute: str, value: str) -> bool:
+def verify_image(world: ExecutionWorld, attribute: str, value: str) -> bool:
     """Whether the whole image is so: its weather rainy, its location outdoors."""
     return any(v == value and attribute in (a, FREE) for scene in world.scenes for a, v in scene.attributes)
 
 
 @op((VALUE,), params=("attribute", "this", "that"))
-def choose_image(world: World, attribute: str, this: str, that: str) -> str:
+def choose_image(world: ExecutionWorld, attribute: str, this: str, that: str) -> str:
     """Which of two values the whole image has; ill-founded when both or neither."""
-    has_this = verify_image.exact(world, attribute, this)
-    has_that = verify_image.exact(world, attribute, that)
-    if has_this != has_that:
-        return this if has_this else that
-    reason = "both choices hold" if has_this else "neither choice holds"
-    raise IllFounded(reason, this if has_this else None, f"{this} or {that}")
+    return choose_either(this, that, *(verify_image.exact(world, attribute, value) for value in (this, that)))
 
 
 @op((OBJECT,))
-def it(world: World) -> int:
+def it(world: ExecutionWorld) -> int:
     """The object under consideration, inside all, some or none."""
     raise AssertionError("bound by the quantifier")
 
 
 @op((OBJECTS, BOOL, BOOL), body=1)
-def all_(world: World, among: int, each: tuple[bool, ...]) -> bool:
+def all_(world: ExecutionWorld, among: int, each: tuple[bool, ...]) -> bool:
     """Whether the sub-program is true for every one of the objects."""
     return all(each)
 
 
 @op((OBJECTS, BOOL, BOOL), body=1)
-def some(world: World, among: int, each: tuple[bool, ...]) -> bool:
+def some(world: ExecutionWorld, among: int, each: tuple[bool, ...]) -> bool:
     """Whether the sub-program is true for any of the objects."""
     return any(each)
 
 
 @op((OBJECTS, BOOL, BOOL), body=1)
-def none(world: World, among: int, each: tuple[bool, ...]) -> bool:
+def none(world: ExecutionWorld, among: int, each: tuple[bool, ...]) -> bool:
     """Whether the sub-program is true for none of the objects."""
     return not any(each)
 
 
-def _where(masks: Iterable[int]) -> int:
+def _mask_nonempty(masks: Iterable[int]) -> int:
     found = 0
     for i, mask in enumerate(masks):
         if mask:

@@ -1,27 +1,26 @@
 """Sets of objects or parts: all of them, those of a kind, those in a relation, the single one."""
 
-from ...bits import members
+from ...scene import mask_members
 from ..arrays import Array
 from ..op import PAIR, IllFounded, op
-from ..soft_world import One, SoftThings, SoftWorld
 from ..types import IMAGES, OBJECT, OBJECTS, PART, PARTS
-from ..world import Things, World
+from ..world import ExecutionWorld, SoftReference, SoftThings, SoftWorld, Things
 
 
 @op((OBJECTS,))
-def scene(world: World) -> int:
+def scene(world: ExecutionWorld) -> int:
     """All objects, of every image."""
     return world.objects.everything
 
 
-@scene.softly
+@scene.define_soft
 def _scene(world: SoftWorld) -> Array:
-    """1 for every object that is detected. Ours: that is one whose `exists` is above `Rules.detected`."""
+    """1 for every object that is detected. Ours: that is one whose `exists` is above `SoftRules.detected`."""
     return world.everything
 
 
 @op((OBJECTS,), params=("name",))
-def find(world: World, name: str) -> int:
+def find(world: ExecutionWorld, name: str) -> int:
     """The objects of that name or kind, in every image."""
     return world.objects.mask("name", name)
 
@@ -32,10 +31,10 @@ def filter(things: Things, among: int, attribute: str, value: str) -> int:
     return among & things.mask(attribute, value)
 
 
-@filter.softly
+@filter.define_soft
 def _filter(things: SoftThings, among: Array, term: Array) -> Array:
     """Times the probability of the value; of a kind, the sum of its values'. Parts alike, which is ours."""
-    return among * things.holds(term)
+    return among * things.term_probability(term)
 
 
 @op((OBJECTS, OBJECTS), (PARTS, PARTS), params=PAIR)
@@ -44,10 +43,10 @@ def exclude(things: Things, among: int, attribute: str, value: str) -> int:
     return among & ~things.mask(attribute, value)
 
 
-@exclude.softly
+@exclude.define_soft
 def _exclude(things: SoftThings, among: Array, term: Array) -> Array:
     """Ours: times the probability of another value."""
-    return among * (1 - things.holds(term))
+    return among * (1 - things.term_probability(term))
 
 
 @op((OBJECTS, OBJECT), (PARTS, PART))
@@ -60,14 +59,14 @@ def unique(things: Things, among: int) -> int:
     raise IllFounded("several found", among & -among, f"{among.bit_count()} match")
 
 
-@unique.softly
-def _unique(things: SoftThings, among: Array) -> One:
-    """Ours: the likeliest, however likely; its probability goes on in the chain."""
-    return things.likeliest(among)
+@unique.define_soft
+def _unique(things: SoftThings, among: Array) -> SoftReference:
+    """Ours: the likeliest, however likely; its probability stays in the chain."""
+    return things.choose_most_likely(among)
 
 
 @op((OBJECT, OBJECTS), params=("relation",))
-def relate(world: World, one: int, relation: str) -> int:
+def relate(world: ExecutionWorld, one: int, relation: str) -> int:
     """The objects in that relation to the one given: those left *of it*."""
     rows = world.rows(relation)
     if rows is None:
@@ -75,17 +74,17 @@ def relate(world: World, one: int, relation: str) -> int:
     return rows[one.bit_length() - 1] if one else 0
 
 
-@relate.softly
-def _relate(world: SoftWorld, one: One, relation: Array) -> Array:
+@relate.define_soft
+def _relate(world: SoftWorld, one: SoftReference, relation: Array) -> Array:
     """1 / (1 + exp(−b (d + a))), d pixels from the one's box centre to the other's, along the relation.
 
     Ours: 0 for the one itself, and all times the probability of the one.
     """
-    return world.related(one, relation) * world.objects.chain(one)
+    return world.relation_probability(one, relation) * world.objects.chain_factor(one)
 
 
 @op((OBJECTS, OBJECTS), params=("relation", "role"), defaults=("subject",))
-def related(world: World, to: int, relation: str, role: str) -> int:
+def related(world: ExecutionWorld, to: int, relation: str, role: str) -> int:
     """The subjects (or, with role `object`, the objects) of that relation to any of those given.
 
     A relation that a scene graph never mentions holds of nothing there.
@@ -93,15 +92,15 @@ def related(world: World, to: int, relation: str, role: str) -> int:
     rows = world.rows(relation) if role == "subject" else world.targets(relation)
     found = 0
     if rows is not None:
-        for i in members(to):
+        for i in mask_members(to):
             found |= rows[i]
     return found
 
 
-@related.softly
+@related.define_soft
 def _related(world: SoftWorld, to: Array, relation: Array, role: Array) -> Array:
     """Ours: not unrelated to all of them, each pair by the rule of relate."""
-    pairs = world.all_related(relation)
+    pairs = world.pairwise_relation_probability(relation)
     pairs = world.xp.where(role[:, None, None] == 0, pairs, world.xp.swapaxes(pairs, 1, 2))
     return (1 - world.xp.prod(1 - to[:, :, None] * pairs, 1)) * world.everything
 
@@ -116,10 +115,10 @@ def same(things: Things, one: int, attribute: str) -> int:
     return found & ~one
 
 
-@same.softly
-def _same(things: SoftThings, one: One, attribute: Array) -> Array:
+@same.define_soft
+def _same(things: SoftThings, one: SoftReference, attribute: Array) -> Array:
     """Cosine similarity of the distributions. Ours: 0 for the one itself, all times its probability."""
-    return things.alike(one, attribute) * things.chain(one)
+    return things.similarity(one, attribute) * things.chain_factor(one)
 
 
 @op((OBJECTS, OBJECTS, OBJECTS), (PARTS, PARTS, PARTS), (IMAGES, IMAGES, IMAGES))
@@ -128,7 +127,7 @@ def intersect(things: Things, left: int, right: int) -> int:
     return left & right
 
 
-@intersect.softly
+@intersect.define_soft
 def _intersect(things: SoftThings, left: Array, right: Array) -> Array:
     """The product, thing by thing."""
     return left * right
@@ -140,7 +139,7 @@ def union(things: Things, left: int, right: int) -> int:
     return left | right
 
 
-@union.softly
+@union.define_soft
 def _union(things: SoftThings, left: Array, right: Array) -> Array:
     """1 − (1 − p)(1 − q), thing by thing."""
     return 1 - (1 - left) * (1 - right)

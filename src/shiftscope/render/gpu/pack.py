@@ -1,41 +1,39 @@
-"""Packed: a batch of scenes as the few arrays that travel to the device; meshes stay there."""
+"""A batch of scenes as the few arrays that travel to the device, and the meshes that stay there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import UserError
-from ...geometry.angle import unit_circle
-from ...geometry.body import Body, Look, bodies_of
+from ...geometry.body import bodies_of
 from ...geometry.camera import SIZE, camera_of, check_size
-from ...geometry.mesh import Mesh
-from ...geometry.seen import MOST
+from ...geometry.mesh import Mesh, unit_circle
+from ...geometry.visibility import MOST_LABELS, part_labels
+from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
-from ..color import linear
-from ..gather import BEND, EDGE, FINE_BEND, SOFT_EDGE
-from ..lamps import lamps_of, packed_lamps
-from ..stand_in import stand_ins
-from ..texture import PATTERNS, frames, ink
+from ..lighting import lamps_of, pack_lamps
+from ..paint import body_traits
+from ..proxies import build_proxies
+from ..surface import pack_look, texture_frames
 
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+if TYPE_CHECKING:
+    import torch
+
 
 LAMPS = 4  # in every scene
-PLAIN = (  # whose rows are simply put one after another
+FLAT_FIELDS = (  # whose rows are simply put one after another
     *("poses", "stand_ins", "blocks", "lumps", "windows", "frames"),
     *("looks", "traits", "labels", "listed", "cameras", "lamps"),
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Packed:
+class GpuScenes:
     """Bodies of all images one after another; surfaces are the parts of all bodies, likewise."""
 
     size: tuple[int, int]  # width, height
@@ -44,44 +42,44 @@ class Packed:
     image_of: Ints  # [body]
     first: Ints  # [image + 1], its first body
     poses: Doubles  # [body, position(3) scale cosine sine]
-    stand_ins: Floats  # [body, 13], see stand_in.py
-    blocks: Floats  # [block, 14], see stand_in.py
+    stand_ins: Floats  # [body, 13], see proxies.py
+    blocks: Floats  # [block, 14], see proxies.py
     block_first: Ints  # [body + 1]
-    lumps: Floats  # [lump, 8], see stand_in.py
+    lumps: Floats  # [lump, 8], see proxies.py
     lump_first: Ints  # [image + 1]
     windows: Ints  # [lump, left top right bottom], where it darkens the ground
-    frames: Floats  # [body, 6], see texture.py
+    frames: Floats  # [body, 6], see surface.py
     surfaces: Ints  # [body], its first surface
-    looks: Floats  # [surface, 8], see texture.py
-    traits: Floats  # [surface, group edge bend fine], see gather.py
-    labels: npt.NDArray[np.uint8]  # [surface], 1, 2, … for the parts that an image's scene lists, else 0
+    looks: Floats  # [surface, 8], see surface.py
+    traits: Floats  # [surface, group edge bend fine], see paint.py
+    labels: Bytes  # [surface], 1, 2, … for the parts that an image's scene lists, else 0
     listed: Ints  # [image], how many parts its scene lists
-    cameras: Doubles  # [image, 15], see Camera.packed
-    lamps: Floats  # [image, lamp, 16], see lamps.py
+    cameras: Doubles  # [image, 15], see Camera.pack
+    lamps: Floats  # [image, lamp, 16], see lighting.py
 
     def __len__(self) -> int:
         return len(self.cameras)
 
 
-def pack(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> Packed:
+def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> GpuScenes:
     """The scenes as the GPU takes them; cameras and lamps are those that `raster.render` uses."""
-    return joined([pack_one(s, size) for s in scenes])
+    return join_packs([pack_scene(s, size) for s in scenes])
 
 
-def pack_one(scene: Scene, size: tuple[int, int] = SIZE) -> Packed:
+def pack_scene(scene: Scene, size: tuple[int, int] = SIZE) -> GpuScenes:
     """A batch of one scene."""
     check_size(size)
     bodies = bodies_of(scene)
     listed = sum(len(o.parts) for o in scene.objects)
     for count, kind in ((len(bodies), "objects"), (listed, "listed parts")):
-        if count > MOST:
-            raise UserError(f"{count} {kind} do not fit a mask of bytes; an image holds at most {MOST}")
+        if count > MOST_LABELS:
+            raise UserError(f"{count} {kind} do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
     meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
     number = {id(mesh): k for k, mesh in enumerate(meshes)}
-    camera = camera_of(scene).packed(size)
-    others = stand_ins(bodies)
+    camera = camera_of(scene).pack(size)
+    others = build_proxies(bodies)
     poses = [(*b.position, b.scale, *unit_circle(b.rotation)) for b in bodies]
-    return Packed(
+    return GpuScenes(
         size=size,
         meshes=tuple(meshes),
         mesh_of=np.array([number[id(b.mesh)] for b in bodies], np.int32),
@@ -93,21 +91,19 @@ def pack_one(scene: Scene, size: tuple[int, int] = SIZE) -> Packed:
         block_first=others.first.astype(np.int32),
         lumps=others.lumps,
         lump_first=_starts([len(others.lumps)]),
-        windows=_windows(camera, others.lumps, size),
-        frames=frames(bodies),
+        windows=_find_windows(camera, others.lumps, size),
+        frames=texture_frames(bodies),
         surfaces=_starts([len(b.looks) for b in bodies])[:-1],
-        looks=np.array([_look(look) for b in bodies for look in b.looks], np.float32).reshape(-1, 8),
-        traits=np.array([row for k, b in enumerate(bodies) for row in _traits(b, k)], np.float32).reshape(
-            -1, 4
-        ),
-        labels=np.array(_labels(scene, bodies), np.uint8),
+        looks=np.array([pack_look(look) for b in bodies for look in b.looks], np.float32).reshape(-1, 8),
+        traits=np.array([row for k, b in enumerate(bodies) for row in body_traits(b, k)], np.float32).reshape(-1, 4),
+        labels=part_labels(scene, bodies),
         listed=np.array([listed], np.int32),
         cameras=camera[None],
-        lamps=packed_lamps(lamps_of(scene))[None],
+        lamps=pack_lamps(lamps_of(scene))[None],
     )
 
 
-def joined(packs: Sequence[Packed]) -> Packed:
+def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:
     """One batch of several, in order; they must be of one size."""
     if not packs:
         raise UserError("a batch needs at least one scene to draw")
@@ -117,24 +113,24 @@ def joined(packs: Sequence[Packed]) -> Packed:
     number = {id(mesh): k for k, mesh in enumerate(meshes)}
     own = [np.array([number[id(m)] for m in p.meshes], np.int32) for p in packs]
 
-    def together(name: str) -> npt.NDArray[Any]:
+    def concatenate(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(p, name) for p in packs])
 
-    def chained(name: str) -> Ints:
+    def chain_starts(name: str) -> Ints:
         """Lists of starts, one after another."""
         return _starts(np.concatenate([np.diff(getattr(p, name)) for p in packs]).tolist())
 
     surfaces = _starts([len(p.looks) for p in packs])
-    return Packed(
+    return GpuScenes(
         size=packs[0].size,
         meshes=tuple(meshes),
         mesh_of=np.concatenate([rows[p.mesh_of] for rows, p in zip(own, packs, strict=True)]),
-        image_of=np.repeat(np.arange(sum(map(len, packs)), dtype=np.int32), np.diff(chained("first"))),
-        first=chained("first"),
-        block_first=chained("block_first"),
-        lump_first=chained("lump_first"),
+        image_of=np.repeat(np.arange(sum(map(len, packs)), dtype=np.int32), np.diff(chain_starts("first"))),
+        first=chain_starts("first"),
+        block_first=chain_starts("block_first"),
+        lump_first=chain_starts("lump_first"),
         surfaces=np.concatenate([p.surfaces + k for p, k in zip(packs, surfaces, strict=False)]),
-        **{name: together(name) for name in PLAIN},
+        **{name: concatenate(name) for name in FLAT_FIELDS},
     )
 
 
@@ -143,37 +139,7 @@ def _starts(counts: Sequence[int]) -> Ints:
     return np.cumsum([0, *counts]).astype(np.int32)
 
 
-@cache
-def _look(look: Look) -> tuple[float, ...]:
-    """A row of `texture.packed_looks`."""
-    color = linear(look.color)
-    return (*color, float(look.material == "metal"), PATTERNS[look.texture], *ink(color))
-
-
-def _traits(body: Body, slot: int) -> list[tuple[float, float, float, float]]:
-    """The body's rows of `gather.traits_of`; any number that is the same for equal looks names a group."""
-    fine = len(body.mesh.parts) > 1
-    groups: dict[Look, int] = {}
-    rows = []
-    for look in body.looks:
-        group = groups.setdefault(look, len(groups)) + 256 * slot
-        metal = look.material == "metal"
-        edge = EDGE if metal else SOFT_EDGE if fine else 0.0
-        rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
-    return rows
-
-
-def _labels(scene: Scene, bodies: Sequence[Body]) -> list[int]:
-    """As `seen.part_labels` has them."""
-    count, labels = 0, []
-    for body, thing in zip(bodies, scene.objects, strict=True):
-        own = {part.name: count + k + 1 for k, part in enumerate(thing.parts)}
-        labels += [own.get(name, 0) for name in body.mesh.parts]
-        count += len(thing.parts)
-    return labels
-
-
-def _windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Ints:
+def _find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Ints:
     """Where each lump darkens the ground, in cells of half the image's resolution: `paint._window`."""
     v = view.copy()
     v[12:15] /= 2
@@ -188,3 +154,56 @@ def _windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Ints:
     limits = (columns, rows, columns, rows)
     clipped = [np.clip(np.trunc(a), 0, b) for a, b in zip(sides, limits, strict=True)]
     return np.stack(clipped, axis=1).astype(np.int32)
+
+
+class DeviceMeshes:
+    """Meshes are sent once, when a batch first needs them, and stay."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self._rows: dict[int, tuple[int, int, int, int]] = {}
+        self._meshes: list[Mesh] = []  # held, so that their identities stay theirs
+        self.vertices: torch.Tensor  # [vertex, xyz], double
+        self.normals: torch.Tensor  # [vertex, xyz], double
+        self.triangles: torch.Tensor  # [triangle, corner], corners count from the mesh's first vertex
+        self.facets: torch.Tensor  # [triangle, mean normal(3), its squared length]
+        self.part_of: torch.Tensor  # [triangle]
+
+    def add(self, meshes: Sequence[Mesh]) -> None:
+        """Make sure that all of these are on the device."""
+        new = [m for m in meshes if id(m) not in self._rows]
+        if not new:
+            return
+        for mesh in new:
+            points = sum(len(m.vertices) for m in self._meshes)
+            faces = sum(len(m.triangles) for m in self._meshes)
+            self._rows[id(mesh)] = (points, len(mesh.vertices), faces, len(mesh.triangles))
+            self._meshes.append(mesh)
+        self.vertices = self._send([m.vertices for m in self._meshes])
+        self.normals = self._send([m.normals for m in self._meshes])
+        self.triangles = self._send([m.triangles for m in self._meshes])
+        self.facets = self._send([mesh_facets(m) for m in self._meshes])
+        self.part_of = self._send([m.part_rows for m in self._meshes])
+
+    def body_rows(self, packed: GpuScenes) -> Ints:
+        """[body, vertices' start and count, triangles' start and count, first vertex in the batch, image,
+        number in the image, first surface]: what kernels know of a body. Its meshes must have been added."""
+        table = np.array([self._rows[id(m)] for m in packed.meshes], np.int32).reshape(-1, 4)
+        out = np.empty((len(packed.mesh_of), 8), np.int32)
+        out[:, :4] = table[packed.mesh_of]
+        out[:, 4] = np.cumsum(out[:, 1]) - out[:, 1]
+        out[:, 5] = packed.image_of
+        out[:, 6] = np.arange(len(out)) - packed.first[packed.image_of]
+        out[:, 7] = packed.surfaces
+        return out
+
+    def _send(self, arrays: Sequence[npt.NDArray[Any]]) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(np.concatenate(arrays)).to(self.device)
+
+
+def mesh_facets(mesh: Mesh) -> Floats:
+    """Each triangle's mean normal and its squared length, as `gather.facets_of` finds them before a turn."""
+    mean = mesh.normals[mesh.triangles].astype(np.float32).sum(axis=1) * np.float32(1 / 3)
+    return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)

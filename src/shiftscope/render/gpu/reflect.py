@@ -6,7 +6,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .. import lamps as l
+from .. import lighting as l
 from .. import reflect as r
 
 ALBEDO = tl.constexpr(l.GROUND)
@@ -20,7 +20,7 @@ OVERHEAD_R, OVERHEAD_G, OVERHEAD_B = (tl.constexpr(x) for x in r.OVERHEAD)
 
 
 @triton.jit
-def mirrored(
+def reflect_surroundings(
     px, py, pz, nx, ny, nz, weight, body, metal, polished,
     view, lamps, stand_ins, blocks, block_first, first, last, ground, rim, columns, rows,
     LAMPS: tl.constexpr,
@@ -40,7 +40,7 @@ def mirrored(
     ex, ey, ez = ex * inverse, ey * inverse, ez * inverse
     cosine = ex * nx + ey * ny + ez * nz
     rx, ry, rz = ex - 2.0 * cosine * nx, ey - 2.0 * cosine * ny, ez - 2.0 * cosine * nz
-    red, green, blue = _around(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished)
+    red, green, blue = _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished)
     nearest = tl.full(px.shape, 1e9, tl.float32)
     shade, solid = nearest * 0.0, nearest * 0.0
     hit_r, hit_g, hit_b = nearest * 0.0, nearest * 0.0, nearest * 0.0
@@ -57,7 +57,7 @@ def mirrored(
                 back, beyond = dx * rx + dy * ry + dz * rz, dx * dx + dy * dy + dz * dz - tl.load(block + 12)
                 ahead = near & (back < 0) & (back * back >= beyond)
                 if tl.max(ahead.to(tl.int32), 0) > 0:
-                    t, mx, my, mz = _meet(block, dx, dy, dz, rx, ry, rz)
+                    t, mx, my, mz = _intersect_proxy(block, dx, dy, dz, rx, ry, rz)
                     closer = ahead & (t < nearest)
                     nearest = tl.where(closer, t, nearest)
                     lit = mx * 0.75 - my * 0.35 + mz * 0.55  # mostly by the key
@@ -72,7 +72,7 @@ def mirrored(
     blue += clear * (hit_b * shade - blue)
     blur = tl.where(weight == 1.0, BLUR, EDGE_BLUR)
     for k in tl.static_range(LAMPS):
-        glow = _lamp(lamps + k * 16, px, py, pz, rx, ry, rz, nearest, blur)
+        glow = _reflect_lamp(lamps + k * 16, px, py, pz, rx, ry, rz, nearest, blur)
         red += glow * tl.load(lamps + k * 16 + 3)
         green += glow * tl.load(lamps + k * 16 + 4)
         blue += glow * tl.load(lamps + k * 16 + 5)
@@ -81,7 +81,7 @@ def mirrored(
 
 
 @triton.jit
-def _around(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished):
+def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished):
     """What a mirror ray sees where no body stands in its way: the ground or the walls."""
     along = rx * FIRST_X + ry * FIRST_Y
     panel = 1.0 + PANELS * (along * (4.0 * along * along - 3.0 * (rx * rx + ry * ry)))
@@ -111,9 +111,9 @@ def _around(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, pol
     cell = ground + (iy * columns + ix) * 4
     wanted = metal & down
     below = cell + columns * 4
-    red = _mixed(cell, below, fx, fy, wanted, beyond, tl.load(rim), mist, HORIZON_R)
-    green = _mixed(cell + 1, below + 1, fx, fy, wanted, beyond, tl.load(rim + 1), mist, HORIZON_G)
-    blue = _mixed(cell + 2, below + 2, fx, fy, wanted, beyond, tl.load(rim + 2), mist, HORIZON_B)
+    red = _blend_ground(cell, below, fx, fy, wanted, beyond, tl.load(rim), mist, HORIZON_R)
+    green = _blend_ground(cell + 1, below + 1, fx, fy, wanted, beyond, tl.load(rim + 1), mist, HORIZON_G)
+    blue = _blend_ground(cell + 2, below + 2, fx, fy, wanted, beyond, tl.load(rim + 2), mist, HORIZON_B)
     red = tl.where(down, red, OVERHEAD_R + level * (HORIZON_R - OVERHEAD_R)) * panel
     green = tl.where(down, green, OVERHEAD_G + level * (HORIZON_G - OVERHEAD_G)) * panel
     blue = tl.where(down, blue, OVERHEAD_B + level * (HORIZON_B - OVERHEAD_B)) * panel
@@ -121,7 +121,7 @@ def _around(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, pol
 
 
 @triton.jit
-def _mixed(cell, below, fx, fy, wanted, beyond, rim, mist, HORIZON: tl.constexpr):
+def _blend_ground(cell, below, fx, fy, wanted, beyond, rim, mist, HORIZON: tl.constexpr):
     """One colour of the mirrored ground, from the four cells around a place."""
     a, b = tl.load(cell, wanted, 0.0), tl.load(below, wanted, 0.0)
     a += fx * (tl.load(cell + 4, wanted, 0.0) - a)
@@ -132,7 +132,7 @@ def _mixed(cell, below, fx, fy, wanted, beyond, rim, mist, HORIZON: tl.constexpr
 
 
 @triton.jit
-def _lamp(lamp, px, py, pz, rx, ry, rz, nearest, blur):
+def _reflect_lamp(lamp, px, py, pz, rx, ry, rz, nearest, blur):
     """How much of a square lamp a mirror ray meets, its rim softened by the metal's roughness."""
     ax, ay, az = tl.load(lamp + 7), tl.load(lamp + 8), tl.load(lamp + 9)
     toward = rx * ax + ry * ay + rz * az
@@ -151,7 +151,7 @@ def _lamp(lamp, px, py, pz, rx, ry, rz, nearest, blur):
 
 
 @triton.jit
-def _against(value):
+def _opposite_sign(value):
     """−1 for what points up, 1 for what points down."""
     return tl.where(value > 0, -1.0, tl.where(value < 0, 1.0, 0.0))
 
@@ -162,7 +162,7 @@ def _inverse(value):
 
 
 @triton.jit
-def _meet(other, dx, dy, dz, rx, ry, rz):
+def _intersect_proxy(other, dx, dy, dz, rx, ry, rz):
     """Distance along a ray to a stand-in whose ball it meets, and the normal there; 1e9 where it misses."""
     kind, cosine, sine = tl.load(other), tl.load(other + 7), tl.load(other + 8)
     wide, deep, high = tl.load(other + 4), tl.load(other + 5), tl.load(other + 6)
@@ -188,7 +188,7 @@ def _meet(other, dx, dy, dz, rx, ry, rz):
             ux, uy = (ox + t * qx) / wide, (oy + t * qy) / wide
             mx = tl.where(lid, 0.0, ux * cosine - uy * sine)
             my = tl.where(lid, 0.0, ux * sine + uy * cosine)
-            mz = tl.where(lid, _against(rz), 0.0)
+            mz = tl.where(lid, _opposite_sign(rz), 0.0)
         else:  # turned box
             ix, iy = _inverse(qx), _inverse(qy)
             near_x, far_x = -wide * tl.abs(ix) - ox * ix, wide * tl.abs(ix) - ox * ix
@@ -196,8 +196,8 @@ def _meet(other, dx, dy, dz, rx, ry, rz):
             t = tl.maximum(tl.maximum(near_x, near_y), near_z)
             met = (t >= 0) & (t <= tl.minimum(tl.minimum(far_x, far_y), far_z))
             lid, side = t == near_z, t == near_x
-            s = tl.where(side, _against(qx), _against(qy))
+            s = tl.where(side, _opposite_sign(qx), _opposite_sign(qy))
             mx = tl.where(lid, 0.0, tl.where(side, s * cosine, -s * sine))
             my = tl.where(lid, 0.0, tl.where(side, s * sine, s * cosine))
-            mz = tl.where(lid, _against(rz), 0.0)
+            mz = tl.where(lid, _opposite_sign(rz), 0.0)
     return tl.where(met, t, 1e9), mx, my, mz

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Light on surfaces, for the points that a program shades: surface.py."""
+"""Light and patterns on surfaces, for the points that a program shades: render/surface.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
-from .. import lamps as l
+from .. import lighting as l
 from .. import surface as s
+from .. import surface as t
 
 NEARNESS = tl.constexpr(float(v.NEARNESS))
 LIFT, LEAST = tl.constexpr(s.LIFT), tl.constexpr(s.LEAST)
@@ -21,7 +22,7 @@ LARGEST = tl.constexpr(2147483520.0)  # float that fits a signed integer
 
 
 @triton.jit
-def surround(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
+def ambient_light(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
     """The even light: from the sky above, off the ground below, less what neighbours hide."""
     hidden = tl.full(px.shape, 1.0, tl.float32)
     for j in range(first, last):
@@ -41,7 +42,7 @@ def surround(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
 
 
 @triton.jit
-def open_to_lamp(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high, wanted):
+def lamp_visibility(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high, wanted):
     """The share of the shadow cells around a point's own that let the lamp's light through."""
     lx, ly, lz = tl.load(lamp), tl.load(lamp + 1), tl.load(lamp + 2)
     px, py, pz = px + LIFT * nx, py + LIFT * ny, pz + LIFT * nz
@@ -89,7 +90,7 @@ def open_to_lamp(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high,
 
 
 @triton.jit
-def scattered(px, py, pz, nx, ny, nz, lamp):
+def diffuse_share(px, py, pz, nx, ny, nz, lamp):
     """How much of a lamp's light a point scatters if it sees all of the lamp."""
     dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
     square = dx * dx + dy * dy + dz * dz
@@ -114,3 +115,50 @@ def highlight(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
     hx, hy, hz = hx * half - nx, hy * half - ny, hz * half - nz
     streak = 1.0 + (hx * hx + hy * hy) * NARROW + hz * hz * UPRIGHT
     return ROUGH * SHEEN / (sharp * sharp) * dull + LUSTRE / (streak * streak) * brushed
+
+
+DOT = tl.constexpr(t.DOT)
+SQUARE = tl.constexpr(t.SQUARE)
+STRIPE = tl.constexpr(t.STRIPE)
+_, DOTTED, CHECKERED, STRIPED = (tl.constexpr(float(x)) for x in t.MEANS)
+
+
+@triton.jit
+def ink_share(px, py, pz, nx, ny, nz, depth, pattern, body, frames, view, wanted):
+    """How much of each point the ink covers, 0 where there is no pattern."""
+    frame = frames + body * 6
+    cosine, sine = tl.load(frame + 3, wanted, 0.0), tl.load(frame + 4, wanted, 0.0)
+    steps = tl.load(frame + 5, wanted, 0.0)
+    dx, dy = px - tl.load(frame, wanted, 0.0), py - tl.load(frame + 1, wanted, 0.0)
+    z = (pz - tl.load(frame + 2, wanted, 0.0)) * steps
+    x, y = (dx * cosine + dy * sine) * steps, (dy * cosine - dx * sine) * steps
+    vx = tl.load(view) - px
+    vy = tl.load(view + 1) - py
+    vz = tl.load(view + 2) - pz
+    facing = tl.abs(vx * nx + vy * ny + vz * nz) / tl.sqrt(vx * vx + vy * vy + vz * vz)
+    pixel = 1.0 / tl.load(view + 12)
+    width = depth * pixel * steps / tl.sqrt(tl.maximum(facing, 0.1))
+    width = tl.where(wanted, width, 1.0)
+    slant = (x + y + z) * 0.5773502691896258
+    edge = STRIPE / 2 - tl.abs(slant - tl.floor(slant) - 0.5)
+    striped = _clamp(0.5 + edge / width, 0.0)
+    mx, my, mz = tl.abs(nx * cosine + ny * sine), tl.abs(ny * cosine - nx * sine), tl.abs(nz)
+    along = (mx >= my) & (mx >= mz)
+    u = tl.where(along, y, x)
+    v = tl.where(along | (my >= mz), z, y)
+    du, dv = u - tl.floor(u) - 0.5, v - tl.floor(v) - 0.5
+    dotted = _clamp(0.5 + (DOT - tl.sqrt(du * du + dv * dv)) / width, 0.0)
+    u, v = u * (1 / (2 * SQUARE)), v * (1 / (2 * SQUARE))
+    rise = (4 * SQUARE) / width
+    u = _clamp(rise * (0.25 - tl.abs(u - tl.floor(u) - 0.5)), -1.0)
+    v = _clamp(rise * (0.25 - tl.abs(v - tl.floor(v) - 0.5)), -1.0)
+    checkered = 0.5 + 0.5 * u * v
+    share = tl.where(pattern == 1.0, dotted, tl.where(pattern == 2.0, checkered, striped))
+    mean = tl.where(pattern == 1.0, DOTTED, tl.where(pattern == 2.0, CHECKERED, STRIPED))
+    share += _clamp(2.0 * width - 1.0, 0.0) * (mean - share)
+    return tl.where(wanted, share, 0.0)
+
+
+@triton.jit
+def _clamp(value, least):
+    return tl.minimum(tl.maximum(value, least), 1.0)

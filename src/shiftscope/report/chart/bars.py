@@ -1,17 +1,16 @@
-"""Bars: grouped horizontal bars with intervals; a reported figure is hollow, a measured one is filled."""
+"""Bar charts: grouped bars, one stacked bar, head and tail dumbbells, and a single interval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...result import Score
 from ..markup import Html, tag
-from .axis import Axis, rounded_up
-from .frame import frame, rule, shortened, words
-from .mark import hue
+from ..numbers import describe_score, format_percent, format_spread
+from .frame import CHAR, Axis, draw_frame, draw_line, draw_mark, draw_text, hue_class, round_up, shorten_label
 
 ROW = 17.0
-GAP = 12.0
 LABEL = 150.0  # room for the names on the left
 FIGURE = 92.0  # room for the figures on the right
 
@@ -29,55 +28,146 @@ class Bar:
     hollow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Bars that belong together, under a heading."""
-
-    heading: str
-    bars: tuple[Bar, ...]
-
-
-def bars(label: str, groups: Sequence[Group], *, width: float = 560, unit: str = "") -> Html:
+def draw_bars(label: str, bars: Sequence[Bar], *, width: float = 560) -> Html:
     """The chart; the axis begins at 0, or below it where a bar does."""
-    ends = [e for g in groups for b in g.bars for e in (b.value, b.low, b.high) if e is not None]
-    low = -rounded_up(-min(ends)) if ends and min(ends) < 0 else 0.0
-    x = Axis(low, rounded_up(max([*ends, 0.0])), LABEL, width - FIGURE)
-    parts: list[Html] = []
-    y = 4.0
-    for group in groups:
-        if group.heading:
-            parts.append(words(0, y + 12, group.heading, class_="heading"))
-            y += ROW + 2
-        for bar in group.bars:
-            parts += _bar(bar, x, y, width)
-            y += ROW
-        y += GAP
-    bottom = y - GAP + 4
-    grid = [rule(x(t), 2, x(t), bottom, "grid" if t else "base") for t in x.ticks()]
-    names = [words(x(t), bottom + 13, f"{t:g}{unit}", at="middle", class_="tick") for t in x.ticks()]
-    return frame(width, bottom + 18, label, *grid, *parts, *names)
+    ends = [e for b in bars for e in (b.value, b.low, b.high) if e is not None]
+    low = -round_up(-min(ends)) if ends and min(ends) < 0 else 0.0
+    x = Axis(low, round_up(max([*ends, 0.0])), LABEL, width - FIGURE)
+    bottom = 8.0 + ROW * len(bars)
+    grid = [draw_line(x(t), 2, x(t), bottom, "grid" if t else "base") for t in x.ticks()]
+    parts = [part for k, bar in enumerate(bars) for part in _draw_bar(bar, x, 4.0 + ROW * k, width)]
+    names = [draw_text(x(t), bottom + 13, f"{t:g}", at="middle", class_="tick") for t in x.ticks()]
+    return draw_frame(width, bottom + 18, label, *grid, *parts, *names)
 
 
-def _bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
+def _draw_bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
     left, right = sorted((x(0), x(bar.value)))
+    title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
+    look += f" {hue_class(bar.series)}"
     made = [
-        words(LABEL - 8, y + 12, shortened(bar.label, LABEL - 14), at="end", class_="tick"),
-        tag(
-            "rect",
-            tag("title", f"{bar.label}: {bar.figure}"),
-            x=left,
-            y=y + 3,
-            width=max(right - left, 0.75),
-            height=ROW - 6,
-            rx=1.5,
-            class_=f"{'hollow' if bar.hollow else 'bar'} {hue(bar.series)}",
-        ),
+        draw_text(LABEL - 8, y + 12, shorten_label(bar.label, LABEL - 14), at="end", class_="tick"),
+        tag("rect", title, x=left, y=y + 3, width=max(right - left, 0.75), height=ROW - 6, rx=1.5, class_=look),
     ]
     reach = right
     if bar.low is not None and bar.high is not None:
         middle = y + ROW / 2
         reach = max(right, x(bar.high))
-        made.append(rule(x(bar.low), middle, x(bar.high), middle, "whisker"))
-        made += [rule(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
-    made.append(words(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
+        made.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
+        made += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
+    made.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
     return made
+
+
+# One bar divided into named shares, each with its own pattern as well as its colour.
+
+
+@dataclass(frozen=True, slots=True)
+class StackedShare:
+    """A part of the whole; `look` is the class of its colour and pattern."""
+
+    name: str
+    value: float  # of 1
+    figure: str
+    look: str
+
+
+def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float = 360, height: float = 20) -> Html:
+    """The bar; a figure is written inside where it fits, and in the tooltip anyway."""
+    parts: list[Html] = []
+    x = 0.0
+    for share in shares:
+        if share.value <= 0:
+            continue
+        wide = width * share.value
+        title, size = tag("title", f"{share.name}: {share.figure}"), max(wide - 1, 0.6)
+        parts.append(tag("rect", title, x=x, y=1, width=size, height=height - 2, class_=f"share {share.look}"))
+        if len(share.figure) * CHAR + 8 <= wide:
+            parts.append(draw_text(x + wide / 2, height / 2 + 4, share.figure, at="middle", class_=f"on {share.look}"))
+        x += wide
+    return draw_frame(width, height, label, *parts, class_="small")
+
+
+# The accuracy on head and tail of each row with intervals, against a line for the IID test.
+
+DUMBBELL_ROW = 24.0
+DUMBBELL_LEFT, DUMBBELL_RIGHT, DUMBBELL_TOP = 76.0, 44.0, 24.0
+DUMBBELL_ENDS = ("head", "tail")  # their places are their series
+
+
+@dataclass(frozen=True, slots=True)
+class Dumbbell:
+    """A row; `figure` is written at its end."""
+
+    label: str
+    head: Score | None
+    tail: Score | None
+    figure: str = ""
+
+
+def draw_dumbbells(
+    label: str, rows: Sequence[Dumbbell], whole: Score, *, most: float = 1.0, width: float = 400
+) -> Html:
+    """The chart on a scale of 0 to `most`; `whole`, of the IID test, is the dashed line with its band."""
+    x = Axis(0, most, DUMBBELL_LEFT, width - DUMBBELL_RIGHT)
+    bottom = DUMBBELL_TOP + DUMBBELL_ROW * len(rows)
+    parts: list[Html] = []
+    for tick in x.ticks():
+        parts.append(draw_line(x(tick), DUMBBELL_TOP - 4, x(tick), bottom, "grid" if tick else "base"))
+        parts.append(draw_text(x(tick), bottom + 14, format_percent(tick, 0), at="middle", class_="tick"))
+    parts += _draw_iid_band(whole, x, bottom)
+    parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
+    for k, row in enumerate(rows):
+        parts += _draw_dumbbell(row, x, DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), width)
+    return draw_frame(width, bottom + 20, label, *parts)
+
+
+def _draw_iid_band(score: Score, x: Axis, bottom: float) -> list[Html]:
+    if score.value is None:
+        return []
+    made, at, top = [], x(score.value), DUMBBELL_TOP - 4
+    if score.low is not None and score.high is not None:
+        width = max(x(score.high) - x(score.low), 0.5)
+        made.append(tag("rect", x=x(score.low), y=top, width=width, height=bottom - top, class_="amount"))
+    made.append(draw_line(at, top, at, bottom, "guide"))
+    label = f"IID {format_percent(score.value)}"
+    return [*made, draw_text(at, DUMBBELL_TOP - 9, label, at="middle", class_="figure")]
+
+
+def _draw_dumbbell(row: Dumbbell, x: Axis, middle: float, width: float) -> list[Html]:
+    made = [
+        draw_text(DUMBBELL_LEFT - 10, middle + 4, shorten_label(row.label, DUMBBELL_LEFT - 12), at="end", class_="tick")
+    ]
+    ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
+    if len(ends) == 2:
+        left, right = (x(s.value or 0.0) for s, _ in ends)
+        made.append(draw_line(left, middle, right, middle, "base"))
+    for score, series in ends:
+        if score.low is not None and score.high is not None:
+            made.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
+    for score, series in ends:
+        label = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
+        made.append(draw_mark(series, x(score.value or 0.0), middle, label))
+    made.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
+    return made
+
+
+# A point with its interval on a scale of 0 to 1, small enough to stand in a table.
+
+
+def draw_interval(
+    value: float, low: float | None, high: float | None, series: int, *, width: float = 120, height: float = 18
+) -> Html:
+    x = Axis(0, 1, 6, width - 6)
+    middle = height / 2
+    return draw_frame(
+        width,
+        height,
+        f"{format_percent(value)} {format_spread(value, low, high)} on a scale of 0 to 100".replace("  ", " "),
+        draw_line(x(0), middle, x(1), middle),
+        *(draw_line(x(t), middle - 3, x(t), middle + 3) for t in (0, 0.5, 1)),
+        draw_line(x(low), middle, x(high), middle, f"range wide {hue_class(series)}")
+        if low is not None and high is not None
+        else tag("g"),
+        draw_mark(series, x(value), middle),
+        class_="small",
+    )

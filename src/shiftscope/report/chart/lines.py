@@ -1,43 +1,32 @@
-"""Lines: shares over ordered bins, one line a series, with intervals and how many examples each bin holds."""
+"""Line charts: shares over ordered bins, and accuracies over ranked places."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...result import Score
 from ..markup import Html, tag
-from ..number import count, percent, spread
-from .axis import Axis
-from .frame import CHAR, frame, rule, shortened, words
-from .mark import hue, mark
+from ..numbers import describe_score, format_count, format_percent
+from .frame import CHAR, Axis, draw_frame, draw_line, draw_mark, draw_text, hue_class, round_up, shorten_label
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 10.0, 40.0
 CROWD = 0.5  # the share of a bin's width over which the series stand apart
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A share of 0 to 1 with its interval."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One series: its number decides colour and sign; None where a bin has nothing to show."""
+class LineSeries:
+    """One series: its number gives colour and mark; a point without a value is not drawn."""
 
     name: str
     series: int
-    points: tuple[Point | None, ...]
+    points: tuple[Score | None, ...]
 
 
-def lines(
+def draw_lines(
     label: str,
     bins: Sequence[str],
-    series: Sequence[Line],
+    series: Sequence[LineSeries],
     sizes: Sequence[int],
     *,
     joined: bool = True,
@@ -50,31 +39,32 @@ def lines(
     `guide` is a dashed line to compare with, one share a bin.
     """
     y = Axis(0, 1, height - BOTTOM, TOP)
+    grid = _draw_grid(y, (0.0, 0.25, 0.5, 0.75, 1.0), width - RIGHT)
     step = (width - LEFT - RIGHT) / max(len(bins), 1)
     middles = [LEFT + step * (k + 0.5) for k in range(len(bins))]
-    return frame(
+    return draw_frame(
         width,
         height,
         label,
-        *_grid(y, width),
-        *_sizes(sizes, middles, step, y),
-        *_names(bins, middles, step, height - BOTTOM),
-        tag("path", d=_path([(x, y(g)) for x, g in zip(middles, guide, strict=True)]), class_="guide")
+        *grid,
+        *_draw_sizes(sizes, middles, step, y),
+        *_draw_bin_names(bins, middles, step, height - BOTTOM),
+        tag("path", d=_format_path([(x, y(g)) for x, g in zip(middles, guide, strict=True)]), class_="guide")
         if guide
         else None,
-        *(part for one in series for part in _line(one, bins, middles, step, len(series), y, joined)),
+        *(part for one in series for part in _draw_series(one, bins, middles, step, len(series), y, joined)),
     )
 
 
-def _grid(y: Axis, width: float) -> list[Html]:
+def _draw_grid(y: Axis, ticks: Sequence[float], end: float) -> list[Html]:
     made = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        made.append(rule(LEFT, y(tick), width - RIGHT, y(tick), "grid" if tick else "base"))
-        made.append(words(LEFT - 6, y(tick) + 3.5, percent(tick, 0), at="end", class_="tick"))
+    for tick in ticks:
+        made.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
+        made.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
     return made
 
 
-def _sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis) -> list[Html]:
+def _draw_sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis) -> list[Html]:
     most = max(sizes, default=0)
     if not most:
         return []
@@ -82,7 +72,7 @@ def _sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis)
     return [
         tag(
             "rect",
-            tag("title", f"{count(n)} examples"),
+            tag("title", f"{format_count(n)} examples"),
             x=x - 0.36 * step,
             y=y.start - room * n / most,
             width=0.72 * step,
@@ -94,23 +84,22 @@ def _sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis)
     ]
 
 
-def _names(bins: Sequence[str], middles: Sequence[float], step: float, base: float) -> list[Html]:
+def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, base: float) -> list[Html]:
     longest = max((len(b) for b in bins), default=0)
     if longest * CHAR <= step - 7:
         return [
-            words(x, base + 15, name, at="middle", class_="tick")
-            for x, name in zip(middles, bins, strict=True)
+            draw_text(x, base + 15, name, at="middle", class_="tick") for x, name in zip(middles, bins, strict=True)
         ]
     for rows in (2, 3):  # taken in turn
         if longest * CHAR <= rows * step - 6:
             return [
-                _inside(x, base + (14 if rows == 2 else 12) + 12 * (k % rows), name, middles[-1] + step / 2)
+                _draw_label_inside(x, base + (14 if rows == 2 else 12) + 12 * (k % rows), name, middles[-1] + step / 2)
                 for k, (x, name) in enumerate(zip(middles, bins, strict=True))
             ]
     return [
         tag(
             "text",
-            shortened(name, 62),
+            shorten_label(name, 62),
             transform=f"translate({x + 3:.1f} {base + 10:.1f}) rotate(-32)",
             text_anchor="end",
             class_="tick",
@@ -119,35 +108,82 @@ def _names(bins: Sequence[str], middles: Sequence[float], step: float, base: flo
     ]
 
 
-def _inside(x: float, y: float, name: str, end: float) -> Html:
+def _draw_label_inside(x: float, y: float, name: str, end: float) -> Html:
     """A label below its place, moved where it would run out of the chart, which ends a little after `end`."""
     half = len(name) * CHAR / 2
     if x + half > end + RIGHT:
-        return words(end + RIGHT, y, name, at="end", class_="tick")
+        return draw_text(end + RIGHT, y, name, at="end", class_="tick")
     if x < half:
-        return words(0, y, name, class_="tick")
-    return words(x, y, name, at="middle", class_="tick")
+        return draw_text(0, y, name, class_="tick")
+    return draw_text(x, y, name, at="middle", class_="tick")
 
 
-def _line(
-    line: Line, bins: Sequence[str], middles: Sequence[float], step: float, of: int, y: Axis, joined: bool
+def _draw_series(
+    line: LineSeries, bins: Sequence[str], middles: Sequence[float], step: float, of: int, y: Axis, joined: bool
 ) -> list[Html]:
     width = min(CROWD * step, 7.0 * of)
     shift = (line.series - (of - 1) / 2) * (width / of)
-    placed = [(x + shift, p, b) for x, p, b in zip(middles, line.points, bins, strict=True) if p is not None]
+    points = zip(middles, line.points, bins, strict=True)
+    placed = [(x + shift, p, name) for x, p, name in points if p is not None and p.value is not None]
     made = []
     if joined and len(placed) > 1:
-        made.append(
-            tag("path", d=_path([(x, y(p.value)) for x, p, _ in placed]), class_=f"line {hue(line.series)}")
-        )
-    for x, p, _ in placed:
-        if p.low is not None and p.high is not None:
-            made.append(rule(x, y(p.low), x, y(p.high), f"range {hue(line.series)}"))
-    for x, p, name in placed:
-        said = f"{line.name}, {name}: {percent(p.value)} {spread(p.value, p.low, p.high)} (n = {count(p.n)})"
-        made.append(mark(line.series, x, y(p.value), said))
-    return made
+        path = _format_path([(x, y(p.value or 0.0)) for x, p, _ in placed])
+        made.append(tag("path", d=path, class_=f"line {hue_class(line.series)}"))
+    made += [whisker for x, p, _ in placed if (whisker := _draw_whisker(p, line.series, x, y))]
+    return made + [
+        draw_mark(line.series, x, y(p.value or 0.0), describe_score(f"{line.name}, {name}", p)) for x, p, name in placed
+    ]
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
+def _draw_whisker(score: Score, series: int, x: float, y: Axis) -> Html | None:
+    if score.low is None or score.high is None:
+        return None
+    return draw_line(x, y(score.low), x, y(score.high), f"range {hue_class(series)}")
+
+
+def _format_path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+# Accuracies with intervals over places in the order of a value, which stands behind as pale bars.
+
+RANKED_RIGHT, RANKED_TOP = 8.0, 8.0
+RANKED_APART = 11.0  # pixels between series at one place
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPlace:
+    """One place on the axis; `value` is the height of its bar, `below` is written under its name."""
+
+    name: str
+    value: float
+    below: str
+    scores: tuple[tuple[str, int, Score], ...]  # name, series and accuracy
+
+
+def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 260) -> Html:
+    """The chart, as wide as its names need."""
+    step = max(88.0, *(CHAR * max(len(p.name), len(p.below)) + 14 for p in places))
+    width = LEFT + RANKED_RIGHT + step * len(places)
+    ends = [e for p in places for _, _, s in p.scores for e in (s.value, s.high) if e is not None]
+    y = Axis(0, min(round_up(max([*ends, *(p.value for p in places)])), 1.0), height - BOTTOM, RANKED_TOP)
+    parts = _draw_grid(y, y.ticks(), width - RANKED_RIGHT)
+    for k, place in enumerate(places):
+        parts += _draw_place(place, LEFT + step * (k + 0.5), 0.72 * step, y)
+    return draw_frame(width, height, label, *parts)
+
+
+def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html]:
+    made = [
+        tag("rect", x=x - wide / 2, y=y(place.value), width=wide, height=y.start - y(place.value), class_="amount"),
+        draw_text(x, y.start + 16, place.name, at="middle", class_="heading"),
+        draw_text(x, y.start + 30, place.below, at="middle", class_="tick"),
+    ]
+    for k, (name, series, score) in enumerate(place.scores):
+        if score.value is None:
+            continue
+        at = x + RANKED_APART * (k - (len(place.scores) - 1) / 2)
+        if whisker := _draw_whisker(score, series, at, y):
+            made.append(whisker)
+        made.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
+    return made

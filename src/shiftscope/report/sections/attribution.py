@@ -1,23 +1,35 @@
-"""Attribution: in which stage wrong answers arise, from asking the same under other conditions."""
+"""Error attribution: in which stage wrong answers arise, by removing one stage or doing it for the model."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ...errors import UserError
 from ...metrics import accuracy as accuracy_metric
 from ...metrics.attribution import STAGES, TOTAL, measure, measure_drop
+from ...metrics.transfer_matrix import TransferMatrix
 from ...result import CONDITIONS, MISSING_IMAGE, Score
-from ..chart.stack import Share, stack
-from ..figure import change, figure
-from ..legend import signed, swatches
-from ..markup import Child, Html, text
-from ..number import count, percent
-from ..section import Section
-from ..study import Run, Study
-from ..table import Cell, Head, table
-from ..twins import twin_runs
+from ...run.study.entries import (
+    ORACLE_BOTH,
+    ORACLE_NEITHER,
+    ORACLE_OBJECTS,
+    ORACLE_PROGRAM,
+    ORACLE_SCENE,
+    OracleDiagnosis,
+)
+from ...suites.superclevr.study import MODELS, QUESTION_GROUPS, StudyDomain, TrainingSetup
+from ..chart.bars import StackedShare, draw_stacked_bar
+from ..markup import Child, render_swatches
+from ..numbers import format_count, format_percent
+from ..page import Section
+from ..runs import ReportRun, ReportRuns
+from ..score_table import build_run_table, change_cell, model_cell, score_cell, sort_runs
+from ..shift import find_twin_runs
+from ..study_tables import DIGITS, describe_measure, format_share
+from ..table import Table, TableCell, TableHead, numeric
 
-PLACE = 40
-LOOKS = {
+PLACES = {"report": 40, "study": 60}
+STAGE_LOOKS = {
     "no_reply": "part-5",
     "format": "part-2",
     "language_prior": "part-1",
@@ -26,88 +38,100 @@ LOOKS = {
     "reasoning": "part-4",
     "unexplained": "part-5",
 }
-SAID = {
-    "no_reply": "nothing came back",
-    "format": "no answer could be read",
+STAGE_MEANINGS = {
+    "no_reply": "no response",
+    "format": "the response could not be parsed as an answer",
     "language_prior": "the same answer comes without the right image",
-    "perception": "right once the scene is given in words",
+    "perception": "right once the scene is given as text",
     "parsing": "right once the program is given",
     "reasoning": "wrong even so",
-    "unexplained": "not asked under every condition",
+    "unexplained": "not run under every condition",
+}
+ORACLE_COLUMNS = {  # what is true, and the column's name
+    ORACLE_NEITHER: "parsed both",
+    ORACLE_OBJECTS: "true objects, own relations",
+    ORACLE_SCENE: "oracle scene",
+    ORACLE_PROGRAM: "oracle program",
+    ORACLE_BOTH: "both oracles",
 }
 
 
-def section(study: Study) -> Section | None:
-    runs = sorted(
-        (r for r in study.runs if len(set(r.conditions) - {MISSING_IMAGE}) > 1),
-        key=lambda r: (study.contenders.index(r.contender), study.tests.index(r.test)),
-    )
-    staged = {run: scores for run in runs if (scores := _stages(run))}
+def section(records: ReportRuns | TransferMatrix) -> Section | None:
+    if isinstance(records, TransferMatrix):
+        tables = [one for one in diagnosis_tables(records) if one.rows]
+        return Section("Error attribution", tables) if tables else None
+    study = records
+    runs = sort_runs(study, (r for r in study.runs if _has_conditions(r)))
+    staged = {run: scores for run in runs if (scores := _measure_stages(run))}
     if not staged:
         return None
     used = [s for s in STAGES if any(scores[s].value for scores in staged.values())]
-    looks = [(f"{named(s)}: {SAID[s]}", LOOKS[s]) for s in used]
+    conditions = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
     parts: list[Child] = [
-        swatches(looks),
-        _table(study, staged, used),
-        _drops(study),
-        _conditions(study, runs),
+        render_swatches((f"{spell_stage(s)}: {STAGE_MEANINGS[s]}", STAGE_LOOKS[s]) for s in used),
+        build_run_table(
+            study,
+            "Wrong answers by stage, % of all questions",
+            staged,
+            [
+                TableHead("Of all questions", sortable=False),
+                *(numeric(spell_stage(s), STAGE_MEANINGS[s]) for s in used),
+                numeric("all wrong"),
+            ],
+            lambda run: [_stage_bar_cell(run, staged[run]), *(score_cell(staged[run][s]) for s in (*used, TOTAL))],
+        ),
+        _build_drop_table(study),
+        build_run_table(
+            study,
+            "Accuracy under each condition",
+            runs,
+            [numeric(spell_stage(c)) for c in conditions],
+            lambda run: [score_cell(_measure_conditions(run).get(c)) for c in conditions],
+        ),
     ]
     lead = (
-        "Of all questions, the share that goes wrong in each stage: the same questions were asked again with "
-        "one stage taken away or done for the model, and what mends an answer names the stage."
+        "Of all questions, the share that goes wrong in each stage: the same questions were run again with "
+        "one stage removed or done for the model, and what mends an answer names the stage."
     )
-    return Section("Why it goes wrong", text(parts), lead)
+    return Section("Error attribution", parts, lead)
 
 
-def named(stage: str) -> str:
-    return stage.replace("_", " ")
+def spell_stage(stage: str) -> str:
+    return "no response" if stage == "no_reply" else stage.replace("_", " ")
 
 
-def _stages(run: Run) -> dict[str, Score]:
+def _has_conditions(run: ReportRun) -> bool:
+    return len(set(run.conditions) - {MISSING_IMAGE}) > 1
+
+
+def _measure_stages(run: ReportRun) -> dict[str, Score]:
     try:
         return {str(dict(s.slice)["stage"]): s for s in measure(run.log.records)}
-    except UserError:  # nothing asked as it is
+    except UserError:  # no question was run as is
         return {}
 
 
-def _table(study: Study, staged: dict[Run, dict[str, Score]], used: list[str]) -> Html:
-    several = len(study.tests) > 1
-    heads = [
-        Head("Model"),
-        *([Head("Test")] if several else []),
-        Head("Of all questions", sortable=False),
-        *(Head(named(s), numeric=True, title=SAID[s]) for s in used),
-        Head("wrong in all", numeric=True),
+def _measure_conditions(run: ReportRun) -> dict[str, Score]:
+    return {str(dict(s.slice)["condition"]): s for s in accuracy_metric.measure(run.log.records, ("condition",))[1:]}
+
+
+def _stage_bar_cell(run: ReportRun, scores: dict[str, Score]) -> TableCell:
+    right = 1 - (scores[TOTAL].value or 0.0)
+    shares = [StackedShare("right", right, format_percent(right), "right")]
+    shares += [
+        StackedShare(spell_stage(s), scores[s].value or 0.0, format_percent(scores[s].value), STAGE_LOOKS[s])
+        for s in STAGES
     ]
-    rows = [
-        [
-            Cell(signed(study, run.contender), run.contender),
-            *([Cell(run.test)] if several else []),
-            Cell(_bar(run, scores), class_="pick"),
-            *(figure(scores[s]) for s in used),
-            figure(scores[TOTAL]),
-        ]
-        for run, scores in staged.items()
-    ]
-    return table(heads, [rows], caption="Wrong answers by stage, % of all questions")
+    listed = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
+    return TableCell(draw_stacked_bar(f"{run.contender}: {listed}", shares, width=240), class_="pick")
 
 
-def _bar(run: Run, scores: dict[str, Score]) -> Html:
-    shares = [
-        Share("right", 1 - (scores[TOTAL].value or 0.0), percent(1 - (scores[TOTAL].value or 0.0)), "right")
-    ]
-    shares += [Share(named(s), scores[s].value or 0.0, percent(scores[s].value), LOOKS[s]) for s in STAGES]
-    said = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
-    return stack(f"{run.contender}: {said}", shares, width=240)
-
-
-def _drops(study: Study) -> Html | None:
-    """How a drop between twins divides into stages, where both were asked under several conditions."""
+def _build_drop_table(study: ReportRuns) -> Table | None:
+    """How a drop between twins divides into stages, where both were run under several conditions."""
     found = []
-    for twins in twin_runs(study):
+    for twins in find_twin_runs(study):
         base, shifted = twins.base, twins.shifted
-        if base is not shifted and min(len({*r.conditions} - {MISSING_IMAGE}) for r in (base, shifted)) > 1:
+        if base is not shifted and _has_conditions(base) and _has_conditions(shifted):
             scores = measure_drop(shifted.log.records, base.log.records)
             found.append((base, shifted, {str(dict(s.slice)["stage"]): s for s in scores}))
     if not found:
@@ -115,40 +139,69 @@ def _drops(study: Study) -> Html | None:
     used = [s for s in (*STAGES, TOTAL) if any(scores[s].value for _, _, scores in found)]
     rows = [
         [
-            Cell(signed(study, base.contender), base.contender),
-            Cell(f"{base.test} → {shifted.test}", class_="short"),
-            *(_more(scores[s]) for s in used),
+            model_cell(study, base.contender),
+            TableCell(f"{base.test} → {shifted.test}", class_="short"),
+            *(
+                change_cell(s.value, s.low, s.high, None, f"n = {format_count(s.n)}")
+                for s in map(scores.get, used)
+                if s
+            ),
         ]
         for base, shifted, scores in found
     ]
-    heads = [Head("Model"), Head("Shift"), *(Head(named(s), numeric=True) for s in used)]
-    return table(heads, [rows], caption="The drop from base to twin, divided: more wrong answers, in points")
+    heads = [TableHead("Model"), TableHead("Shift"), *(numeric(spell_stage(s)) for s in used)]
+    return Table("The drop from base to twin by stage: more wrong answers, in points", heads, rows)
 
 
-def _more(score: Score) -> Cell:
-    return change(score.value, score.low, score.high, None, f"n = {count(score.n)}")
+# A study: what true scenes and programs would mend, how good the parsers are, how calibrated.
 
 
-def _conditions(study: Study, runs: list[Run]) -> Html:
-    """Accuracy under each condition."""
-    asked = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
-    several = len(study.tests) > 1
-    rows = []
-    for run in runs:
-        found = {
-            str(dict(s.slice)["condition"]): s
-            for s in accuracy_metric.measure(run.log.records, ("condition",))[1:]
-        }
-        rows.append(
-            [
-                Cell(signed(study, run.contender), run.contender),
-                *([Cell(run.test)] if several else []),
-                *(figure(found.get(c)) for c in asked),
-            ]
+def diagnosis_tables(board: TransferMatrix) -> Iterator[Table]:
+    """What true scenes and true programs would mend, and how good the parsers are part by part."""
+    for one in board.diagnoses:
+        where = f"{one.trained.label} on {one.tested.label}"
+        known = {(m, s, given): share for m, s, given, share in one.oracles}
+        rows = [
+            (f"{model}, {sort} questions", *(format_share(known.get((model, sort, o))) for o in ORACLE_COLUMNS))
+            for sort in QUESTION_GROUPS
+            for model in MODELS
+            if any((model, sort, o) in known for o in ORACLE_COLUMNS)
+        ]
+        title = f"Diagnosis, {where}: true scenes and programs in place of parsed ones"
+        yield Table(title, ("right, %", *ORACLE_COLUMNS.values()), tuple(rows), _describe_columns(one))
+        shares = tuple((describe_measure(name), format_share(share), f"{share[1]:,}") for name, share in one.shares)
+        yield Table(f"Diagnosis, {where}: the parsers", ("", "%", "of"), shares)
+        errors = tuple(
+            (name, format_percent(r.calibration_error, DIGITS), f"{r.n:,}")
+            for name, r in one.reliability
+            if r.calibration_error is not None
         )
-    heads = [
-        Head("Model"),
-        *([Head("Test")] if several else []),
-        *(Head(named(c), numeric=True) for c in asked),
-    ]
-    return table(heads, [rows], caption="Accuracy under each condition")
+        if errors:
+            note = "Mean distance of confidence and accuracy over bins of confidence; the HTML page draws them."
+            yield Table(f"Diagnosis, {where}: calibration error", ("confidence in", "points", "of"), errors, note)
+    answers = tuple(
+        (model, format_percent(r.calibration_error, DIGITS), f"{r.n:,}")
+        for model in MODELS
+        if (out := board.find_outcome(model, TrainingSetup(), StudyDomain(), "object"))
+        and (r := out.confidence)
+        and r.n
+    )
+    if answers:
+        title = "Calibration error of answers, default on default, object questions"
+        yield Table(title, ("model", "points", "of"), answers)
+
+
+def _describe_columns(one: OracleDiagnosis) -> str:
+    """What the columns give to which model."""
+    note = (
+        "True objects, own relations: objects, boxes and places as they are, but relations by the model's "
+        "own rule (nsvqa and p_nsvqa: box centres; p_nsvqa_exact: its learned likelihood, on true places). "
+        "Parsed, p_nsvqa_exact sees as adapted; the parsers' own figures and confidences are as trained. "
+        "Oracle scene: nsvqa gets the true relations too; p_nsvqa has no rule but its own"
+    )
+    if any(given == ORACLE_OBJECTS for _, _, given, _ in one.oracles):
+        return f"{note}; p_nsvqa_exact applies CLEVR's rule to true places, as under `run --condition`."
+    return (
+        f"{note}; p_nsvqa_exact here used its learned likelihood on true places, where `run --condition` "
+        "applies CLEVR's rule to them: this diagnosis is older than the column with the dashes."
+    )

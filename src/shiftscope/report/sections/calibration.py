@@ -1,88 +1,133 @@
-"""Calibration: whether a model's belief in its answers is worth what it says."""
+"""Calibration: whether a model's confidence in its answers matches how often it is right."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ...errors import UserError
-from ...metrics.calibration import measure
-from .. import legend
-from ..chart.lines import Line, Point, lines
-from ..figure import figure
-from ..level import Levels
-from ..markup import tag, text
-from ..measure import accuracy_by
-from ..originals import originals, told
-from ..section import Section
-from ..study import Run, Study
-from ..table import Cell, Head, table
+from ...metrics.calibration import Reliability, measure
+from ...metrics.statistics import wilson_interval
+from ...metrics.transfer_matrix import TransferMatrix
+from ...result import Score
+from ...suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, list_grids
+from ..chart.frame import draw_legend_mark
+from ..chart.lines import LineSeries, draw_lines
+from ..levels import Levels
+from ..markup import Child, Html, render_charts, render_figure, render_legend, tag
+from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by
+from ..page import Section
+from ..runs import ReportRun, ReportRuns
+from ..score_table import build_run_table, render_model_legend, score_cell, sort_runs
+from ..table import numeric
 
-PLACE = 55
+PLACES = {"report": 55, "study": 50}
 BINS = 10
-NAMES = tuple(f"{100 * k // BINS}–{100 * (k + 1) // BINS}" for k in range(BINS))
+FEWEST = 5  # confidences in a bin of a study, for a point
 
 
-def section(study: Study) -> Section | None:
-    besides, study = told(study.home()), originals(study.home())
-    runs = [r for r in study.runs if not r.reference and np.isfinite(r.records.belief).any()]
-    if not runs:
+def section(records: ReportRuns | TransferMatrix) -> Section | None:
+    return _build_study(records) if isinstance(records, TransferMatrix) else _build_report(records)
+
+
+def _build_report(runs: ReportRuns) -> Section | None:
+    besides, study = describe_dropped_variants(runs.select_in_domain()), drop_variants(runs.select_in_domain())
+    shown = [r for r in study.runs if not r.is_reference and np.isfinite(r.records.confidence).any()]
+    if not shown:
         return None
-    runs.sort(key=lambda r: (study.series(r.contender), study.tests.index(r.test)))
-    several = len(study.tests) > 1
+    shown = sort_runs(study, shown)
     charts = []
     for test in study.tests:
-        here = [r for r in runs if r.test == test]
-        if here:
-            charts.append(
-                tag(
-                    "figure",
-                    tag("figcaption", test if several else "Accuracy", tag("span", " by belief, %")),
-                    lines(
-                        "Accuracy against belief",
-                        NAMES,
-                        [_line(study, r) for r in here],
-                        [0] * BINS,
-                        width=470,
-                        guide=[(k + 0.5) / BINS for k in range(BINS)],
-                    ),
-                )
-            )
-    rows = []
-    for run in runs:
-        try:
-            score = measure(run.records)[0]
-        except UserError:  # beliefs, but none beside an answer
-            continue
-        rows.append(
-            [
-                Cell(legend.signed(study, run.contender), run.contender),
-                *([Cell(run.test)] if several else []),
-                figure(score),
-            ]
-        )
-    heads = [Head("Model"), *([Head("Test")] if several else []), Head("Calibration error", numeric=True)]
-    shown = legend.contenders(study, dict.fromkeys(r.contender for r in runs))
-    body = text(
-        [
-            shown,
-            tag("div", charts, class_="charts pairs"),
-            table(heads, [rows], caption="Expected calibration error, points"),
+        if lines := [_measure_line(study, r) for r in shown if r.test == test]:
+            title = test if len(study.tests) > 1 else "Accuracy"
+            charts.append(_draw_chart(title, " by confidence, %", "Accuracy against confidence", lines))
+    errors = {run: score for run in shown if (score := _measure_error(run))}
+    parts: list[Child] = [
+        render_model_legend(study, dict.fromkeys(r.contender for r in shown)),
+        render_charts(charts),
+        build_run_table(
+            study,
+            "Expected calibration error, points",
+            errors,
+            [numeric("Calibration error")],
+            lambda run: [score_cell(errors[run])],
+        ),
+    ]
+    lead = f"On the dashed line a model is right as often as it is confident; below it, it is overconfident.{besides}"
+    return Section("Calibration", parts, lead)
+
+
+def _measure_line(study: ReportRuns, run: ReportRun) -> LineSeries:
+    confidence = run.records.confidence
+    placed = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1)
+    bins = np.where(np.isfinite(confidence), placed, -1).astype(np.int32)
+    scores = measure_accuracy_by(run, "belief", Levels(_name_bins(BINS), bins, ordered=True))
+    return LineSeries(run.contender, study.series_of(run.contender), scores)
+
+
+def _measure_error(run: ReportRun) -> Score | None:
+    try:
+        return measure(run.records)[0]
+    except UserError:  # confidences, but none beside an answer
+        return None
+
+
+def _build_study(matrix: TransferMatrix) -> Section | None:
+    answers, series = [], set()
+    for title, trained, tested in _list_shown():
+        found = [
+            (k, model, r)
+            for k, model in enumerate(MODELS)
+            if (out := matrix.find_outcome(model, trained, tested, "object")) and (r := out.confidence) and r.n
         ]
-    )
+        if found:
+            answers.append(_draw_reliability(f"Answers, {title}", found))
+            series |= {k for k, _, _ in found}
+    parts: list[Child] = []
+    if answers:
+        parts.append(render_legend([draw_legend_mark(k), " ", MODELS[k]] for k in sorted(series)))
+        parts.append(render_charts(answers))
+    for one in matrix.diagnoses:
+        seen = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in one.reliability if r.n]
+        if seen:
+            title = f"Scene parser, {one.trained.label} on {one.tested.label}"
+            parts += [tag("h3", title), render_charts(seen)]
     lead = (
-        "On the dashed line a model is right as often as it believes; below it, it is too sure of itself."
-        f"{besides}"
+        "On the dashed line, predictions are right as often as their confidence says; below it, they are "
+        "overconfident. Whiskers: 95% (Wilson), long where a bin holds few."
     )
-    return Section("Belief and truth", body, lead)
+    return Section("Calibration", parts, lead) if parts else None
 
 
-def _line(study: Study, run: Run) -> Line:
-    belief = run.records.belief
-    bins = np.where(np.isfinite(belief), np.minimum(np.nan_to_num(belief) * BINS, BINS - 1), -1).astype(
-        np.int32
-    )
-    scores = accuracy_by(run, "belief", Levels(NAMES, bins, ordered=True))
-    points = tuple(
-        None if s is None or s.value is None else Point(s.value, s.low, s.high, s.n) for s in scores
-    )
-    return Line(run.contender, study.series(run.contender), points)
+def _list_shown() -> Iterator[tuple[str, TrainingSetup, StudyDomain]]:
+    """The default in domain, and each factor's shift from the default to its last variant."""
+    seen = {(TrainingSetup(), StudyDomain())}
+    yield "default on default", TrainingSetup(), StudyDomain()
+    for one in list_grids():
+        (_, trained), (_, tested) = one.trained[0 if one.factor != "visual" else 1], one.tested[-1]
+        if (trained, tested) not in seen:
+            yield f"{trained.label} on {tested.label}", trained, tested
+        seen.add((trained, tested))
+
+
+def _draw_reliability(title: str, found: Sequence[tuple[int, str, Reliability]]) -> Html:
+    lines = []
+    for k, name, one in found:
+        pairs = zip(one.right, one.count, strict=True)
+        points = (Score("", right / n, n, *wilson_interval(right, n)) if n >= FEWEST else None for right, n in pairs)
+        lines.append(LineSeries(name, k, tuple(points)))
+    sizes = found[0][2].count if len(found) == 1 else ()
+    return _draw_chart(title, ": how often right, by confidence, %", title, lines, sizes)
+
+
+def _draw_chart(title: str, about: str, label: str, lines: Sequence[LineSeries], sizes: Sequence[int] = ()) -> Html:
+    """Accuracy over bins of confidence, against the line on which both are the same."""
+    bins = len(lines[0].points)
+    guide = [(k + 0.5) / bins for k in range(bins)]
+    chart = draw_lines(label, _name_bins(bins), lines, list(sizes) or [0] * bins, width=470, guide=guide)
+    return render_figure(title, about, chart)
+
+
+def _name_bins(bins: int) -> tuple[str, ...]:
+    return tuple(f"{100 * k // bins}–{100 * (k + 1) // bins}" for k in range(bins))

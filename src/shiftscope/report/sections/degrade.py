@@ -3,132 +3,125 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...errors import UserError
-from ...metrics.relative_degrade import FORMS, VARIANTS, level_of, measure_runs
-from ...metrics.relative_degrade import Cell as Trained
-from ...result import Records, Score
-from ...suites import _reported_superclevr as paper
-from ..chart.bars import Bar, Group, bars
-from ..chart.mark import SHAPES
-from ..figure import figure
-from ..markup import Html, tag, text
-from ..mixture import mix
-from ..number import percent, spread
-from ..originals import originals
-from ..section import Section
-from ..study import Study
-from ..table import Cell, Head, table
+from ...metrics.relative_degrade import FORMS, VARIANTS, find_level, measure_runs
+from ...metrics.transfer_matrix import TransferMatrix
+from ...result import Score
+from ...suites.superclevr import reported as paper
+from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
+from ..chart.bars import Bar, draw_bars
+from ..chart.frame import SHAPES
+from ..levels import reweight_question_types
+from ..markup import Html, render_charts, render_figure, render_note
+from ..measure import drop_variants
+from ..numbers import format_percent, format_spread
+from ..page import Section
+from ..runs import ReportRuns
+from ..score_table import score_cell
+from ..study_tables import degrade_table, select_grids
+from ..table import Row, Table, TableHead, numeric
 
-PLACE = 35
-FORM = (
-    "absolute"  # the form that the figures of the paper's Table 2 follow, and so the one to set beside them
-)
+PLACES = {"report": 35, "study": 40}
+FORM = "absolute"  # the form that the figures of the paper's Table 2 follow, and so the one to set beside them
+LEAD = "How much of its accuracy a model loses when tested on another variant than it was trained on"
 
 Figures = Mapping[tuple[str, str], Score]  # model, factor
 
 
-def section(study: Study) -> Section | None:
-    measured = {form: scores(study, form) for form in FORMS}
-    if not any(measured.values()):
-        return None
-    charts = [
-        _chart(factor, measured[FORM]) for factor in VARIANTS if any(f == factor for _, f in measured[FORM])
-    ]
-    key = tag(
-        "p",
+def section(records: ReportRuns | TransferMatrix) -> Section | None:
+    key = render_note(
         "Filled: measured here, with 95% intervals. Dashed: reported (",
         paper.SOURCE.removeprefix("reported: "),
         f"). The charts show the {FORM} form, that of the paper's figures; smaller is more robust.",
-        class_="note",
     )
-    body = text([tag("div", charts, class_="charts pairs"), key, _table(measured)])
-    return Section(
-        "Relative Degrade",
-        body,
-        "How much of its accuracy a model loses when asked about another variant than it was trained on, "
-        "over the kinds of question that all variants of a factor have. The default data are mid, rd, bal "
-        "and co-0.",
-    )
+    if isinstance(records, TransferMatrix):
+        charts = []
+        for one in select_grids(records):
+            found = {m: records.measure_degrade(m, one, FORM, "object") for m in MODELS}
+            scores = {m: Score(FORM, d.value, 0, d.low, d.high) for m, d in found.items() if d}
+            if scores:
+                charts.append(
+                    _draw_chart(one.title, one.factor, scores, filter(None, map(find_reported_model, MODELS)))
+                )
+        tables = [degrade_table(records, sort) for sort in QUESTION_GROUPS]
+        return (
+            Section("Relative Degrade", [render_charts(charts), key, *tables], f"Table 2. {LEAD}.") if charts else None
+        )
+    measured = {form: measure_degrade(records, form) for form in FORMS}
+    if not any(measured.values()):
+        return None
+    drawn = {f: {m: s for (m, at), s in measured[FORM].items() if at == f} for f in VARIANTS}
+    charts = [_draw_chart(f, f, scores, paper.MODELS) for f, scores in drawn.items() if scores]
+    lead = f"{LEAD}, over the question types that all variants of a factor have. "
+    lead += "The default data are mid, rd, bal and co-0."
+    return Section("Relative Degrade", [render_charts(charts), key, _build_table(measured)], lead)
 
 
-def scores(study: Study, form: str) -> dict[tuple[str, str], Score]:
-    """Model and factor to figure, for those whose runs fill all the cells the form needs."""
-    study = originals(study)
+def measure_degrade(study: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
+    """Model and factor to figure, for those whose runs fill all the entries the form needs."""
+    study = drop_variants(study)
     found = {}
     for model in dict.fromkeys(r.model for r in study.runs if r.trained):
         runs = [r for r in study.runs if r.model == model and r.trained]
         for factor, variants in VARIANTS.items():
-            cells = {(level_of(r.trained, factor), level_of(r.test, factor)): r.records for r in runs}
-            used = {c: records for c, records in cells.items() if c[0] in variants}
+            entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r.records for r in runs}
+            used = {at: records for at, records in entries.items() if at[0] in variants}
             if not used:
                 continue
+            # Only the question types that all of them have: easy scenes have no parts to ask about.
+            weights = reweight_question_types(list(used.values())).weights
+            shared = {at: r.take(w > 0) for (at, r), w in zip(used.items(), weights, strict=True)}
             try:
-                found[model, factor] = measure_runs(_alike(used), factor, form)
-            except UserError:  # a cell is missing: no figure rather than half of one
+                found[model, factor] = measure_runs(shared, factor, form)
+            except UserError:  # an entry is missing: no figure rather than half of one
                 continue
     return found
 
 
-def _alike(cells: Mapping[Trained, Records]) -> dict[Trained, Records]:
-    """With only the kinds of question that all of them have: easy scenes have no parts to ask about."""
-    weights = mix(list(cells.values())).weights
-    return {cell: r.take(w > 0) for (cell, r), w in zip(cells.items(), weights, strict=True)}
-
-
-def reported(model: str) -> str | None:
+def find_reported_model(model: str) -> str | None:
     """The paper's name for a model, however it is spelled here."""
-    return next((name for name in paper.MODELS if _letters(name) == _letters(model)), None)
+
+    def normalise(name: str) -> str:
+        return re.sub(r"[^a-z0-9]", "", name.lower())
+
+    return next((name for name in paper.MODELS if normalise(name) == normalise(model)), None)
 
 
-def _letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _chart(factor: str, measured: Figures) -> Html:
-    made = []
-    named = [model for model, f in measured if f == factor]
-    for series, model in enumerate(named):
-        score = measured[model, factor]
+def _draw_chart(title: str, factor: str, scores: Mapping[str, Score], others: Iterable[str]) -> Html:
+    """Each measured model with the paper's figure below it; then what the paper reports of others."""
+    bars, left = [], dict.fromkeys(others)
+    for series, (model, score) in enumerate(scores.items()):
         value = score.value or 0.0
-        made.append(
-            Bar(
-                f"{model}, measured",
-                100 * value,
-                f"{percent(value)} {spread(value, score.low, score.high)}",
-                series,
-                None if score.low is None else 100 * score.low,
-                None if score.high is None else 100 * score.high,
-            )
-        )
-        if said := reported(model):
-            made.append(_reported(said, factor, series))
-    others = [m for m in paper.MODELS if m not in {reported(n) for n in named}]
-    made += [_reported(m, factor, len(SHAPES)) for m in others]
-    return tag(
-        "figure",
-        tag("figcaption", factor.capitalize(), tag("span", ", % of accuracy lost")),
-        bars(f"Relative Degrade by {factor}", [Group("", tuple(made))], width=470),
-    )
+        figure = f"{format_percent(value)} {format_spread(value, score.low, score.high)}"
+        low, high = (None if end is None else 100 * end for end in (score.low, score.high))
+        bars.append(Bar(f"{model}, measured", 100 * value, figure, series, low, high))
+        if (reported := find_reported_model(model)) in left:
+            bars.append(_build_reported_bar(str(reported), factor, series))
+            left.pop(reported)
+    bars += [_build_reported_bar(model, factor, len(SHAPES)) for model in left]
+    chart = draw_bars(f"Relative Degrade by {title}", bars, width=470)
+    return render_figure(title.capitalize(), ", % of accuracy lost", chart)
 
 
-def _reported(model: str, factor: str, series: int) -> Bar:
-    value = paper.relative_degrade(model, factor)
-    return Bar(f"{model}, reported", 100 * value, percent(value), series, hollow=True)
+def _build_reported_bar(model: str, factor: str, series: int) -> Bar:
+    value = paper.find_relative_degrade(model, factor)
+    return Bar(f"{model}, reported", 100 * value, format_percent(value), series, hollow=True)
 
 
-def _table(measured: Mapping[str, Figures]) -> Html:
-    models = list(dict.fromkeys(model for figures in measured.values() for model, _ in figures))
-    heads = [Head("Model"), Head("Form"), *(Head(factor.capitalize(), numeric=True) for factor in VARIANTS)]
-    bodies = []
-    for model in models:
-        rows = [
-            [Cell(model), Cell(f"{form}, measured"), *(figure(figures.get((model, f))) for f in VARIANTS)]
+def _build_table(measured: Mapping[str, Figures]) -> Table:
+    rows: list[Row] = []
+    sizes = []
+    for model in dict.fromkeys(model for figures in measured.values() for model, _ in figures):
+        group: list[Row] = [
+            [model, f"{form}, measured", *(score_cell(figures.get((model, f))) for f in VARIANTS)]
             for form, figures in measured.items()
         ]
-        if said := reported(model):
-            given = [paper.relative_degrade(said, f) for f in VARIANTS]
-            rows.append([Cell(model), Cell("reported"), *(figure(Score("", v, 0)) for v in given)])
-        bodies.append(rows)
-    return table(heads, bodies, caption="Relative Degrade in the forms the paper names, %")
+        if reported := find_reported_model(model):
+            given = [paper.find_relative_degrade(reported, f) for f in VARIANTS]
+            group.append([model, "reported", *(score_cell(Score("", v, 0)) for v in given)])
+        rows += group
+        sizes.append(len(group))
+    heads = [TableHead("Model"), TableHead("Form"), *(numeric(factor.capitalize()) for factor in VARIANTS)]
+    return Table("Relative Degrade in the forms the paper names, %", heads, rows, groups=sizes)

@@ -10,14 +10,13 @@ from zlib import crc32
 
 from ...result import Prediction
 from ...store.dataset import Example
-from ..card import Reply, card
-from ..library import examples, has_data, replies
-from ..markup import Html, tag, text
-from ..number import count
-from ..section import Section
-from ..study import Run, Study, judged
+from ..examples import ModelAnswer, has_images, read_examples, read_predictions, render_card
+from ..markup import Html, tag
+from ..numbers import format_count
+from ..page import Section
+from ..runs import ReportRun, ReportRuns, select_ranked
 
-PLACE = 70
+PLACES = {"report": 70}
 MOST = 24  # cards
 
 
@@ -28,67 +27,65 @@ class Failure:
     question: str
     scene: str
     kind: str
-    rows: tuple[tuple[Run, int], ...]
-    wrong: tuple[Run, ...]
+    rows: tuple[tuple[ReportRun, int], ...]
+    wrong: tuple[ReportRun, ...]
 
 
-def section(study: Study) -> Section | None:
-    study = study.home()
+def section(study: ReportRuns) -> Section | None:
+    study = study.select_in_domain()
     shown: list[tuple[Failure, Example]] = []
     total = 0
-    tests = [t for t in study.tests if any(r.test == t and r.data and has_data(r.data) for r in study.runs)]
+    folders = {r.test: r.data for r in reversed(study.runs) if r.data and has_images(r)}
+    tests = [t for t in study.tests if t in folders]
     for test in tests:
-        asked = [r for r in study.runs if r.test == test]
-        runs = judged(asked)
-        found = failures(runs)
+        runs = select_ranked([r for r in study.runs if r.test == test])
+        found = find_failures(runs)
         total += len(found)
-        wanted = picked(found, -(-MOST // len(tests)))
-        folder = next(r.data for r in asked if r.data and has_data(r.data))
-        known = examples(folder, [f.question for f in wanted], str(runs[0].spec.get("split") or "") or None)
-        shown += [(f, known[f.question]) for f in wanted if f.question in known]
+        picked = pick_failures(found, -(-MOST // len(tests)))
+        known = read_examples(folders[test], [f.question for f in picked], str(runs[0].spec.get("split") or "") or None)
+        shown += [(f, known[f.question]) for f in picked if f.question in known]
     shown = shown[:MOST]
     if not shown:
         return None
     kinds = sorted({f.kind for f, _ in shown if f.kind})
     names = list(dict.fromkeys(r.contender for f, _ in shown for r in f.wrong))
-    told = {run: replies(run, asked) for run, asked in _asked([f for f, _ in shown]).items()}
-    cards = [_card(study, f, example, kinds, told) for f, example in shown]
+    wanted: dict[ReportRun, list[str]] = defaultdict(list)
+    for failure, _ in shown:
+        for run, _ in failure.rows:
+            wanted[run].append(failure.question)
+    predictions = {run: read_predictions(run, questions) for run, questions in wanted.items()}
+    cards = [_build_card(study, f, example, kinds, predictions) for f, example in shown]
     wide = sum(len(example.images) > 2 for _, example in shown)
     look = "cards many" if 2 * wide > len(cards) else "cards"
-    body = text([_filters(study, names, kinds), tag("div", cards, class_=look, id="failure-cards")])
+    parts = [_build_filters(study, names, kinds), tag("div", cards, class_=look, id="failure-cards")]
     lead = (
-        f"{len(cards)} of {count(total)} questions that some model got wrong, taken in turn from every kind, "
+        f"{len(cards)} of {format_count(total)} questions that some model got wrong, taken in turn from every kind, "
         "those that most models got wrong first. A marked step of the program is one that, left out alone, "
         "gives just the wrong answer: a hint, not a proof of what the model did."
     )
-    return Section("Failures, one by one", body, lead)
+    return Section("Failures", parts, lead)
 
 
-def failures(runs: Sequence[Run]) -> list[Failure]:
-    """Every question that one of the runs got wrong; one without a known answer can not be."""
-    rows: dict[str, list[tuple[Run, int]]] = defaultdict(list)
-    wrong: dict[str, list[Run]] = defaultdict(list)
+def find_failures(runs: Sequence[ReportRun]) -> list[Failure]:
+    """Every question that one of the runs got wrong; one without a known answer cannot be."""
+    rows: dict[str, list[tuple[ReportRun, int]]] = defaultdict(list)
+    wrong: dict[str, list[ReportRun]] = defaultdict(list)
     for run in runs:
         bad = (run.records.truth.codes >= 0) & ~run.records.right
-        for row, (question, failed) in enumerate(
-            zip(run.records.question.listed(), bad.tolist(), strict=True)
-        ):
+        for row, (question, failed) in enumerate(zip(run.records.question.to_list(), bad.tolist(), strict=True)):
             rows[question].append((run, row))
             if failed:
                 wrong[question].append(run)
-    return [
-        Failure(question, *_place(*rows[question][0]), tuple(rows[question]), tuple(bad))
-        for question, bad in wrong.items()
-    ]
+    found = []
+    for question, failing in wrong.items():
+        run, row = rows[question][0]
+        kinds = dict(run.records.facts).get("kind")
+        kind = str(kinds[row] or "") if kinds is not None else ""
+        found.append(Failure(question, str(run.records.cluster[row]), kind, tuple(rows[question]), tuple(failing)))
+    return found
 
 
-def _place(run: Run, row: int) -> tuple[str, str]:
-    """The scene and the kind of a row."""
-    kinds = dict(run.records.facts).get("kind")
-    return str(run.records.cluster[row]), str(kinds[row] or "") if kinds is not None else ""
-
-
-def picked(found: Iterable[Failure], most: int) -> list[Failure]:
+def pick_failures(found: Iterable[Failure], most: int) -> list[Failure]:
     """A few of them: each kind in turn, the commonest failures first, one a scene while there are others.
 
     Among equals a checksum of the name decides, so that the choice is mixed and always the same.
@@ -96,9 +93,7 @@ def picked(found: Iterable[Failure], most: int) -> list[Failure]:
     by_kind: dict[str, list[Failure]] = defaultdict(list)
     for failure in sorted(found, key=lambda f: (-len(f.wrong), crc32(f.question.encode()))):
         by_kind[failure.kind].append(failure)
-    in_turn = [
-        f for turn in zip_longest(*(by_kind[k] for k in sorted(by_kind))) for f in turn if f is not None
-    ]
+    in_turn = [f for turn in zip_longest(*(by_kind[k] for k in sorted(by_kind))) for f in turn if f is not None]
     seen: set[str] = set()
     first: list[Failure] = []
     later: list[Failure] = []
@@ -108,68 +103,52 @@ def picked(found: Iterable[Failure], most: int) -> list[Failure]:
     return [*first, *later][:most]
 
 
-def _asked(found: Sequence[Failure]) -> Mapping[Run, list[str]]:
-    asked: dict[Run, list[str]] = defaultdict(list)
-    for failure in found:
-        for run, _ in failure.rows:
-            asked[run].append(failure.question)
-    return asked
-
-
-def reply(study: Study, run: Run, row: int, said: Prediction | None = None) -> Reply:
-    """What a run has in a row; `said` is the same in full, where that was read."""
+def build_answer(study: ReportRuns, run: ReportRun, row: int, prediction: Prediction | None = None) -> ModelAnswer:
+    """What a run has in a row; `prediction` is the same in full, where that was read."""
     records = run.records
     answer = records.answer[row]
-    astray = said is not None and records.program_right[row] == 0
-    return Reply(
+    astray = prediction is not None and records.program_right[row] == 0
+    return ModelAnswer(
         run.contender,
-        study.series(run.contender),
+        study.series_of(run.contender),
         None if answer is None else str(answer),
         str(records.status[row]),
         bool(records.right[row]),
         str(records.reason[row] or ""),
-        said.raw if said and answer is None else "",
-        said.program if said and astray else "",
-        said.trace if said else "",
+        prediction.raw if prediction and answer is None else "",
+        prediction.program if prediction and astray else "",
+        prediction.trace if prediction else "",
     )
 
 
-def facts_of(run: Run, row: int) -> Mapping[str, object]:
-    return {name: column[row] for name, column in run.records.facts if column[row] is not None}
-
-
-def _card(
-    study: Study,
+def _build_card(
+    study: ReportRuns,
     failure: Failure,
     example: Example,
     kinds: Sequence[str],
-    told: Mapping[Run, Mapping[str, Prediction]],
+    predictions: Mapping[ReportRun, Mapping[str, Prediction]],
 ) -> Html:
-    return card(
+    first, at = failure.rows[0]
+    return render_card(
         example,
-        [reply(study, run, row, told[run].get(failure.question)) for run, row in failure.rows],
-        facts_of(*failure.rows[0]),
-        data_wrong=" ".join(str(study.series(run.contender)) for run in failure.wrong),
+        [build_answer(study, run, row, predictions[run].get(failure.question)) for run, row in failure.rows],
+        {name: column[at] for name, column in first.records.facts if column[at] is not None},
+        data_wrong=" ".join(str(study.series_of(run.contender)) for run in failure.wrong),
         data_kind=str(kinds.index(failure.kind)) if failure.kind else "",
     )
 
 
-def _filters(study: Study, names: Sequence[str], kinds: Sequence[str]) -> Html:
+def _build_filters(study: ReportRuns, names: Sequence[str], kinds: Sequence[str]) -> Html:
     """Menus that a script shows and serves; without one they stay hidden and all cards are shown."""
     chosen = [
-        ("wrong", "Wrong for", [(study.series(n), n) for n in names]),
+        ("wrong", "Wrong for", [(study.series_of(n), n) for n in names]),
         ("kind", "Kind", list(enumerate(kinds))),
     ]
     menus = [
         tag(
             "label",
             f"{label} ",
-            tag(
-                "select",
-                tag("option", "any", value=""),
-                [tag("option", n, value=v) for v, n in of],
-                name=name,
-            ),
+            tag("select", tag("option", "any", value=""), [tag("option", n, value=v) for v, n in of], name=name),
         )
         for name, label, of in chosen
         if len(of) > 1

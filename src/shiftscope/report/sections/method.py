@@ -6,32 +6,42 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...metrics._interval import FEW_SCENES
-from ...metrics._resample import REPLICATES
+from ...metrics.bootstrap import REPLICATES
 from ...metrics.calibration import BINS
-from ...run.checked import told_of
-from ..library import has_data
-from ..markup import tag
-from ..measure import metric_name, tests_available
-from ..section import Section
-from ..study import Study
-from ..worst import FEWEST, SCENES
+from ...metrics.intervals import FEW_SCENES
+from ...metrics.transfer_matrix import TransferMatrix
+from ...suites import describe_verification
+from ..audit_page import AuditEvidence
+from ..examples import has_dataset
+from ..markup import render_terms
+from ..measure import describe_metric, has_statistics_extra
+from ..numbers import format_percent
+from ..page import Section
+from ..runs import ReportRuns
+from ..study_tables import differences_table
+from ..table import Table
+from .worst_slices import FEWEST, FEWEST_SCENES
 
-PLACE = 85
+PLACES = {"report": 85, "audit": 80, "study": 80}
 
 
-def section(study: Study) -> Section | None:
-    notes = [(tag("dt", name), tag("dd", said)) for name, said in _notes(study)]
-    return Section("How the numbers come about", tag("dl", notes, class_="method"))
+def section(records: ReportRuns | AuditEvidence | TransferMatrix) -> Section | None:
+    if isinstance(records, TransferMatrix):
+        tables = [differences_table(records)]
+        if records.left_out:
+            tables.append(Table("Left out", ("record", "why"), records.left_out))
+        return Section("Differences from the paper", tables)
+    notes = _list_audit_notes(records) if isinstance(records, AuditEvidence) else _list_notes(records)
+    return Section("Method", [render_terms(notes)])
 
 
-def _notes(study: Study) -> Iterator[tuple[str, str]]:
+def _list_notes(study: ReportRuns) -> Iterator[tuple[str, str]]:
     yield (
-        metric_name(study),
-        "Over all questions that were to be asked and whose answer is known. Where ten people answered, it "
+        describe_metric(study),
+        "Over all questions of the run whose answer is known. Where ten people answered, it "
         "is VQA accuracy, agreement with them; else the share of answers that are the true one, however "
-        "spelled: yes and true, 3 and the number 3 are the same. A reply that is missing, failed, unreadable "
-        "or undefined is not right, and is also counted apart. A run with missing or failed replies is not "
+        "spelled: yes and true, 3 and the number 3 are the same. A response that is missing, failed, unparseable "
+        "or undefined is not right, and is also counted apart. A run with missing or failed responses is not "
         "ranked.",
     )
     yield (
@@ -43,8 +53,8 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
         "scenes, and widened by Student's t. A figure is written with ± the longer side, or with both ends "
         "where they differ much.",
     )
-    yield from _selection(study)
-    if not tests_available():
+    yield from _describe_selection(study)
+    if not has_statistics_extra():
         yield (
             "Significance",
             "Not tested: the libraries for it are not installed (pip install 'shiftscope[stats]'), so "
@@ -64,7 +74,7 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
         )
     yield (
         "Worst slices",
-        f"Every slice by one fact or two with at least {FEWEST} questions over {SCENES} scenes, against the "
+        f"Every slice by one fact or two with at least {FEWEST} questions over {FEWEST_SCENES} scenes, against the "
         "rest, with errors that take scenes together; Holm-corrected over all slices searched. Numbers are "
         "cut into ranges of like size first.",
     )
@@ -73,16 +83,16 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
         listed = ", ".join(f"{r.contender} on {r.test} ({len(r.seeds)})" for r in seeded)
         yield (
             "Seeds",
-            f"{listed}: the accuracy is the mean over seeds, with Student's interval over them. By kind and "
-            "in the curves the rows of all seeds are taken together; twins, conditions, beliefs and single "
+            f"{listed}: the accuracy is the mean over seeds, with Student's interval over them. By question type and "
+            "in the curves the rows of all seeds are taken together; twins, conditions, confidences and single "
             "examples are of the first seed. Seeds are tested neither against each other nor against other "
             "models.",
         )
-    yield from _checked(study)
-    unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_data(r.data))
+    yield from _describe_graph_checks(study)
+    unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_dataset(r.data))
     if unseen:
         yield (
-            "Pictures left out",
+            "Images left out",
             f"{', '.join(unseen)}: the dataset is gone from where the runs found it, or another is there "
             "now; say where it is with --data.",
         )
@@ -93,24 +103,26 @@ def _notes(study: Study) -> Iterator[tuple[str, str]]:
             "Unfinished runs",
             f"{listed}: what is not there yet counts as missing, and so as wrong; it is in no slice.",
         )
-    if any(np.isfinite(r.records.belief).any() for r in study.runs):
+    if any(np.isfinite(r.records.confidence).any() for r in study.runs):
         yield (
             "Calibration error",
-            f"Answers are put into {BINS} bins by the belief the model gave them; the error is the mean "
-            "distance between belief and accuracy, weighed by bin. It is never negative, and so overstates "
+            f"Answers are put into {BINS} bins by the model's confidence in them; the error is the mean "
+            "distance between confidence and accuracy, weighted by bin. It is never negative, and so overstates "
             "with few answers.",
         )
 
 
-def _checked(study: Study) -> Iterator[tuple[str, str]]:
+def _describe_graph_checks(study: ReportRuns) -> Iterator[tuple[str, str]]:
     """Whether what scene graphs may lack was looked for, of each dataset made from graphs."""
-    told = {r.test: said for r in study.runs if r.data and has_data(r.data) and (said := told_of(r.data))}
-    for said in dict.fromkeys(told.values()):
-        tests = ", ".join(test for test, same in told.items() if same == said)
-        yield "Incomplete scene graphs", f"{tests}: {said}"
+    found = {
+        r.test: text for r in study.runs if r.data and has_dataset(r.data) and (text := describe_verification(r.data))
+    }
+    for text in dict.fromkeys(found.values()):
+        tests = ", ".join(test for test, same in found.items() if same == text)
+        yield "Incomplete scene graphs", f"{tests}: {text}"
 
 
-def _selection(study: Study) -> Iterator[tuple[str, str]]:
+def _describe_selection(study: ReportRuns) -> Iterator[tuple[str, str]]:
     """Which runs were chosen among several, and whether that was fair to the figures here."""
     for run in study.runs:
         chosen = run.selection
@@ -125,3 +137,65 @@ def _selection(study: Study) -> Iterator[tuple[str, str]]:
                 f"{run.contender} was chosen on validation data",
                 f"It was the best of {len(chosen.get('chosen_from', ()))} on split {chosen.get('split')!r}.",
             )
+
+
+def _list_audit_notes(shown: AuditEvidence) -> Iterator[tuple[str, str]]:
+    settings = shown.audit.settings
+    if shown.audit.split.made:
+        train, val = settings.shares
+        yield (
+            "Split",
+            f"All samples are merged and drawn anew: {format_percent(train, 0)}% train, {format_percent(val, 0)}% val, "
+            f"the rest IID test (seed {settings.seed}). An image may have questions in several parts.",
+        )
+    else:
+        yield "Split", "Train, val and test are those of the files."
+    yield (
+        "Concepts",
+        "QT is the question’s type. KW is the word of the question, outside the type, that shares most "
+        "information with the sample’s answer (eq. 6): the one with the largest f(w, a) / f(w), counting a "
+        "repeated word once. KWP are the first two. KO and KOP are the same over the kinds of objects in the "
+        "image. The others are put together of these. Where nothing is left, the concept is none. Note that "
+        "the answer is used to find the concept.",
+    )
+    yield (
+        "Imbalanced",
+        "The entropy of a group’s answers (eq. 7) over the logarithm of how many answers it has; below "
+        f"{settings.imbalanced:g} the group is imbalanced. A group with one answer never is.",
+    )
+    yield (
+        "Head and tail",
+        f"In an imbalanced group an answer is rare if it has fewer than {settings.rare:g} times the mean "
+        "number of samples of its answers. Rare answers are the tail, the others the head; train, val and "
+        "test each by their own counts. The OOD test set is the union of the test’s tails.",
+    )
+    yield (
+        "Evenness E",
+        "The mean normalised entropy of the train groups, each weighted by its samples (eq. 8). Shortcuts are "
+        "ranked by it: the lower, the stronger.",
+    )
+    yield (
+        "Guess",
+        "For every concept its commonest answer in train; for a concept that train lacks, train’s commonest. "
+        "Right means equal to the one answer of the sample. The blind model prior makes the same guess for "
+        "QT; its accuracy is higher where several annotators answered.",
+    )
+    yield ("Strongest groups", "Imbalanced train groups by samples × (1 − normalised entropy).")
+    if shown.blind:
+        yield (
+            "Blind models",
+            "Accuracy as the files allow: an answer that one, two, three of several annotators gave counts a "
+            "third, two thirds, whole; with one answer only, equality.",
+        )
+    yield (
+        "Intervals",
+        f"95%, from {REPLICATES:,} draws of whole images with replacement: questions about one image rise "
+        "and fall together. The training itself is not repeated, so that its chance is not in them.",
+    )
+    yield (
+        "Where it is from",
+        "Definitions: Si et al., Language Prior Is Not the Only Shortcut: A Benchmark for Shortcut Learning "
+        "in VQA, Findings of EMNLP 2022 (VQA-VS); heads and tails after Kervadec et al., Roses Are Red, "
+        "Violets Are Blue… But Should VQA Expect Them To?, CVPR 2021 (GQA-OOD). Equation, table and "
+        "figure numbers are those of VQA-VS.",
+    )

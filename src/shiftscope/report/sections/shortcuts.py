@@ -4,70 +4,51 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...audit.folder import is_audit
-from ...audit.labels import SHORTCUTS
-from ...audit.marks import marked
 from ...errors import UserError
 from ...metrics.shortcut_gap import measure
 from ...result import Score
-from ...run.vqa_files import VqaFiles
-from ..figure import figure
-from ..legend import signed
-from ..markup import text
-from ..section import Section
-from ..study import Run, Study
-from ..table import Cell, Head, table
+from ...run.source import VqaFiles
+from ...shortcuts.audit_folder import add_marks, is_audit
+from ...shortcuts.concepts import SHORTCUTS
+from ..page import Section
+from ..runs import ReportRun, ReportRuns
+from ..score_table import build_run_table, score_cell
+from ..table import numeric
 
-PLACE = 17
-COLUMNS = (("iid", "IID test"), *((s, s) for s in SHORTCUTS), ("mean_ood", "Mean OOD"), ("mean_gap", "Gap"))
+PLACES = {"report": 17}
+COLUMNS = {"iid": "IID test", **{s: s for s in SHORTCUTS}, "mean_ood": "Mean OOD", "mean_gap": "Gap"}
 
 
-def section(study: Study) -> Section | None:
-    found = {run: scores for run in study.home().runs if (scores := _scores(run))}
+def section(study: ReportRuns) -> Section | None:
+    found = {run: scores for run in study.select_in_domain().runs if (scores := _measure_sets(run))}
     if not found:
         return None
-    several = len({run.test for run in found}) > 1
-    shown = [(key, title) for key, title in COLUMNS if any(key in scores for scores in found.values())]
-    heads = [
-        Head("Model"),
-        *([Head("Test")] if several else []),
-        *(Head(title, numeric=True) for _, title in shown),
-    ]
-    rows = [
-        [
-            Cell(signed(study, run.contender), run.contender),
-            *([Cell(run.test)] if several else []),
-            *(figure(scores.get(key)) for key, _ in shown),
-        ]
-        for run, scores in found.items()
-    ]
+    shown = [key for key in COLUMNS if any(key in scores for scores in found.values())]
     forms = ", ".join(dict.fromkeys(scores["iid"].form for scores in found.values()))
+    table = build_run_table(
+        study,
+        f"{forms} on the IID test and the OOD sets",
+        found,
+        [numeric(COLUMNS[key]) for key in shown],
+        lambda run: [score_cell(found[run].get(key)) for key in shown],
+    )
     lead = (
         f"{forms}, in per cent, with 95% intervals. Each out-of-distribution set holds the questions of the "
         "IID test whose answer is rare for the shortcut it is named after; the gap is the IID test less the "
         "mean over the sets. VQA-VS scores by thirds, which is not the form of the results above."
     )
-    body = text([table(heads, [rows], caption=f"{forms} on the IID test and the OOD sets")])
-    return Section("Shortcuts", body, lead)
+    return Section("Shortcuts", [table], lead)
 
 
-def _scores(run: Run) -> dict[str, Score]:
+def _measure_sets(run: ReportRun) -> dict[str, Score]:
     """By set; nothing where the run is not about an audit, or that is no longer as it was."""
     folder = Path(str(run.spec.get("data") or ""))
     if not is_audit(folder) or VqaFiles(folder).data_id() != run.spec.get("data_id"):
         return {}
     try:
-        made = measure(marked(run.records, folder))
+        made = measure(add_marks(run.records, folder))
     except UserError:  # it was made anew, of other questions
         return {}
-    keys = {"iid": "iid", "mean_ood": "mean_ood", "mean_gap": "mean_gap"}
-    found = {}
-    for score in made:
-        where = dict(score.slice)
-        if "split" in where:
-            continue
-        if score.metric == "ood":
-            found[str(where["shortcut"])] = score
-        elif score.metric in keys:
-            found[score.metric] = score
-    return found
+    whole = [s for s in made if "split" not in dict(s.slice)]
+    sets = {str(dict(s.slice)["shortcut"]): s for s in whole if s.metric == "ood"}
+    return sets | {s.metric: s for s in whole if s.metric in ("iid", "mean_ood", "mean_gap")}

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...errors import UserError
 from ...metrics.generalization_score import measure_runs
 from ...result import Score
-from ..chart.interval import interval
-from ..figure import figure
-from ..markup import Html, tag, text
-from ..measure import accuracy
-from ..number import NONE, count
-from ..outcome import Outcome, outcomes
-from ..roles import ALL, TEXT, UPPER, role_of
-from ..section import Section
-from ..study import Run, Study
-from ..table import Cell, Head, table
+from ..chart.bars import draw_interval
+from ..markup import Html, render_note
+from ..measure import measure_accuracy
+from ..numbers import DASH
+from ..page import Section
+from ..runs import ALL, TEXT, UPPER, ReportRun, ReportRuns, read_role
+from ..score_table import score_cell
+from ..table import Table, TableCell, TableHead, count_cell, numeric
+from .tests import GeneralizationResult, read_results
 
-PLACE = 24
+PLACES = {"report": 24}
 TEST = "compositional"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A model on one split; what is not known is None."""
+class SplitRow:
+    """A model on one split."""
 
     split: str
     model: str
@@ -47,10 +47,10 @@ COLUMNS = (
 )
 
 
-def section(study: Study) -> Section | None:
-    tests = [one for one in outcomes(study) if one.test == TEST]
-    rows = [row for one in tests for row in _tested(one)]
-    rows += _compared(study, {run for one in tests for run in one.runs})
+def section(study: ReportRuns) -> Section | None:
+    tests = [one for one in read_results(study) if one.test == TEST]
+    rows = [row for one in tests for row in _rows_of_test(one)]
+    rows += _rows_of_runs(study, {run for one in tests for run in one.runs})
     if not rows:
         return None
     lead = (
@@ -59,19 +59,19 @@ def section(study: Study) -> Section | None:
         "the image, 100 as good as with the property in training. It is not clipped, and has no figure "
         "where iid-size is no better than text only."
     )
-    return Section("Split by split", text([_table(rows), _note(rows)]), lead)
+    return Section("Compositional splits", [_build_table(rows), _build_note(rows)], lead)
 
 
-def _tested(one: Outcome) -> Iterator[Row]:
+def _rows_of_test(one: GeneralizationResult) -> Iterator[SplitRow]:
     """The rows of a compositional test."""
     found = {dict(row.of).get("questions"): row for row in one.rows}
     held, rest = found.get("held out"), found.get("in domain")
     if held is None:
         return
     s = held.scores
-    yield Row(
+    yield SplitRow(
         dict(held.of).get("split", ""),
-        one.shown,
+        one.model_label,
         s["accuracy"],
         s.get("text_only"),
         s.get("iid_size"),
@@ -81,69 +81,62 @@ def _tested(one: Outcome) -> Iterator[Row]:
     )
 
 
-def _compared(study: Study, told: set[Run]) -> Iterator[Row]:
+def _rows_of_runs(study: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:
     """Runs over the same questions of which one is the text-only model and one the upper bound."""
     for test in study.tests:
-        runs = [r for r in study.runs if r.test == test and told.isdisjoint(r.each)]
-        text_only = [r for r in runs if _is_text(r)]
-        upper = [r for r in runs if role_of(r.spec) == UPPER]
+        runs = [r for r in study.runs if r.test == test and shown.isdisjoint(r.each)]
+        text_only = [r for r in runs if _is_text_only(r)]
+        upper = [r for r in runs if read_role(r.spec) == UPPER]
         for run in runs if text_only and upper else ():
-            role = role_of(run.spec)
-            if _is_text(run) or role in (UPPER, ALL) or (run.reference and not role):
+            role = read_role(run.spec)
+            if _is_text_only(run) or role in (UPPER, ALL) or (run.is_reference and not role):
                 continue
-            low, high = _own(run, text_only), _own(run, upper)
-            yield Row(
-                test, run.contender, accuracy(run), accuracy(low), accuracy(high), _score(run, low, high)
-            )
+            three = (run, _pick_same_model(run, text_only), _pick_same_model(run, upper))
+            score = None
+            with suppress(UserError):  # no question in common: no figure rather than no page
+                score = measure_runs(*(r.records for r in three))
+            held, text, high = map(measure_accuracy, three)
+            yield SplitRow(test, run.contender, held, text, high, score)
 
 
-def _is_text(run: Run) -> bool:
-    return role_of(run.spec) == TEXT or (run.model == "question_only" and not role_of(run.spec))
+def _is_text_only(run: ReportRun) -> bool:
+    return read_role(run.spec) == TEXT or (run.model == "question_only" and not read_role(run.spec))
 
 
-def _own(run: Run, runs: Sequence[Run]) -> Run:
+def _pick_same_model(run: ReportRun, runs: Sequence[ReportRun]) -> ReportRun:
     """That of the same model, else the first."""
     return next((r for r in runs if r.model == run.model), runs[0])
 
 
-def _score(run: Run, low: Run, high: Run) -> Score | None:
-    try:
-        return measure_runs(run.records, low.records, high.records)
-    except UserError:  # no question in common: no figure rather than no page
-        return None
-
-
-def _table(rows: Sequence[Row]) -> Html:
+def _build_table(rows: Sequence[SplitRow]) -> Table:
     shown = [column for column in COLUMNS if any(getattr(row, column[0]) for row in rows)]
-    heads = [Head("Split"), Head("Model")]
-    for name, said, title in shown:
-        heads += [Head("0 to 100", sortable=False)] if name == "score" else []
-        heads.append(Head(said, numeric=True, title=title))
-    heads.append(Head("Questions", numeric=True, title="held-out questions that were replied to"))
+    heads = [TableHead("Split"), TableHead("Model")]
+    for name, heading, title in shown:
+        heads += [TableHead("0 to 100", sortable=False)] if name == "score" else []
+        heads.append(numeric(heading, title))
+    heads.append(numeric("Questions", "held-out questions with a response"))
     made = []
     for row in rows:
-        cells = [Cell(row.split), Cell(row.model)]
+        cells: list[TableCell | str] = [row.split, row.model]
         for name, _, _ in shown:
             score = getattr(row, name)
-            cells += [Cell(_drawn(score), class_="pick")] if name == "score" else []
-            cells.append(figure(score))
-        made.append([*cells, Cell(count(row.held.n), float(row.held.n))])
-    return table(heads, [made], caption="Accuracy and generalization score by split, %")
+            cells += [TableCell(_draw_score(score), class_="pick")] if name == "score" else []
+            cells.append(score_cell(score))
+        made.append([*cells, count_cell(row.held.n)])
+    return Table("Accuracy and generalization score by split, %", heads, made)
 
 
-def _drawn(score: Score | None) -> Html | str:
+def _draw_score(score: Score | None) -> Html | str:
     """The score on its scale; what is beyond an end stands at it."""
     if score is None or score.value is None:
-        return NONE
-    value, low, high = (
-        None if e is None else min(1.0, max(0.0, e)) for e in (score.value, score.low, score.high)
-    )
-    return interval(value or 0.0, low, high, 0, width=84)
+        return DASH
+    value, low, high = (None if e is None else min(1.0, max(0.0, e)) for e in (score.value, score.low, score.high))
+    return draw_interval(value or 0.0, low, high, 0, width=84)
 
 
-def _note(rows: Sequence[Row]) -> Html | None:
+def _build_note(rows: Sequence[SplitRow]) -> Html | None:
     beyond = [r for r in rows if r.score and r.score.value is not None and not 0 <= r.score.value <= 1]
     if not beyond:
         return None
     listed = ", ".join(f"{r.model} on {r.split}" for r in beyond)
-    return tag("p", f"Beyond the ends of the scale: {listed}.", class_="note")
+    return render_note(f"Beyond the ends of the scale: {listed}.")

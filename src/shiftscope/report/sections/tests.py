@@ -1,80 +1,152 @@
-"""Generalization tests: what segment-combine, contrast sets and transfer found, where they made the runs."""
+"""Generalization tests: results of segment-combine, contrast sets and transfer, read beside their runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ...catalog import TESTS
-from ..figure import figure
-from ..markup import Child, Html, tag, text
-from ..number import count
-from ..outcome import Outcome, outcomes
-from ..section import Section
-from ..study import Study
-from ..table import Cell, Head, table
+from ...errors import UserError
+from ...json_files import load_json
+from ...registry import GENERALIZATION_TESTS
+from ...result import Score
+from ...run.test import RESULT
+from ..markup import Child, render_note, tag
+from ..numbers import format_count
+from ..page import Section
+from ..runs import ReportRun, ReportRuns
+from ..score_table import score_cell
+from ..table import Row, Table, TableCell, TableHead, count_cell, numeric
 
-PLACE = 26
+SHARES = ("value", "low", "high")
+COUNTS = ("n", "missing", "undefined", "unreadable", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralizationRow:
+    """One line of a test's table."""
+
+    of: tuple[tuple[str, str], ...]
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneralizationResult:
+    """One test of one model."""
+
+    test: str
+    model: str
+    rows: tuple[GeneralizationRow, ...]
+    left_out: tuple[tuple[str, int], ...]
+    runs: tuple[ReportRun, ...]  # those of the report that it made
+
+    @property
+    def model_label(self) -> str:
+        """The model as the page calls it."""
+        own = [r for r in self.runs if r.spec.get("model") == self.model]
+        return own[0].model if own else self.model
+
+
+def read_results(study: ReportRuns) -> tuple[GeneralizationResult, ...]:
+    """The tests that made the runs of a study, each once, in the order of the runs."""
+    made: dict[Path, list[ReportRun]] = {}
+    for run in study.each:
+        if path := find_result(run):
+            made.setdefault(path, []).append(run)
+    return tuple(_read_result(path, runs) for path, runs in made.items())
+
+
+def find_result(run: ReportRun) -> Path | None:
+    """The file that the test which made a run wrote beside it; None where no test made it."""
+    runs = run.folder.resolve().parent if run.folder else None
+    path = runs.parent / RESULT if runs and runs.name == "runs" else None
+    return path if path and path.is_file() else None
+
+
+def _read_result(path: Path, runs: list[ReportRun]) -> GeneralizationResult:
+    data: Any = load_json(path)
+    try:
+        rows = tuple(
+            GeneralizationRow(
+                tuple((str(k), str(v)) for k, v in line["of"].items()),
+                {name: _parse_score(name, figures) for name, figures in line["scores"].items()},
+            )
+            for line in data["lines"]
+        )
+        left = tuple((str(why), int(n)) for why, n in data["left_out"].items())
+        return GeneralizationResult(str(data["test"]), str(data["model"]), rows, left, tuple(runs))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UserError(f"{path}: not what shiftscope test writes; run the test again") from None
+
+
+def _parse_score(name: str, figures: Mapping[str, Any]) -> Score:
+    value, low, high = (None if figures[k] is None else float(figures[k]) / 100 for k in SHARES)
+    n, missing, undefined, unreadable, failed = (int(figures.get(k, 0)) for k in COUNTS)
+    return Score(name, value, n, low, high, missing, (), undefined, unreadable, failed)
+
+
+PLACES = {"report": 26}
 ELSEWHERE = "compositional"  # has a section of its own
 
 
-def section(study: Study) -> Section | None:
-    found: dict[str, list[Outcome]] = {}
-    for one in outcomes(study):
+def section(study: ReportRuns) -> Section | None:
+    found: dict[str, list[GeneralizationResult]] = {}
+    for one in read_results(study):
         if one.rows and one.test != ELSEWHERE:
             found.setdefault(one.test, []).append(one)
     if not found:
         return None
-    parts: list[Child] = [part for test, many in found.items() for part in _test(test, many)]
+    parts = [part for test, many in found.items() for part in _build_test(test, many)]
     lead = "Per cent, and drops in points, with 95% intervals that take the questions of a scene together."
-    return Section("Generalization tests", text(parts), lead)
+    return Section("Generalization tests", parts, lead)
 
 
-def _test(test: str, many: Sequence[Outcome]) -> Iterator[Html]:
-    alone = f", {many[0].shown}" if len(many) == 1 else ""
-    yield tag("h3", f"{said(test)}{alone}")
-    if test in TESTS.names():
-        yield tag("p", capital(TESTS.summary(test).partition(": ")[2]), class_="note")
-    yield _table(test, many)
+def _build_test(test: str, many: Sequence[GeneralizationResult]) -> Iterator[Child]:
+    alone = f", {many[0].model_label}" if len(many) == 1 else ""
+    yield tag("h3", f"{spell_name(test)}{alone}")
+    if test in GENERALIZATION_TESTS.names():
+        yield render_note(capitalise(GENERALIZATION_TESTS.summary(test).partition(": ")[2]))
+    yield _build_table(test, many)
     left: dict[str, int] = {}
     for one in many:
         left |= {why: max(n, left.get(why, 0)) for why, n in one.left_out}
     if left:
-        listed = "; ".join(f"{count(n)}, {why}" for why, n in left.items())
-        yield tag("p", f"Left out: {listed}.", class_="note")
+        listed = "; ".join(f"{format_count(n)}, {why}" for why, n in left.items())
+        yield render_note(f"Left out: {listed}.")
 
 
-def _table(test: str, many: Sequence[Outcome]) -> Html:
+def _build_table(test: str, many: Sequence[GeneralizationResult]) -> Table:
     facts = list(dict.fromkeys(name for one in many for row in one.rows for name, _ in row.of))
     metrics = list(dict.fromkeys(name for one in many for row in one.rows for name in row.scores))
     heads = [
-        *(Head(said(name)) for name in facts),
-        *([Head("Model")] if len(many) > 1 else []),
-        *(Head(said(name), numeric=True) for name in metrics),
-        Head("Questions", numeric=True),
+        *(TableHead(spell_name(name)) for name in facts),
+        *([TableHead("Model")] if len(many) > 1 else []),
+        *(numeric(spell_name(name)) for name in metrics),
+        numeric("Questions"),
     ]
-    rows = []
+    rows: list[Row] = []
     for of in dict.fromkeys(row.of for one in many for row in one.rows):
         for one in many:
             row = next((r for r in one.rows if r.of == of), None)
             if row is None:
                 continue
-            most = max((s.n for s in row.scores.values()), default=0)
             known = dict(of)
             rows.append(
                 [
-                    *(Cell(known.get(name, ""), class_="fact") for name in facts),
-                    *([Cell(one.shown)] if len(many) > 1 else []),
-                    *(figure(row.scores.get(name)) for name in metrics),
-                    Cell(count(most), float(most)),
+                    *(TableCell(known.get(name, ""), class_="fact") for name in facts),
+                    *([one.model_label] if len(many) > 1 else []),
+                    *(score_cell(row.scores.get(name)) for name in metrics),
+                    count_cell(max((s.n for s in row.scores.values()), default=0)),
                 ]
             )
-    return table(heads, [rows], caption=f"{said(test)}: what it found")
+    return Table(f"{spell_name(test)}: results", heads, rows)
 
 
-def capital(sentence: str) -> str:
+def capitalise(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def said(name: str) -> str:
+def spell_name(name: str) -> str:
     """A name in words: local_coherency is Local coherency."""
     return name.replace("_", " ").capitalize()

@@ -1,121 +1,142 @@
-"""Transfer: every training beside every test, one heat map a model and factor."""
+"""Transfer matrix: every training against every test, one heat map per model and factor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...metrics.relative_degrade import VARIANTS, level_of
+from ...metrics.relative_degrade import VARIANTS, find_level
+from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ..heat import Tile, heat_map
-from ..markup import Child, Html, tag, text
-from ..measure import weighted_accuracy
-from ..mixture import mix
-from ..number import count, percent, points, spread
-from ..originals import originals
-from ..roles import role_of
-from ..section import Section
-from ..study import Run, Study
+from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
+from ..levels import reweight_question_types
+from ..markup import Child, Html, render_note, tag
+from ..measure import drop_variants, measure_weighted_accuracy
+from ..numbers import describe_score, format_percent, format_points
+from ..page import Section
+from ..runs import ReportRun, ReportRuns, read_role
+from ..study_tables import NOT_BLIND, accuracy_table, select_grids
+from ..table import HeatTile, render_heat_map
 
-PLACE = 30
+PLACES = {"report": 30, "study": 30}
 TESTS_ONLY = {"distribution": ("head", "tail", "oppo")}  # variants that nothing is trained on
-OTHER = "Other variants"
+OTHER_VARIANTS = "Other variants"
+LEAD = (
+    "Rows are what a model was trained on, columns what it was tested on. Outlined entries are the test of its "
+    "own training; the figure below another entry is its difference from that, in points."
+)
 
-Cell = tuple[str, str]  # trained on, asked about
+TransferKey = tuple[str, str]  # trained on, tested on
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """The accuracies of one model over the variants of a factor, on the kinds of question all tests have."""
+class TransferGrid:
+    """The accuracies of one model over the variants of a factor."""
 
     title: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    scores: dict[Cell, Score]
-    note: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    scores: Mapping[TransferKey, Score | None]
 
 
-def section(study: Study) -> Section | None:
-    trained = [r for r in originals(study).runs if r.trained and not role_of(r.spec)]
-    grids = {model: list(_grids([r for r in trained if r.model == model])) for model in _models(trained)}
-    floor = _floor([s for found in grids.values() for grid in found for s in grid.scores.values()])
+def section(records: ReportRuns | TransferMatrix) -> Section | None:
+    if isinstance(records, TransferMatrix):
+        return _build_study(records)
+    trained = [r for r in drop_variants(records).runs if r.trained and not read_role(r.spec)]
+    models = dict.fromkeys(r.model for r in trained)
+    grids = {model: list(_build_grids([r for r in trained if r.model == model])) for model in models}
+    floor = _find_floor(grid for found in grids.values() for grid in found)
     parts: list[Child] = []
     for model, found in grids.items():
-        if found:
-            maps = [_map(grid, floor) for grid in found]
-            parts += [tag("h3", model), tag("div", maps, class_="heats")]
-    if not parts:
-        return None
+        parts += _render_maps(model, found, floor)
     lead = (
-        "Rows are what a model was trained on, columns what it was asked about. Outlined cells are the test "
-        "of its own training; the figure below another cell is its difference from that, in points. All "
-        "cells of a map are over the kinds of question that all of its tests have, weighed alike. "
-        f"Colours run from {percent(floor, 0)} to 100%."
+        f"{LEAD} All entries of a map are over the question types that all of its tests have, weighted alike. "
+        f"Colours run from {format_percent(floor, 0)} to 100%."
     )
-    return Section("Trained here, asked there", text(parts), lead)
+    return Section("Transfer matrix", parts, lead) if parts else None
 
 
-def _models(runs: Sequence[Run]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(r.model for r in runs))
+def _build_study(matrix: TransferMatrix) -> Section | None:
+    parts: list[Child] = []
+    used = select_grids(matrix)
+    for sort in QUESTION_GROUPS:
+        grids: dict[str, list[TransferGrid]] = {model: [] for model in MODELS}
+        for model in MODELS:
+            for one in used:
+                pairs = [(row, column, t, at) for row, t in one.trained for column, at in one.tested]
+                scores = {(row, column): matrix.find_score(model, t, at, sort) for row, column, t, at in pairs}
+                if any(scores.values()):
+                    grids[model].append(
+                        TransferGrid(one.title.capitalize(), [*dict(one.trained)], [*dict(one.tested)], scores)
+                    )
+        floor = _find_floor(grid for found in grids.values() for grid in found)
+        for model, found in grids.items():
+            parts += _render_maps(f"{model}, {sort} questions", found, floor)
+    if any(one.factor == "redundancy" for one in used):
+        parts.append(render_note(f"Redundancy: {NOT_BLIND[0].lower()}{NOT_BLIND[1:]}"))
+    tables = [accuracy_table(matrix, one, sort) for sort in QUESTION_GROUPS for one in used]
+    lead = f"Table 1. {LEAD} A dash is an entry that is not finished, or a test without such questions."
+    return Section("Transfer matrix", [*parts, *tables], lead)
 
 
-def _floor(scores: Sequence[Score]) -> float:
+def _find_floor(grids: Iterable[TransferGrid]) -> float:
     """Where the colours begin: the lowest accuracy, rounded down to a ten."""
-    lowest = min((s.value for s in scores if s.value is not None), default=0.0)
-    return min(int(lowest * 10) / 10, 0.9)
+    values = [s.value for grid in grids for s in grid.scores.values() if s and s.value is not None]
+    return min(int(min(values, default=0.0) * 10) / 10, 0.9)
 
 
-def _grids(runs: Sequence[Run]) -> Iterator[Grid]:
-    """Those of one model: one a factor whose variants were run, and one for what belongs to none."""
+def _build_grids(runs: Sequence[ReportRun]) -> Iterator[TransferGrid]:
+    """Those of one model: one per factor whose variants were run, and one for what belongs to none."""
     placed: set[int] = set()
     for factor, variants in sorted(VARIANTS.items(), key=lambda item: item[0] in TESTS_ONLY):  # widest last
         tests = (*variants, *TESTS_ONLY.get(factor, ()))
-        cells = {(level_of(r.trained, factor), level_of(r.test, factor)): r for r in runs}
-        inside = {cell: r for cell, r in cells.items() if cell[0] in variants and cell[1] in tests}
+        entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r for r in runs}
+        inside = {at: r for at, r in entries.items() if at[0] in variants and at[1] in tests}
         if len({t for t, _ in inside}) > 1 or len({t for _, t in inside}) > 1:
             placed |= {id(r) for r in inside.values()}
-            yield _grid(factor.capitalize(), variants, tests, inside)
+            yield _build_grid(factor.capitalize(), variants, tests, inside)
     rest = {(r.trained, r.test): r for r in runs if id(r) not in placed}
     if len(rest) > 1:
-        rows, columns = (tuple(dict.fromkeys(c[k] for c in rest)) for k in (0, 1))
-        yield _grid(OTHER, rows, columns, rest)
+        rows, columns = (tuple(dict.fromkeys(at[k] for at in rest)) for k in (0, 1))
+        yield _build_grid(OTHER_VARIANTS, rows, columns, rest)
 
 
-def _grid(title: str, rows: Sequence[str], columns: Sequence[str], cells: dict[Cell, Run]) -> Grid:
-    ordered = sorted(cells, key=lambda c: (rows.index(c[0]), columns.index(c[1])))
-    each = [one for cell in ordered for one in cells[cell].each]
-    mixture = mix([one.records for one in each])
+def _build_grid(
+    title: str, rows: Sequence[str], columns: Sequence[str], entries: dict[TransferKey, ReportRun]
+) -> TransferGrid:
+    """Over the question types that all tests have."""
+    ordered = sorted(entries, key=lambda at: (rows.index(at[0]), columns.index(at[1])))
+    each = [one for at in ordered for one in entries[at].each]
+    mixture = reweight_question_types([one.records for one in each])
     weights = {id(one): w for one, w in zip(each, mixture.weights, strict=True)}
-    weights |= {id(run): weights[id(run.each[0])] for run in cells.values()}
-    scores = {cell: weighted_accuracy(cells[cell], weights) for cell in ordered}
-    note = "" if mixture.whole else f", {mixture.shared} of {mixture.kinds} kinds of question"
-    there = {r for r, _ in cells}, {c for _, c in cells}
-    return Grid(
-        title,
-        tuple(r for r in rows if r in there[0]),
-        tuple(c for c in columns if c in there[1]),
-        scores,
-        note,
-    )
+    weights |= {id(run): weights[id(run.each[0])] for run in entries.values()}
+    scores = {at: measure_weighted_accuracy(entries[at], weights) for at in ordered}
+    note = "" if mixture.is_complete else f", {mixture.shared} of {mixture.types} question types"
+    there = {r for r, _ in entries}, {c for _, c in entries}
+    shown = [r for r in rows if r in there[0]], [c for c in columns if c in there[1]]
+    return TransferGrid(title + note, *shown, scores)
 
 
-def _map(grid: Grid, floor: float) -> Html:
-    def tile(row: str, column: str) -> Tile | None:
+def _render_maps(heading: str, grids: Sequence[TransferGrid], floor: float) -> list[Html]:
+    maps = [_render_map(grid, floor) for grid in grids]
+    return [tag("h3", heading), tag("div", maps, class_="heats")] if maps else []
+
+
+def _render_map(grid: TransferGrid, floor: float) -> Html:
+    def build_tile(row: str, column: str) -> HeatTile | None:
         score = grid.scores.get((row, column))
         if score is None or score.value is None:
             return None
         own = grid.scores.get((row, row)) if column != row else None
-        home = own.value if own else None
-        interval = spread(score.value, score.low, score.high)
-        lacking = "" if score.complete else f"; {percent(score.answered, 0)}% answered"
-        return Tile(
-            percent(score.value),
+        lacking = "" if score.complete else f"; {format_percent(score.response_rate, 0)}% answered"
+        return HeatTile(
+            format_percent(score.value),
             (score.value - floor) / (1 - floor),
-            points(score.value - home) if home is not None else "",
-            f"trained on {row}, asked {column}: {percent(score.value)} {interval} "
-            f"(n = {count(score.n)}{lacking})",
+            format_points(score.value - own.value) if own and own.value is not None else "",
+            describe_score(f"trained on {row}, tested on {column}", score, lacking),
             marked=row == column,
         )
 
-    corner = "trained on, below; asked about, right"
-    return heat_map(grid.title + grid.note, grid.rows, grid.columns, tile, corner=corner)
+    return render_heat_map(
+        grid.title, grid.rows, grid.columns, build_tile, corner="trained on, below; tested on, right"
+    )

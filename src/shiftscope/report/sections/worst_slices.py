@@ -1,102 +1,234 @@
-"""Worst-hit slices: where each model does much worse than elsewhere, found by search."""
+"""Worst slices: slices of the examples, by one fact or two, where a model does worse than elsewhere.
+
+Every slice with enough examples is tested against the rest, with the examples of one scene taken together;
+p-values are corrected (Holm) for the number of slices searched.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
-from ...metrics.accuracy import row_scores
-from ..legend import signed
-from ..level import Levels, levels
-from ..markup import Child, Html, tag, text
-from ..number import chance, count, percent, points, several
-from ..originals import originals, told
-from ..pool import pooled
-from ..section import Section
-from ..study import Run, Study, judged
-from ..table import Cell, Head, table
-from ..worst import FEWEST, Found, Slice, worst
+from ...metrics.accuracy import score_rows
+from ...metrics.intervals import student_p_value
+from ...result import Bools, Codes, Floats
+from ..levels import Levels, cut_levels
+from ..markup import Child, Html, join_markup, render_note, tag
+from ..measure import describe_dropped_variants, drop_variants, pool_runs
+from ..numbers import count_noun, format_p, format_percent, format_points
+from ..page import Section
+from ..runs import ReportRun, ReportRuns, select_ranked
+from ..score_table import render_model_name
+from ..table import Table, TableCell, TableHead, count_cell, numeric
 
-PLACE = 60
+FEWEST = 30  # examples in a slice, and outside it
+FEWEST_SCENES = 10  # that a slice must spread over
+SIGNIFICANCE = 0.05  # chance, after correction
+SHARED = 0.5  # of the smaller slice: more than this in common with a worse one says nothing new
+EXTRA = 0.05  # by which a slice inside one already named must be worse to be named too
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSlice:
+    """A slice: what holds in it, the accuracy inside and outside."""
+
+    facts: tuple[tuple[str, str], ...]
+    n: int
+    inside: float
+    outside: float
+    chance: float  # p-value, corrected for the search
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSearch:
+    """What a search found, worst first, and how many slices it looked at."""
+
+    slices: tuple[WorstSlice, ...]
+    searched: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SliceTable:
+    """All slices of one fact or of one pair of facts, as columns."""
+
+    names: tuple[str, ...]
+    levels: tuple[Levels, ...]
+    cells: Codes  # which combination of levels
+    n: npt.NDArray[np.int64]
+    inside: Floats
+    outside: Floats
+    z: Floats
+    scenes: npt.NDArray[np.int64]
+
+
+def find_worst_slices(
+    values: Floats, cluster: Codes, facts: Mapping[str, Levels], most: int = 8, fewest: int = FEWEST
+) -> SliceSearch:
+    """The slices with the lowest mean of `values`; rows that are not a number are left out."""
+    keep = np.isfinite(values)
+    y = values[keep]
+    if len(y) < 2 * fewest or y.min() == y.max():
+        return SliceSearch((), 0)
+    _, scene = np.unique(cluster[keep], return_inverse=True)
+    known = {name: Levels(f.names, f.codes[keep], f.ordered) for name, f in facts.items()}
+    families = list(_tabulate_slices(y, scene, known, fewest))
+    searched = sum(len(f.cells) for f in families)
+    found = sorted(
+        (student_p_value(z, float(f.scenes[k] - 1)), z, f_at, k)
+        for f_at, f in enumerate(families)
+        for k, z in enumerate(f.z.tolist())
+        if z < 0
+    )
+    chosen: list[tuple[WorstSlice, Bools]] = []
+    largest = 0.0  # Holm: a corrected chance is never smaller than that of a stronger finding
+    for place, (p, _, f_at, k) in enumerate(found):
+        largest = max(largest, min(1.0, (searched - place) * p))
+        if largest > SIGNIFICANCE or len(chosen) == most:
+            break
+        family = families[f_at]
+        one = _build_slice(family, k, largest)
+        rows = np.equal(_cross_levels(family.levels)[0], int(family.cells[k]))
+        if _is_new(one, rows, chosen):
+            chosen.append((one, rows))
+    return SliceSearch(tuple(one for one, _ in chosen), searched)
+
+
+def _tabulate_slices(
+    y: Floats, scene: npt.NDArray[np.int64], facts: Mapping[str, Levels], fewest: int
+) -> Iterator[_SliceTable]:
+    e = y - y.mean()
+    scenes = int(scene.max()) + 1
+    e_of_scene = np.bincount(scene, e, scenes)
+    around = e_of_scene[scene]
+    every = float(e_of_scene @ e_of_scene)
+    for names in (*combinations(facts, 1), *combinations(facts, 2)):
+        used = tuple(facts[name] for name in names)
+        code, cells = _cross_levels(used)
+        there = code >= 0
+        at = code[there]
+        n = np.bincount(at, minlength=cells)
+        size = scene[there] * cells + at
+        pairs, where = np.unique(size, return_inverse=True)  # scenes that have a row in a cell
+        spread = np.bincount(pairs % cells, minlength=cells)
+        ok = (n >= fewest) & (len(y) - n >= fewest) & (spread >= FEWEST_SCENES)
+        if len(names) == 2:  # a slice that is as large as one by a single fact was searched already
+            first, second = (np.bincount(f.codes[f.codes >= 0], minlength=len(f.names)) for f in used)
+            ok &= (n < np.repeat(first, len(second))) & (n < np.tile(second, len(first)))
+        if not ok.any():
+            continue
+        total = np.bincount(at, y[there], cells)
+        squares = np.bincount(pairs % cells, np.bincount(where, e[there]) ** 2, cells)
+        cross = np.bincount(at, (e * around)[there], cells)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside, outside = total / n, (y.sum() - total) / (len(y) - n)
+            b = 1 / (len(y) - n)
+            a = 1 / n + b
+            z = (inside - outside) / np.sqrt(a * a * squares - 2 * a * b * cross + b * b * every)
+        picked = np.flatnonzero(ok & np.isfinite(z)).astype(np.int32)
+        # Few scenes spread less than they should, and Student's t has longer tails than the normal.
+        z = z * np.sqrt(np.maximum(spread - 1, 0) / np.maximum(spread, 1))
+        figures: list[Any] = [column[picked] for column in (n, inside, outside, z, spread)]
+        yield _SliceTable(names, used, picked, *figures)
+
+
+def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]:
+    """The combination of levels in each row, and how many there can be."""
+    code = used[0].codes.astype(np.int64)
+    cells = len(used[0].names)
+    for other in used[1:]:
+        code = np.where((code >= 0) & (other.codes >= 0), code * len(other.names) + other.codes, -1)
+        cells *= len(other.names)
+    return code, cells
+
+
+def _build_slice(family: _SliceTable, k: int, chance: float) -> WorstSlice:
+    cell = int(family.cells[k])
+    facts: list[tuple[str, str]] = []
+    for name, used in zip(reversed(family.names), reversed(family.levels), strict=True):
+        cell, level = divmod(cell, len(used.names))
+        facts.insert(0, (name, used.names[level]))
+    return WorstSlice(tuple(facts), int(family.n[k]), float(family.inside[k]), float(family.outside[k]), chance)
+
+
+def _is_new(one: WorstSlice, rows: Bools, chosen: Iterable[tuple[WorstSlice, Bools]]) -> bool:
+    """Not mostly the same examples as a slice named before, unless clearly worse inside it."""
+    return not any(
+        int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
+        for other, others in chosen
+    )
+
+
+PLACES = {"report": 60}
 SKIPPED = ("split", "family", "variant")  # the same for all, or a template or test by another name
 NAMES = {
-    "kind": "kind",
+    "kind": "question type",
     "length": "words",
     "objects": "objects",
     "steps": "program steps",
     "truth": "true answer",
 }
 MOST_LEVELS = 5  # of a number
-MOST_KINDS = 40  # a fact of more values than this names examples, not parts of the data
+MOST_VALUES = 40  # a fact of more values than this names examples, not slices
 
 
-def section(study: Study) -> Section | None:
-    besides, study = told(study.home()), originals(study.home())
-    asked = dict.fromkeys(r.contender for r in judged(study.runs))
-    found = {contender: search(pooled(study.of(contender))) for contender in asked}
+def section(study: ReportRuns) -> Section | None:
+    besides, study = describe_dropped_variants(study.select_in_domain()), drop_variants(study.select_in_domain())
+    ranked = dict.fromkeys(r.contender for r in select_ranked(study.runs))
+    found = {contender: search_slices(pool_runs(study.select_contender(contender))) for contender in ranked}
     if not any(one.searched for one in found.values()):
         return None
-    parts: list[Child] = [_table(study, contender, one) for contender, one in found.items() if one.slices]
-    none = [
-        f"{contender} ({several(one.searched, 'slice')})"
-        for contender, one in found.items()
-        if not one.slices
-    ]
+    parts = [part for contender, one in found.items() if one.slices for part in _build_table(study, contender, one)]
+    none = [f"{contender} ({count_noun(one.searched, 'slice')})" for contender, one in found.items() if not one.slices]
     if none:
-        parts.append(
-            tag(
-                "p", "Nothing stands out more than luck would make it: ", ", ".join(none), ".", class_="quiet"
-            )
-        )
+        parts.append(tag("p", "No slice stands out more than by chance: ", ", ".join(none), ".", class_="quiet"))
     lead = (
         f"All slices by one fact or two that hold at least {FEWEST} examples were compared with the rest; "
-        "the chances are corrected for the number of slices searched, and a slice that is mostly another "
+        "the p-values are corrected for the number of slices searched, and a slice that is mostly another "
         f"one is left out.{besides}"
     )
-    return Section("Where it breaks most", text(parts), lead)
+    return Section("Worst slices", parts, lead)
 
 
-def search(run: Run) -> Found:
+def search_slices(run: ReportRun) -> SliceSearch:
     """The worst slices of a run by its facts; questions without a known answer are left out."""
-    scored = row_scores(run.records)
+    scored = score_rows(run.records)
     values = np.where(scored.scorable, scored.values, np.nan)
-    return worst(values, run.records.cluster.codes, facts_of(run))
+    columns = (*run.records.facts, ("truth", run.records.truth))
+    facts = {name: cut_levels(column, MOST_LEVELS) for name, column in columns if name not in SKIPPED}
+    telling = {name: cut for name, cut in facts.items() if 2 <= len(cut.names) <= MOST_VALUES}
+    return find_worst_slices(values, run.records.cluster.codes, telling)
 
 
-def facts_of(run: Run) -> dict[str, Levels]:
-    """The facts that can make up a slice, with those levels that say something."""
-    found = {}
-    for name, column in (*run.records.facts, ("truth", run.records.truth)):
-        made = levels(column, MOST_LEVELS)
-        if name not in SKIPPED and 2 <= len(made.names) <= MOST_KINDS:
-            found[name] = made
-    return found
-
-
-def _table(study: Study, contender: str, found: Found) -> Html:
+def _build_table(study: ReportRuns, contender: str, found: SliceSearch) -> list[Child]:
     heads = [
-        Head("Slice"),
-        Head("Examples", numeric=True),
-        Head("Accuracy there", numeric=True),
-        Head("Elsewhere", numeric=True),
-        Head("Difference", numeric=True),
-        Head("p (Holm)", numeric=True, title=f"corrected for {found.searched} slices"),
+        TableHead("Slice"),
+        numeric("Examples"),
+        numeric("Accuracy there"),
+        numeric("Elsewhere"),
+        numeric("Difference"),
+        numeric("p (Holm)", f"corrected for {found.searched} slices"),
     ]
     rows = [
         [
-            Cell(named(one)),
-            Cell(count(one.n), float(one.n)),
-            Cell(percent(one.inside), one.inside),
-            Cell(percent(one.outside), one.outside),
-            Cell(points(one.inside - one.outside), one.inside - one.outside, class_="mark-worse"),
-            Cell(chance(one.chance), one.chance),
+            TableCell(describe_slice(one)),
+            count_cell(one.n),
+            TableCell(format_percent(one.inside), one.inside),
+            TableCell(format_percent(one.outside), one.outside),
+            TableCell(format_points(one.inside - one.outside), one.inside - one.outside, class_="mark-worse"),
+            TableCell(format_p(one.chance), one.chance),
         ]
         for one in found.slices
     ]
-    note = tag("p", f"{several(found.searched, 'slice')} searched.", class_="note")
-    return text([tag("h3", signed(study, contender)), table(heads, [rows], caption="Worst slices"), note])
+    note = render_note(f"{count_noun(found.searched, 'slice')} searched.")
+    return [tag("h3", render_model_name(study, contender)), Table("Worst slices", heads, rows), note]
 
 
-def named(one: Slice) -> Html:
+def describe_slice(one: WorstSlice) -> Html:
     """A slice in words."""
-    said = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
-    return said[0] if len(said) == 1 else text([said[0], " and ", said[1]])
+    facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
+    return facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])

@@ -9,34 +9,149 @@ should make of the original's answer, the variant is dropped, and counted.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ...answer import Answer, spell
 from ...errors import unknown
-from ...graph.wordnet import WordNet
 from ...lang.exec.exact import Undefined
-from ...lang.program import Program
+from ...lang.program import Program, node
 from ...question import Question
-from ...result import Records
-from ._frame import Exam, Findings, Line, Material, Plan, Taken, listed, told
-from ._paired import original, paired
-from ._quantifiers import CHANGES, Change
-from ._shape import COUNT_GROUP_BY, VERIFY_QUANT, Shape, shape_of
-from ._substitution import LEVEL as ANOTHER_OBJECT
-from ._substitution import Substitution
+from ...result import RunRecords
+from ...scene_graph.wordnet import FOLDER, WordNet
+from ..generalization_test import (
+    WRONG_ANSWER,
+    Findings,
+    FindingsRow,
+    GeneralizationOptions,
+    GeneralizationPlan,
+    GeneralizationRun,
+    GeneralizationTestSet,
+    SourceSplit,
+    collect_questions,
+    draw_option,
+    option,
+)
+from ._accuracy_drop import measure_originals, measure_pairs
+from ._object_substitution import LEVEL as ANOTHER_OBJECT
+from ._object_substitution import ObjectSubstitution
+from ._question_shape import (
+    COUNT_GROUP_BY,
+    VERIFY_COUNT,
+    VERIFY_COUNT_GROUP_BY,
+    VERIFY_QUANT,
+    QuestionShape,
+    find_shape,
+    truncate_program,
+)
+
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+IMAGE = r"(?=(?:\s+of\s+the)?\s+(?:images?|pictures?|photos?|photographs?)\b)"
+NOT_IMAGE = IMAGE.replace("(?=", "(?!", 1)
+OPENING = {"no": "none", "some": "some", "all": "all"}  # the word → the op
+_CLAUSE = re.compile(r"\b(that|which|who|and|or)\s+$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantifierChange:
+    """One row of the table: in questions of which kind, from which words to which."""
+
+    kind: str
+    before: str
+    after: str
+    alters: bool
+    phrase: str = ""  # the words in the text, where they are not `after`
+
+    @property
+    def level(self) -> str:
+        """What the row is called; no → some and some → no are one row."""
+        return "no ↔ some" if {self.before, self.after} == {"no", "some"} else f"{self.before} → {self.after}"
+
+    @property
+    def slug(self) -> str:
+        return f"{self.before} to {self.after}".replace(" ", "_")
+
+    def applies_to(self, shape: QuestionShape) -> bool:
+        """Whether a question of this shape has the quantifier, by its program."""
+        wanted = OPENING.get(self.before, "at_least")
+        return shape.kind == self.kind and shape.test == wanted
+
+    def change_text(self, text: str, shape: QuestionShape) -> str | None:
+        """The text with the other words; None where the words to change do not stand in it exactly once."""
+        found = list(re.finditer(_build_pattern(self.before, shape), text, re.IGNORECASE))
+        if len(found) != 1:
+            return None
+        start, end = found[0].span(1)
+        words = self.phrase or self.after
+        made = f"{text[:start]}{_match_case(words, text[start:end])}{text[end:]}"
+        return _make_singular(made) if self.after == "at least one" else made
+
+    def change_program(self, program: Program) -> Program:
+        """What the changed question means."""
+        root = program.root
+        rest = program.nodes[:-1]
+        match self.before, self.after:
+            case "at least", "less than":
+                return Program((*rest, node("less", root.inputs)))
+            case ("no", _) | ("some", _):
+                return Program((*rest, node("some" if self.before == "no" else "none", root.inputs)))
+            case "all", _:
+                return Program((*program.nodes, node("not", (len(rest),))))
+        return program
+
+
+CHANGES = (
+    QuantifierChange(COUNT_GROUP_BY, "at least", "no less than", alters=False),
+    QuantifierChange(VERIFY_COUNT, "at least", "no less than", alters=False),
+    QuantifierChange(VERIFY_COUNT, "at least", "less than", alters=True),
+    QuantifierChange(VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False),
+    QuantifierChange(VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True),
+    QuantifierChange(VERIFY_QUANT, "no", "some", alters=True),
+    QuantifierChange(VERIFY_QUANT, "some", "no", alters=True),
+    QuantifierChange(VERIFY_QUANT, "no", "at least one", alters=True, phrase="at least one of the"),
+    QuantifierChange(VERIFY_QUANT, "some", "none of the", alters=True),
+    QuantifierChange(
+        VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="either none or only some of the"
+    ),
+)
+
+
+def _build_pattern(words: str, shape: QuestionShape) -> str:
+    """What must stand in the text once: the words (group 1), and for a number the number itself."""
+    phrase = r"\s+".join(words.split())
+    if words != "at least":
+        return rf"\b({phrase})\b"
+    number = shape.number
+    assert number is not None
+    spelled = f"{number}|{NUMBERS[number]}" if number < len(NUMBERS) else str(number)
+    ahead = {COUNT_GROUP_BY: NOT_IMAGE, VERIFY_COUNT_GROUP_BY: IMAGE}.get(shape.kind, "")
+    return rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
+
+
+def _match_case(words: str, like: str) -> str:
+    return words[0].upper() + words[1:] if like[:1].isupper() else words
+
+
+def _make_singular(text: str) -> str:
+    """With the main verb in the singular, for "at least one of the …"; as it is where none is clearly it."""
+    verbs = [m for m in re.finditer(r"\b(are|have)\b", text, re.IGNORECASE) if not _CLAUSE.search(text[: m.start()])]
+    if len(verbs) != 1:
+        return text
+    (verb,) = verbs
+    phrase = {"are": "is", "have": "has"}[verb[0].lower()]
+    return f"{text[: verb.start()]}{_match_case(phrase, verb[0])}{text[verb.end() :]}"
+
 
 APPLIES = (
     "it needs questions with programs and scenes, over several images with at least, no, some or all, or "
     "about one image with an object's name that can be replaced"
 )
-NAME = EXAM = "contrast"
+NAME = "contrast"
 SETS = ("quantifiers", "objects")
 KEPT_NOTES = ("nodes", "size", "depth", "structure")  # true of the variant as well
-NOT_ITS_ANSWER = "the program does not give the stored answer"
 NO_QUANTIFIER = "no quantifier of the table"
 UNSAID = "it has no quantifier, as in how many images contain a dog"
 NOT_ONCE = "the quantifier's words do not stand in the text exactly once"
@@ -56,124 +171,112 @@ FIGURES = {  # of the metric → as the table calls them
 OVERALL = {k: v for k, v in FIGURES.items() if k != "local_coherency"}  # some answers change, others do not
 
 
+def _find_wordnet() -> str:
+    return str(FOLDER) if FOLDER.is_dir() else ""
+
+
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Which sets are made; `seed` draws the objects that stand in for others.
+class ContrastOptions(GeneralizationOptions):
+    """Which sets are made; `seed` draws the objects that stand in for others."""
 
-    `wordnet` is a folder of its files: with it, names that our own tables do not know can be told apart too.
-    """
-
-    sets: tuple[str, ...] = SETS
-    seed: int = 0
-    wordnet: str = ""
+    sets: tuple[str, ...] = option(SETS, "quantifiers or objects; both by default; may be repeated.", "set")
+    seed: int = draw_option()
+    wordnet: str = option(
+        "", "Folder of WordNet, which tells objects' names apart; Debian's by default.", fallback=_find_wordnet
+    )
 
     def __post_init__(self) -> None:
         for name in self.sets:
             if name not in SETS:
                 raise unknown("contrast set", name, SETS)
 
-    def words(self) -> dict[str, Any]:
-        """As options of the command line."""
-        return {"set": list(self.sets), "draw": self.seed, "wordnet": self.wordnet}
 
-
-def plan(data: Material, options: Options) -> Plan:
+def plan(data: SourceSplit, options: ContrastOptions) -> GeneralizationPlan:
     """The questions that have variants, each followed by them."""
-    if not data.is_dataset:
-        return Plan(why_not=f"contrast does not apply to {data.folder}, an audit: {APPLIES}")
-    asked: list[Question] = []
-    why: Counter[str] = Counter()
-    used = considered = 0
     if options.wordnet:
         WordNet(Path(options.wordnet))  # refused before anything is made
-    objects = Substitution(data, options.seed, options.wordnet) if "objects" in options.sets else None
-    for question in data.questions():
-        if data.limit is not None and used >= data.limit:
-            break
-        considered += 1
-        made = list(_variants(question, data, options, objects, why))
-        if made:
-            used += 1
-            asked += [question, *made]
-    left_out = listed(why)
-    if not asked:
-        sentence = f"contrast does not apply to {data.folder}: {APPLIES} ({told(left_out)})"
-        return Plan((), considered, left_out, sentence)
-    return Plan((Exam(EXAM, data.folder, tuple(asked)),), considered, left_out)
+    objects = ObjectSubstitution(data, options.seed, options.wordnet) if "objects" in options.sets else None
+
+    def build(question: Question, why: Counter[str]) -> list[Question]:
+        made = list(_iter_variants(question, data, options, objects, why))
+        return [question, *made] if made else []
+
+    asked, counted = collect_questions(NAME, APPLIES, data, build)
+    return replace(counted, test_sets=(GeneralizationTestSet(NAME, data.folder, tuple(asked)),)) if asked else counted
 
 
-def _variants(
-    question: Question, data: Material, options: Options, objects: Substitution | None, why: Counter[str]
+def _iter_variants(
+    question: Question,
+    data: SourceSplit,
+    options: ContrastOptions,
+    objects: ObjectSubstitution | None,
+    why: Counter[str],
 ) -> Iterator[Question]:
-    """What can be made of a question; what can not is counted in `why`."""
+    """What can be made of a question; what cannot is counted in `why`."""
     if question.program is None or question.answer is None:
         why[UNPROGRAMMED] += 1
         return
-    shape = shape_of(question.program)
-    changes = [c for c in CHANGES if shape is not None and c.applies(shape)]
+    shape = find_shape(question.program)
+    changes = [c for c in CHANGES if shape is not None and c.applies_to(shape)]
     changes = changes if "quantifiers" in options.sets else []
     single = objects is not None and len(question.scenes) == 1 and not question.action
     if not changes and not single:
         why[NO_QUANTIFIER] += 1
         return
-    if not data.holds(question):
-        why[NOT_ITS_ANSWER] += 1
+    if not data.is_answer_right(question):
+        why[WRONG_ANSWER] += 1
         return
     for change in changes:
         assert shape is not None
-        made = requantified(question, change, shape, data)
+        made = change_quantifier(question, change, shape, data)
         if isinstance(made, str):
             why[f"{change.kind}, {change.level}: {made}"] += 1
         else:
             yield made
     if single:
         assert objects is not None
-        found = objects.changed(question)
+        found = objects.substitute(question)
         if isinstance(found, str):
             why[f"{ANOTHER_OBJECT}: {found}"] += 1
         else:
             text, program, answer = found
-            yield _variant(question, "another_object", ANOTHER_OBJECT, text, program, answer)
+            yield _build_variant(question, "another_object", ANOTHER_OBJECT, text, program, answer)
 
 
-def requantified(question: Question, change: Change, shape: Shape, data: Material) -> Question | str:
-    """The question with its quantifier changed, or why that can not be."""
+def change_quantifier(
+    question: Question, change: QuantifierChange, shape: QuestionShape, data: SourceSplit
+) -> Question | str:
+    """The question with its quantifier changed, or why that cannot be."""
     assert question.program is not None
-    text = change.text(question.text, shape)
+    text = change.change_text(question.text, shape)
     if text is None:
         return UNSAID if shape.kind == COUNT_GROUP_BY and shape.keep < 0 else NOT_ONCE
-    if change.before == "all" and not data.answer(_upto(question.program, shape.counted), question.scenes):
+    if change.before == "all" and not data.answer(truncate_program(question.program, shape.counted), question.scenes):
         return OVER_NOTHING  # all of nothing are so, and none of it
-    program = change.program(question.program)
+    program = change.change_program(question.program)
     answer = data.answer(program, question.scenes)
     assert question.answer is not None
-    told = spell(question.answer)
-    expected = OPPOSITE.get(told) if change.alters else told
+    before = spell(question.answer)
+    expected = OPPOSITE.get(before) if change.alters else before
     if isinstance(answer, Undefined) or spell(answer) != expected:
         return DISAGREES
-    return _variant(question, change.slug, change.level, text, program, answer)
+    return _build_variant(question, change.slug, change.level, text, program, answer)
 
 
-def _upto(program: Program, k: int) -> Program:
-    return Program(program.nodes[: k + 1])
-
-
-def _variant(
-    question: Question, slug: str, level: str, text: str, program: Program, answer: Answer
-) -> Question:
+def _build_variant(question: Question, slug: str, level: str, text: str, program: Program, answer: Answer) -> Question:
     kept = tuple((key, value) for key, value in question.notes if key in KEPT_NOTES)
     return replace(
         question,
         id=f"{question.id}+{slug}",
         text=text,
         program=program,
-        answer=_spelled(answer, question.answer),
+        answer=_spell_like(answer, question.answer),
         answers=(),
         notes=(*kept, ("twin", question.id), ("factor", NAME), ("level", level)),
     )
 
 
-def _spelled(answer: Answer, like: Answer | None) -> Answer:
+def _spell_like(answer: Answer, like: Answer | None) -> Answer:
     """As the original's answer is: official files have True where others have yes."""
     if not isinstance(like, str):
         return answer
@@ -183,7 +286,7 @@ def _spelled(answer: Answer, like: Answer | None) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ContrastRow:
     """A row of the table: the variants of some levels in questions of one kind, or their originals."""
 
     kind: str
@@ -192,38 +295,38 @@ class Row:
     original: bool = False
 
 
-def rows() -> tuple[Row, ...]:
+def list_rows() -> tuple[ContrastRow, ...]:
     """The rows of the paper's Table 3 in its order, and the objects' at the end."""
-    made: list[Row] = []
+    made: list[ContrastRow] = []
     for kind in dict.fromkeys(c.kind for c in CHANGES if c.kind != VERIFY_QUANT):
         levels = [c.level for c in CHANGES if c.kind == kind]
-        made.append(Row(kind, "at least → at least", tuple(levels), original=True))
-        made += [Row(kind, level, (level,)) for level in levels]
-    made.append(Row(VERIFY_QUANT, "no → no, some → some", ("no ↔ some",), original=True))
+        made.append(ContrastRow(kind, "at least → at least", tuple(levels), original=True))
+        made += [ContrastRow(kind, level, (level,)) for level in levels]
+    made.append(ContrastRow(VERIFY_QUANT, "no → no, some → some", ("no ↔ some",), original=True))
     for level in dict.fromkeys(c.level for c in CHANGES if c.kind == VERIFY_QUANT):
         before = level.partition(" → ")[0]
         if before != level:
-            made.append(Row(VERIFY_QUANT, f"{before} → {before}", (level,), original=True))
-        made.append(Row(VERIFY_QUANT, level, (level,)))
-    made.append(Row("one image", "as asked", (ANOTHER_OBJECT,), original=True))
-    made.append(Row("one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)))
+            made.append(ContrastRow(VERIFY_QUANT, f"{before} → {before}", (level,), original=True))
+        made.append(ContrastRow(VERIFY_QUANT, level, (level,)))
+    made.append(ContrastRow("one image", "as asked", (ANOTHER_OBJECT,), original=True))
+    made.append(ContrastRow("one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)))
     return tuple(made)
 
 
-def findings(plan: Plan, taken: Mapping[str, Taken], options: Options) -> Findings:
+def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: ContrastOptions) -> Findings:
     """Accuracy on originals and variants, the paired drop, how often the answer stays; then over all."""
-    run = taken[EXAM]
-    questions = run.exam.questions or ()
-    lines = [line for row in rows() if (line := _line(row, questions, run.log.records)) is not None]
+    run = runs[NAME]
+    questions = run.test_set.questions or ()
+    lines = [line for row in list_rows() if (line := _build_row(row, questions, run.log.records)) is not None]
     twins = {q.id: str(q.note("twin")) for q in questions if q.note("twin") is not None}
     of = (("template", "all"), ("change", "all of a question's variants"), ("answer", ""))
-    lines.append(Line(of, paired(run.log.records, twins, OVERALL)))
+    lines.append(FindingsRow(of, measure_pairs(run.log.records, twins, OVERALL)))
     return Findings(tuple(lines))
 
 
-def _line(row: Row, questions: Sequence[Question], records: Records) -> Line | None:
+def _build_row(row: ContrastRow, questions: Sequence[Question], records: RunRecords) -> FindingsRow | None:
     """The figures of a row; None where no variant is of it."""
-    kinds = {q.id: shape.kind for q in questions if (shape := shape_of(q.program)) and q.note("twin") is None}
+    kinds = {q.id: shape.kind for q in questions if (shape := find_shape(q.program)) and q.note("twin") is None}
     quantified = row.levels != (ANOTHER_OBJECT,)
     variants = [
         q
@@ -235,6 +338,9 @@ def _line(row: Row, questions: Sequence[Question], records: Records) -> Line | N
     twins = {q.id: str(q.note("twin")) for q in variants}
     of = (("template", row.kind), ("change", row.change))
     if row.original:
-        return Line((*of, ("answer", "")), (original(records, set(twins.values())),))
+        return FindingsRow((*of, ("answer", "")), (measure_originals(records, set(twins.values())),))
     flips = any(c.alters for c in CHANGES if c.level in row.levels) or not quantified
-    return Line((*of, ("answer", "changed" if flips else "same")), paired(records, twins, FIGURES))
+    return FindingsRow((*of, ("answer", "changed" if flips else "same")), measure_pairs(records, twins, FIGURES))
+
+
+OPTIONS = ContrastOptions

@@ -10,22 +10,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import UserError
-from ...graph.gqa.levels import SHARES, Trimmed, at_level, removed, trimmed
-from ...graph.gqa.words import sayable
-from ...lang.dialects import gqa
+from ...lang.notations import gqa
 from ...lang.program import ProgramError
 from ...question import Question
-from ._frame import Exam, Findings, Line, Material, Plan, Taken, listed, told
-from ._paired import original, paired
+from ...questions.gqa.redundancy import LEVELS, TrimmedQuestion, build_level, count_removals, trim_question
+from ...questions.gqa.wording import is_sayable
+from ..generalization_test import (
+    WRONG_ANSWER,
+    Findings,
+    FindingsRow,
+    GeneralizationOptions,
+    GeneralizationPlan,
+    GeneralizationRun,
+    GeneralizationTestSet,
+    SourceSplit,
+    collect_questions,
+    draw_option,
+    format_reasons,
+    option,
+)
+from ._accuracy_drop import measure_originals, measure_pairs
 
 APPLIES = "it needs questions about one image with programs in GQA's manner, and scene graphs to run them on"
-EXAM = "redundancy"
+NAME = "redundancy"
 UNPROGRAMMED = "no program, or several images"
-NOT_ITS_ANSWER = "the program does not give the stored answer"
 NOT_GQA = "the program is none of GQA's"
 CLOSED = "scenes of a closed vocabulary, whose levels of redundancy are rd-, rd and rd+"
 UNSAYABLE = "we have no words for the program"
@@ -33,48 +45,38 @@ FIGURES = {"contrast_accuracy": "accuracy", "contrast_drop": "drop"}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RedundancyOptions(GeneralizationOptions):
     """Percents of the redundant operations that are removed, 0 first; `seed` draws their order."""
 
-    shares: tuple[int, ...] = SHARES
-    seed: int = 0
+    shares: tuple[int, ...] = option(LEVELS, "Percents of the redundant operations that are removed.")
+    seed: int = draw_option()
 
     def __post_init__(self) -> None:
         if not set(self.shares) <= set(range(101)):
             raise UserError("shares are whole percents from 0 to 100")
         object.__setattr__(self, "shares", tuple(sorted({0, *self.shares})))
 
-    def words(self) -> dict[str, Any]:
-        """As options of the command line."""
-        return {"shares": ",".join(map(str, self.shares)), "draw": self.seed}
 
-
-def plan(data: Material, options: Options) -> Plan:
+def plan(data: SourceSplit, options: RedundancyOptions) -> GeneralizationPlan:
     """The questions at each level, those of one level after those of the one before."""
-    if not data.is_dataset:
-        return Plan(why_not=f"redundancy does not apply to {data.folder}, an audit: {APPLIES}")
-    found: list[Trimmed] = []
-    why: Counter[str] = Counter()
-    considered = 0
-    for question in data.questions():
-        if data.limit is not None and len(found) >= data.limit:
-            break
-        considered += 1
-        reason = _unfit(question, data)
+
+    def build(question: Question, why: Counter[str]) -> list[TrimmedQuestion]:
+        reason = _explain_exclusion(question, data)
         if reason:
             why[reason] += 1
-        else:
-            found.append(trimmed(question, data.world(question.scenes), options.seed))
-    left_out = listed(why)
-    if not removed(found):
-        reasons = told(left_out) or "nothing is redundant in them"
-        sentence = f"redundancy does not apply to {data.folder}: {APPLIES} ({reasons})"
-        return Plan((), considered, left_out, sentence)
-    asked = tuple(q for share in options.shares for q in at_level(found, share))
-    return Plan((Exam(EXAM, data.folder, asked),), considered, left_out)
+            return []
+        return [trim_question(question, data.world(question.scenes), options.seed)]
+
+    found, counted = collect_questions(NAME, APPLIES, data, build)
+    if not count_removals(found):
+        reasons = format_reasons(counted.left_out) or "nothing is redundant in them"
+        why_not = counted.why_not or f"{NAME} does not apply to {data.folder}: {APPLIES} ({reasons})"
+        return replace(counted, why_not=why_not)
+    asked = tuple(q for share in options.shares for q in build_level(found, share))
+    return replace(counted, test_sets=(GeneralizationTestSet(NAME, data.folder, asked),))
 
 
-def _unfit(question: Question, data: Material) -> str:
+def _explain_exclusion(question: Question, data: SourceSplit) -> str:
     """Why a question is left out; empty where it is not."""
     program = question.program
     if program is None or question.answer is None or len(question.scenes) != 1:
@@ -85,30 +87,42 @@ def _unfit(question: Question, data: Material) -> str:
         gqa.write(program)
     except ProgramError:
         return NOT_GQA
-    if not data.holds(question):
-        return NOT_ITS_ANSWER
-    return "" if sayable(program) else UNSAYABLE
+    if not data.is_answer_right(question):
+        return WRONG_ANSWER
+    return "" if is_sayable(program) else UNSAYABLE
 
 
-def findings(plan: Plan, taken: Mapping[str, Taken], options: Options) -> Findings:
+def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: RedundancyOptions) -> Findings:
     """Accuracy at each level and its drop from level 0, paired; how long the questions are."""
-    run = taken[EXAM]
-    questions = run.exam.questions or ()
+    run = runs[NAME]
+    questions = run.test_set.questions or ()
     lines = []
     for share in options.shares:
         level = [q for q in questions if q.note("level") == share]
         twins = {q.id: str(q.note("twin")) for q in level}
         if share:
-            scores = paired(run.log.records, twins, FIGURES)
+            scores = measure_pairs(run.log.records, twins, FIGURES)
         else:
-            scores = (original(run.log.records, set(twins)),)
-        lines.append(Line((("removed", f"{share}%"), *_size(level)), scores))
+            scores = (measure_originals(run.log.records, set(twins)),)
+        lines.append(FindingsRow((("removed", f"{share}%"), *_describe_size(level)), scores))
     return Findings(tuple(lines))
 
 
-def _size(level: list[Question]) -> tuple[tuple[str, str], ...]:
+def _describe_size(level: list[Question]) -> tuple[tuple[str, str], ...]:
     """How long the questions of a level are, and how many operations are gone from all of them."""
     words = sum(len(q.text.split()) for q in level) / len(level)
     steps = sum(len(gqa.write(q.program)) for q in level if q.program) / len(level)
     gone = sum(q.note("removed") for q in level)
     return ("operations removed", f"{gone:,}"), ("words", f"{words:.2f}"), ("steps", f"{steps:.2f}")
+
+
+def list_reported() -> tuple[list[str], list[tuple[Any, ...]], str]:
+    """The figures of the paper, as a table: column names, rows, title."""
+    from ...suites.gqa.reported import ACCURACY, CHANGE, SHARES, SOURCE
+
+    rows = [(name, ACCURACY[name], *(f"{points:+.2f}" for points in CHANGE[name][1:])) for name in CHANGE]
+    heads = ["model", "accuracy %", *(f"{share}%" for share in SHARES[1:])]
+    return heads, rows, f"change of accuracy in points on GQA testdev, {SOURCE}"
+
+
+OPTIONS = RedundancyOptions

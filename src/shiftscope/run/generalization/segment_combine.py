@@ -1,4 +1,4 @@
-"""Segment-combine: each image of a question asked about among irrelevant ones, the replies put together.
+"""Segment-combine: each image of a question among irrelevant ones, the answers combined.
 
 After Zhu et al. (2022), section 4: for a question about n images, the same words are asked n times. The k-th
 time image k keeps its place and the other places hold images that have nothing of what is counted, so that
@@ -14,25 +14,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ...answer import Answer, same_answer, spell
+from ...answer import Answer, is_same_answer, spell
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program
 from ...question import Question
-from ...result import Asked, Prediction
+from ...result import Prediction, QuestionRecord
 from ...rng import derive
-from ...store.runlog import RunWriter, read_rows
-from ._frame import Exam, Findings, Line, Material, Plan, Taken, listed, told
-from ._paired import paired
-from ._shape import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, Shape, shape_of
+from ...store.run_log import RunWriter, read_rows
+from ..generalization_test import (
+    WRONG_ANSWER,
+    Findings,
+    FindingsRow,
+    GeneralizationOptions,
+    GeneralizationPlan,
+    GeneralizationRun,
+    GeneralizationTestSet,
+    SourceSplit,
+    collect_questions,
+    draw_option,
+)
+from ._accuracy_drop import measure_pairs
+from ._question_shape import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 
 APPLIES = (
     "it needs questions about several images that count images (how many images …) or ask whether there is "
     "at least 1 (there is at least 1 image …), with programs and scenes"
 )
-NAME = "segment_combine"
-EXAM, COMBINED = "segments", "combined"
+NAME, TITLE = "segment_combine", "segment-combine"
+SEGMENTS, COMBINED = "segments", "combined"
 PART = "+image"  # what the id of a question about image k ends in
 WHOLE = "+combined"
 OTHER = "neither a count of images nor whether there is at least 1"
@@ -40,7 +50,6 @@ NOT_ONE = "verify_count_group_by with another condition than at least 1"
 AT_MOST = "of images with at most so many, as an irrelevant image with none of it would be"
 ONE_IMAGE = "about one image, which is no segment"
 NO_FILLERS = "too few irrelevant images in the split"
-NOT_ITS_ANSWER = "the program does not give the stored answer"
 NOT_COMBINED = "the segments' answers do not combine to the answer"
 FIGURES = {  # of the metric → as the table calls them
     "original_accuracy": "original",
@@ -51,60 +60,42 @@ FIGURES = {  # of the metric → as the table calls them
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SegmentCombineOptions(GeneralizationOptions):
     """`seed` draws the irrelevant images."""
 
-    seed: int = 0
-
-    def words(self) -> dict[str, Any]:
-        """As options of the command line."""
-        return {"draw": self.seed}
+    seed: int = draw_option()
 
 
-def combined(kind: str, replies: Sequence[Answer]) -> Answer | None:
-    """Whether any is true, or the sum of the numbers; None where a reply is not of that type."""
+def combine_answers(kind: str, answers: Sequence[Answer]) -> Answer | None:
+    """Whether any is true, or the sum of the numbers; None where an answer is not of that type."""
     if kind == VERIFY_COUNT_GROUP_BY:
-        return any(replies) if all(isinstance(r, bool) for r in replies) else None
-    numbers = [r for r in replies if isinstance(r, int) and not isinstance(r, bool)]
-    return sum(numbers) if len(numbers) == len(replies) else None
+        return any(answers) if all(isinstance(a, bool) for a in answers) else None
+    numbers = [a for a in answers if isinstance(a, int) and not isinstance(a, bool)]
+    return sum(numbers) if len(numbers) == len(answers) else None
 
 
-def plan(data: Material, options: Options) -> Plan:
+def plan(data: SourceSplit, options: SegmentCombineOptions) -> GeneralizationPlan:
     """The questions that apply, each followed by its segments."""
-    if not data.is_dataset:
-        return Plan(why_not=f"segment-combine does not apply to {data.folder}, an audit: {APPLIES}")
-    asked: list[Question] = []
-    why: Counter[str] = Counter()
-    used = considered = 0
-    fillers = _Fillers(data, options.seed)
-    for question in data.questions():
-        if data.limit is not None and used >= data.limit:
-            break
-        considered += 1
-        reason = _unfit(question)
-        made = () if reason else _segments(question, data, fillers)
-        if reason or isinstance(made, str):
-            why[reason or str(made)] += 1
-            continue
-        used += 1
-        asked += [question, *made]
-    left_out = listed(why)
-    if not asked:
-        return Plan(
-            (),
-            considered,
-            left_out,
-            f"segment-combine does not apply to {data.folder}: {APPLIES} ({told(left_out)})",
-        )
-    return Plan((Exam(EXAM, data.folder, tuple(asked), variant="segment-combine"),), considered, left_out)
+    fillers = _FillerImages(data, options.seed)
+
+    def build(question: Question, why: Counter[str]) -> list[Question]:
+        made = _explain_exclusion(question) or _build_segments(question, data, fillers)
+        if isinstance(made, str):
+            why[made] += 1
+            return []
+        return [question, *made]
+
+    asked, counted = collect_questions(TITLE, APPLIES, data, build)
+    test_set = GeneralizationTestSet(SEGMENTS, data.folder, tuple(asked), variant=TITLE)
+    return replace(counted, test_sets=(test_set,)) if asked else counted
 
 
-def _unfit(question: Question) -> str:
+def _explain_exclusion(question: Question) -> str:
     """Why a question has no segments, or nothing."""
-    shape = shape_of(question.program)
+    shape = find_shape(question.program)
     if shape is None or shape.kind not in (COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY):
         return OTHER
-    if shape.kind == VERIFY_COUNT_GROUP_BY and not _at_least_one(shape):
+    if shape.kind == VERIFY_COUNT_GROUP_BY and (shape.test, shape.number) not in (("at_least", 1), ("greater", 0)):
         return NOT_ONE
     kept = question.program.nodes[shape.keep].params if question.program and shape.keep >= 0 else ()
     if kept and (kept[0] in ("at_most", "less") or kept[1] == "0"):
@@ -112,16 +103,12 @@ def _unfit(question: Question) -> str:
     return ONE_IMAGE if len(question.scenes) < 2 else ""
 
 
-def _at_least_one(shape: Shape) -> bool:
-    return (shape.test, shape.number) in (("at_least", 1), ("greater", 0))
-
-
-def _segments(question: Question, data: Material, fillers: _Fillers) -> tuple[Question, ...] | str:
-    """The question asked for each image by itself, or why that can not be."""
-    program, shape = question.program, shape_of(question.program)
+def _build_segments(question: Question, data: SourceSplit, fillers: _FillerImages) -> tuple[Question, ...] | str:
+    """The question asked for each image by itself, or why that cannot be."""
+    program, shape = question.program, find_shape(question.program)
     assert program is not None and shape is not None
-    if question.answer is None or not data.holds(question):
-        return NOT_ITS_ANSWER
+    if question.answer is None or not data.is_answer_right(question):
+        return WRONG_ANSWER
     made = []
     for k, image in enumerate(question.scenes):
         others = fillers.draw(question, program, k)
@@ -133,25 +120,18 @@ def _segments(question: Question, data: Material, fillers: _Fillers) -> tuple[Qu
             return NOT_COMBINED
         notes = (("part of", question.id), ("factor", NAME), ("level", "segment"))
         made.append(
-            replace(
-                question,
-                id=f"{question.id}{PART}{k + 1}",
-                scenes=names,
-                answer=answer,
-                answers=(),
-                notes=notes,
-            )
+            replace(question, id=f"{question.id}{PART}{k + 1}", scenes=names, answer=answer, answers=(), notes=notes)
         )
-    whole = combined(shape.kind, [q.answer for q in made if q.answer is not None])
-    if whole is None or not same_answer(whole, question.answer):
+    whole = combine_answers(shape.kind, [q.answer for q in made if q.answer is not None])
+    if whole is None or not is_same_answer(whole, question.answer):
         return NOT_COMBINED
     return tuple(made)
 
 
-class _Fillers:
+class _FillerImages:
     """Images of the split that hold nothing of what a question counts, drawn by chance."""
 
-    def __init__(self, data: Material, seed: int) -> None:
+    def __init__(self, data: SourceSplit, seed: int) -> None:
         self._data, self._seed = data, seed
 
     def draw(self, question: Question, program: Program, k: int) -> tuple[str, ...] | None:
@@ -160,9 +140,9 @@ class _Fillers:
         wanted = len(question.scenes) - 1
         order = derive(NAME, self._seed, question.id, k).permutation(len(images))
         found: list[str] = []
-        shape = shape_of(program)
+        shape = find_shape(program)
         assert shape is not None
-        objects = Program(program.nodes[: shape.counted + 1])
+        objects = truncate_program(program, shape.counted)
         for at in order.tolist():
             if len(found) == wanted:
                 break
@@ -172,14 +152,16 @@ class _Fillers:
         return tuple(found) if len(found) == wanted else None
 
 
-def findings(plan: Plan, taken: Mapping[str, Taken], options: Options) -> Findings:
+def findings(
+    plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: SegmentCombineOptions
+) -> Findings:
     """The question itself beside its segments put together, for each kind of question and for all."""
-    run = taken[EXAM]
-    questions = run.exam.questions or ()
+    run = runs[SEGMENTS]
+    questions = run.test_set.questions or ()
     folder = run.folder.parent / COMBINED
-    kind_of = {q.id: shape.kind for q in questions if (shape := shape_of(q.program))}
-    rows = _with_combined(questions, list(read_rows(run.folder)), kind_of)
-    spec = {**dict(run.log.spec), "variant": "segment-combine, combined"}
+    kind_of = {q.id: shape.kind for q in questions if (shape := find_shape(q.program))}
+    rows = _add_combined(questions, list(read_rows(run.folder)), kind_of)
+    spec = {**dict(run.log.spec), "variant": f"{TITLE}, combined"}
     with RunWriter(folder, spec, questions=2 * sum(_is_whole(q) for q in questions)) as writer:
         writer.add([(a, p) for a, p in rows if (p.question, p.condition) not in writer.done])
         log = writer.finish([a.question for a, _ in rows])
@@ -188,7 +170,9 @@ def findings(plan: Plan, taken: Mapping[str, Taken], options: Options) -> Findin
     parts = {kind: {k: v for k, v in twins.items() if kind_of[v] == kind} for kind in kinds}
     rows_of = {kind: of for kind, of in parts.items() if of}
     rows_of |= {"both": twins} if len(rows_of) > 1 else {}
-    lines = [Line((("template", name),), paired(log.records, of, FIGURES)) for name, of in rows_of.items()]
+    lines = [
+        FindingsRow((("template", name),), measure_pairs(log.records, of, FIGURES)) for name, of in rows_of.items()
+    ]
     return Findings(tuple(lines), (folder,))
 
 
@@ -196,11 +180,11 @@ def _is_whole(question: Question) -> bool:
     return question.note("part of") is None
 
 
-def _with_combined(
-    questions: Sequence[Question], rows: Sequence[tuple[Asked, Prediction]], kinds: Mapping[str, str]
-) -> list[tuple[Asked, Prediction]]:
+def _add_combined(
+    questions: Sequence[Question], rows: Sequence[tuple[QuestionRecord, Prediction]], kinds: Mapping[str, str]
+) -> list[tuple[QuestionRecord, Prediction]]:
     """Each question's own row, followed by that of its segments put together where all have one."""
-    by_id = {asked.question: (asked, said) for asked, said in rows}
+    by_id = {asked.question: (asked, prediction) for asked, prediction in rows}
     parts: dict[str, list[str]] = {q.id: [] for q in questions if _is_whole(q)}
     for question in questions:
         if not _is_whole(question):
@@ -208,33 +192,35 @@ def _with_combined(
     made = []
     for name, segments in parts.items():
         if name in by_id:
-            asked, said = by_id[name]
-            made.append((asked, said))
+            asked, prediction = by_id[name]
+            made.append((asked, prediction))
             if all(segment in by_id for segment in segments):
-                made.append(_put_together(asked, kinds[name], [by_id[segment][1] for segment in segments]))
+                made.append(_combine_rows(asked, kinds[name], [by_id[segment][1] for segment in segments]))
     return made
 
 
-def _put_together(asked: Asked, kind: str, said: Sequence[Prediction]) -> tuple[Asked, Prediction]:
+def _combine_rows(
+    asked: QuestionRecord, kind: str, predictions: Sequence[Prediction]
+) -> tuple[QuestionRecord, Prediction]:
     """One row for all segments; a segment without an answer leaves the whole without one."""
     name = f"{asked.question}{WHOLE}"
     facts = {**dict(asked.facts), "factor": NAME, "level": COMBINED}
-    answers = [p.answer for p in said if p.answer is not None]
-    bad = next((p for p in said if p.status == "failed"), None)
-    bad = bad or next((p for p in said if p.answer is None), None)
-    answer = combined(kind, answers) if bad is None else None
+    answers = [p.answer for p in predictions if p.answer is not None]
+    bad = next((p for p in predictions if p.status == "failed"), None)
+    bad = bad or next((p for p in predictions if p.answer is None), None)
+    answer = combine_answers(kind, answers) if bad is None else None
     status, reason = "answered", ""
     if answer is None:
         status = bad.status if bad else "unreadable"
-        reason = bad.reason if bad else "a reply is of another type than the question asks for"
+        reason = bad.reason if bad else "an answer is of another type than the question asks for"
     prediction = Prediction(
         question=name,
         answer=answer,
-        raw=" | ".join(p.raw or ("" if p.answer is None else spell(p.answer)) for p in said),
+        raw=" | ".join(p.raw or ("" if p.answer is None else spell(p.answer)) for p in predictions),
         status=status,
         reason=reason,
-        seconds=_sum(p.seconds for p in said),
-        cost=_sum(p.cost for p in said),
+        seconds=_sum(p.seconds for p in predictions),
+        cost=_sum(p.cost for p in predictions),
     )
     return replace(asked, question=name, facts=tuple(facts.items()), twin=asked.question), prediction
 
@@ -242,3 +228,6 @@ def _put_together(asked: Asked, kind: str, said: Sequence[Prediction]) -> tuple[
 def _sum(values: Iterable[float | None]) -> float | None:
     known = [v for v in values if v is not None]
     return sum(known) if known else None
+
+
+OPTIONS = SegmentCombineOptions

@@ -1,1 +1,1 @@
-"""Study: models × trainings × tests, cell by cell, and the tables that stored cells make up."""
+"""Study: a grid of trainings and test sets, evaluated entry by entry; a suite's `study.py` defines the grid."""

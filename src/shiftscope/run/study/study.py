@@ -1,79 +1,135 @@
-"""Study: train every row of a matrix, ask it everything, and keep each cell as soon as it is done.
+"""Study: train every row of the grid, evaluate it on every test set, store each entry once done.
 
-The same call again goes on with the next cell that is not there. On a GPU, data are made in the background
-while a row is trained or asked.
+The same call again resumes with the next missing entry. On a GPU, data are made in the background while a row is
+trained or evaluated.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import __version__
-from ...canonical import content_id
 from ...errors import UserError, unknown
-from ...models._weights import QUESTIONS, SCENE, write_joined
-from ...models._weights import Trained as Weights
-from ...models.p_nsvqa_exact import ATTUNED, ATTUNING
-from ...store.lock import locked, locked_name
-from ..train.device import accelerator_for, device_name
-from ..train.train import Bar, need_torch, no_bar
-from .ahead import Ahead, working_ahead
-from .board import Board, board_of, train_order
-from .cell import Cell, Diagnosis, Origin, Record, Training
-from .diagnose import diagnose
-from .exam import Exam, Exams
-from .matrix import EXACT, FACTORS, MODELS, Domain, Row, Trained, plan, scene_parsers
-from .pipeline import Clock, Eyes, Reader, ask, look, stage_of
-from .runs import write_runs
-from .scale import SCALES, Scale
-from .shelf import Shelf
-from .weights import Parser, finished, prepare, recipe_id, shipped, train_parser
+from ...folder import lock_folder, lock_path
+from ...metrics.transfer_matrix import TransferMatrix
+from ...model import Model, ModelOptions, ModelSetting, build_model
+from ...records import content_id
+from ...scene import load_schema
+from ...train.data import TRAIN, VAL, SuiteTrainingData
+from ...train.examples import TrainValData, gather_split
+from ...train.train import (
+    ProgressBar,
+    TrainSpec,
+    find_trainable,
+    make_accelerator,
+    name_device,
+    require_torch,
+    show_no_progress,
+    train_on,
+)
+from ...trained_folder import MODEL_FILE, TrainedFolder
+from .definition import load_study
+from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
+from .entry_store import EntryStore
+from .evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
+from .testsets import StudyTestSet, StudyTestSets
+from .transfer_matrix import build_transfer_matrix, hash_train_data
 
-FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: who runs a command again has another
-WEIGHTS, JOINED, RUNS = "weights", "models", "runs"  # folders of a study: parsers, models of two, answers
-SPARE = 1.1  # a training is begun if there is time for one that takes so much longer than the longest
+LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
+WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs
+TIME_MARGIN = 1.1  # a training begins if there is time for one that takes so much longer than the longest
+SWITCH_INTERVAL = 0.0005  # seconds: training must not wait long for the thread that makes data
+
+
+class Prefetcher:
+    """One thread works through the makers; at most `most` results wait. With 0, each is made when it is needed."""
+
+    def __init__(self, makers: Iterable[Callable[[], Any]], most: int) -> None:
+        self._makers, self._most = iter(makers), most
+        self._pending: deque[Future[Any]] = deque()
+        self._pool = ThreadPoolExecutor(1) if most else None
+
+    def next(self) -> Any:
+        """The next result."""
+        if self._pool is None:
+            return next(self._makers)()
+        self._fill()
+        found = self._pending.popleft().result()
+        self._fill()
+        return found
+
+    def _fill(self) -> None:
+        assert self._pool is not None
+        while len(self._pending) < self._most + 1:
+            maker = next(self._makers, None)
+            if maker is None:
+                return
+            self._pending.append(self._pool.submit(maker))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def prefetch(makers: Iterable[Callable[[], Any]], most: int) -> Iterator[Prefetcher]:
+    """Work ahead until the end of the `with` block."""
+    before = sys.getswitchinterval()
+    if most:
+        sys.setswitchinterval(SWITCH_INTERVAL)
+    ahead = Prefetcher(makers, most)
+    try:
+        yield ahead
+    finally:
+        ahead.close()
+        sys.setswitchinterval(before)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class StudySpec:
     """What to study, and where it goes."""
 
+    suite: str
     out: Path
-    cells: Path  # a folder, or FILE.jsonl
-    known: Path | None = None  # cells of earlier studies, which are not made again
-    models: tuple[str, ...] = MODELS
-    factors: tuple[str, ...] = FACTORS
+    cells: Path  # where entries are stored: a folder, or FILE.jsonl
+    scale: Any
+    models: tuple[str, ...]
+    factors: tuple[str, ...]
     visual: str = "mid"
-    scale: Scale = SCALES["small"]
+    known: Path | None = None  # entries of earlier studies, which are not made again
     seeds: tuple[int, ...] = (0,)
     only: tuple[str, ...] = ()  # trainings, as their factors call them
     device: str = "auto"
     workers: int = 1
     minutes: float | None = None
-    runs: bool = False  # write each cell as a run too
+    runs: bool = False  # write each entry as a run folder too
     command: str = ""
-    apart: bool | None = None  # make data in the background; None: if there is a GPU
+    background: bool | None = None  # make data in the background; None: if there is a GPU
 
     def __post_init__(self) -> None:
+        known = load_study(self.suite).MODELS
         for model in self.models:
-            if model not in MODELS:
-                raise unknown("model", model, MODELS, "a study")
+            if model not in known:
+                raise unknown("model", model, known, "a study")
         if not self.models or not self.factors:
             raise UserError("a study needs at least one model and one factor")
         if self.minutes is not None and self.minutes <= 0:
-            raise UserError(f"{self.minutes:g} minutes are too few; give more, or leave out --minutes")
-        self.rows()  # refuses what is not in the matrix
+            raise UserError(f"{self.minutes:g} minutes are too few; give more, or omit --minutes")
+        self.list_rows()  # refuses what is not in the matrix
 
-    def rows(self) -> list[Row]:
-        return plan(self.factors, self.visual, seeds=self.seeds, only=self.only)
+    def list_rows(self) -> list[Any]:
+        return load_study(self.suite).plan_rows(self.factors, self.visual, seeds=self.seeds, only=self.only)
 
     @property
     def writes_runs(self) -> bool:
@@ -84,282 +140,324 @@ class Order:
 Tell = Callable[[str], None]
 
 
-def study(order: Order, *, tell: Tell = lambda sentence: None, bar: Bar = no_bar) -> Iterator[Record]:
-    """Each record as it is kept; ends early, between rows, when the minutes are over."""
-    need_torch("nsvqa")
-    return _Study(order, tell, bar).run()
+def study(
+    spec: StudySpec, *, tell: Tell = lambda sentence: None, bar: ProgressBar = show_no_progress
+) -> Iterator[StudyRecord]:
+    """Each record as it is stored; ends early, between rows, when the minutes are over."""
+    require_torch(load_study(spec.suite).TRAINED_AS)
+    return _StudyRun(spec, tell, bar).run()
 
 
-class _Made(NamedTuple):
-    """What rows of one scene parser are asked with."""
-
-    weights: dict[Parser, Weights]
-    eyes: Eyes
-    readers: dict[Parser, Reader]
-
-
-class _Study:
+class _StudyRun:
     """One study under way."""
 
-    def __init__(self, order: Order, tell: Tell, bar: Bar) -> None:
-        self.order, self.tell, self.bar = order, tell, bar
+    def __init__(self, spec: StudySpec, tell: Tell, bar: ProgressBar) -> None:
+        self.spec, self.tell, self.bar, self.study = spec, tell, bar, load_study(spec.suite)
         self.began = time.monotonic()
-        self.shelf = Shelf(order.cells)
-        accelerator = accelerator_for(order.device)
+        self.store = EntryStore(spec.cells)
+        accelerator = make_accelerator(spec.device)
         self.device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
-        self.device_name = device_name(accelerator.device)
-        self.exams = Exams(order.scale, device=self.device, workers=order.workers, whole=order.writes_runs)
-        self.folder = order.out / WEIGHTS
-        self.apart = self.device != "cpu" if order.apart is None else order.apart
-        self.longest_training = self.longest_asking = 0.0
-        self.readers: dict[Parser, Reader] = {}
+        self.device_name = name_device(accelerator.device)
+        self.rows = spec.list_rows()
+        diagnosed = {at for row in self.rows for at in row.tests if self.study.is_diagnosed(row.trained, at)}
+        self.testsets = StudyTestSets(self.study, spec.scale, device=self.device, workers=spec.workers, whole=diagnosed)
+        self.folder = spec.out / WEIGHTS
+        self.background = self.device != "cpu" if spec.background is None else spec.background
+        self.longest_training = self.longest_evaluation = 0.0
+        self.models: dict[str, Model] = {}  # of the row that is evaluated
 
-    def run(self) -> Iterator[Record]:
-        lines = locked_name(self.shelf.path) if self.shelf.is_lines else nullcontext()
-        with locked(self.order.out), lines:
-            yield from self._records()
+    def run(self) -> Iterator[StudyRecord]:
+        lines = lock_path(self.store.path) if self.store.is_lines else nullcontext()
+        with lock_folder(self.spec.out), lines:
+            yield from self._make_records()
 
-    def _records(self) -> Iterator[Record]:
-        stored = self.shelf.records()
-        if self.order.known is not None:
-            stored += Shelf(self.order.known).records()
-        board = board_of(stored, self.order.scale)
-        self.done = {key: _rests_on(key[0], cell.origin) for key, cell in board.cells.items()}
-        self.kept = {one.trained: one.origin.weights for one in board.trainings.values()}
-        self.rests = _rests(board)
-        self.diagnosed = {(d.trained, d.tested): d for d in board.diagnoses}
-        groups = [rows for _, _, rows in scene_parsers(self.order.rows())]
-        left = [rows for rows in groups if not self._finished(rows)]
+    def _make_records(self) -> Iterator[StudyRecord]:
+        stored = self.store.read_records()
+        if self.spec.known is not None:
+            stored += EntryStore(self.spec.known).read_records()
+        matrix = build_transfer_matrix(stored, self.spec.scale)
+        self.done = {key: self._list_dependencies(key[0], entry.origin) for key, entry in matrix.entries.items()}
+        self.kept = {one.trained: one.origin.weights for one in matrix.trainings.values()}
+        self.hashes = self._find_part_hashes(matrix)
+        self.diagnosed = {(d.trained, d.tested): d for d in matrix.diagnoses}
+        groups: dict[Any, list[Any]] = {}  # rows by the first part, which they share
+        for row in self.rows:
+            groups.setdefault(self._list_parts([row])[0], []).append(row)
+        left = [rows for rows in groups.values() if not self._is_finished(rows)]
         if len(left) < len(groups):
-            self.tell(
-                f"{len(groups) - len(left)} of {len(groups)} scene parsers have all their cells already"
-            )
-        self.tests = {row.trained: self._tests(row) for rows in left for row in rows}
-        to_learn = self._makers(parser for rows in left for parser in self._parsers(rows))
-        to_ask = [
-            partial(self.exams.get, at) for rows in left for row in rows for at in self.tests[row.trained]
+            shared = self.study.PARTS[0].replace("_", " ")
+            self.tell(f"{len(groups) - len(left)} of {len(groups)} {shared}s have all their entries already")
+        self.tests = {row.trained: self._list_missing_tests(row) for rows in left for row in rows}
+        data_makers = self._list_data_makers(part for rows in left for part in self._list_parts(rows))
+        testset_makers = [
+            partial(self.testsets.get_or_make, at) for rows in left for row in rows for at in self.tests[row.trained]
         ]
-        # Each holds images: of lessons there is one more in memory, of exams two.
+        # Each holds images: of training data there is one more in memory, of test sets two.
         with (
-            working_ahead(to_learn, 1 if self.apart else 0) as lessons,
-            working_ahead(to_ask, 2 if self.apart else 0) as exams,
+            prefetch(data_makers, 1 if self.background else 0) as data,
+            prefetch(testset_makers, 2 if self.background else 0) as testsets,
         ):
             for rows in left:
-                if not self._time_for_another():
-                    self.tell("the minutes are over; the same command goes on from here")
+                if not self._has_time_for_another():
+                    self.tell("the minutes are over; the same command resumes from here")
                     break
-                yield from self._asked(rows, self._learned(rows, lessons), exams)
+                yield from self._evaluate_rows(rows, self._train_parts(rows, data), testsets)
 
-    def _finished(self, rows: Sequence[Row]) -> bool:
-        """Whether all cells of these rows are there, so that nothing is to be trained or asked."""
-        wanted = [(m, row.trained, at) for row in rows for m in self.order.models for at in row.tests]
-        home = [row.trained for row in rows if row.trained == Trained()]
-        told = all(self._tells_of_all(self.diagnosed.get((one, Domain()))) for one in home)
-        return told and all(key in self.done for key in wanted) and not any(map(self._is_outdated, rows))
+    def _is_finished(self, rows: Sequence[Any]) -> bool:
+        """Whether all entries of these rows are there, so that nothing is to be trained or evaluated."""
+        wanted = [(m, row.trained, at) for row in rows for m in self.spec.models for at in row.tests]
+        diagnosed = [(row.trained, at) for row in rows for at in row.tests if self.study.is_diagnosed(row.trained, at)]
+        return (
+            all(self._covers_all_models(self.diagnosed.get(key)) for key in diagnosed)
+            and all(key in self.done for key in wanted)
+            and not any(map(self._is_outdated, rows))
+        )
 
-    def _is_outdated(self, row: Row) -> bool:
-        """Whether exact inference was asked with these very weights, but rests on something else today."""
-        seeing, reading = map(self._found, self._parsers([row]))
-        if seeing is None or reading is None or EXACT not in self.order.models:
+    def _is_outdated(self, row: Any) -> bool:
+        """Whether an adapting model ran with these very weights, but depends on something else today."""
+        origin = self._find_origin(row)
+        if origin is None:
             return False
-        weights, learned = _rests_on(EXACT, self._origin(row.trained, seeing, reading))
-        before = [self.done[EXACT, row.trained, at] for at in row.tests]
-        return any(old == weights and other != learned for old, other in before)
+        for model in self.study.ADAPTING_MODELS & set(self.spec.models):
+            weights, learned = self._list_dependencies(model, origin)
+            before = [self.done[model, row.trained, at] for at in row.tests]
+            if any(old == weights and other != learned for old, other in before):
+                return True
+        return False
 
-    def _time_for_another(self) -> bool:
-        if self.order.minutes is None:
+    def _has_time_for_another(self) -> bool:
+        if self.spec.minutes is None:
             return True
-        longest = self.longest_training + self.longest_asking
-        return time.monotonic() + SPARE * longest < self.began + 60 * self.order.minutes
+        longest = self.longest_training + self.longest_evaluation
+        return time.monotonic() + TIME_MARGIN * longest < self.began + 60 * self.spec.minutes
 
-    def _tests(self, row: Row) -> tuple[Domain, ...]:
-        """What a row is still to be asked: all of its tests, where its parsers are yet to be trained."""
-        seeing, reading = map(self._found, self._parsers([row]))
-        if seeing is None or reading is None:
-            return row.tests
-        origin = self._origin(row.trained, seeing, reading)
+    def _list_missing_tests(self, row: Any) -> tuple[Any, ...]:
+        """The test sets a row is still to be evaluated on: all of them, where its parts are yet to be trained."""
+        origin = self._find_origin(row)
+        if origin is None:
+            return tuple(row.tests)
 
-        def left(tested: Domain) -> bool:
-            home = row.trained == Trained() and tested == Domain()
-            return (home and not self._is_diagnosed(origin, tested)) or bool(self._left(origin, tested))
+        def is_missing(tested: Any) -> bool:
+            undiagnosed = self.study.is_diagnosed(row.trained, tested) and not self._is_diagnosed(origin, tested)
+            return undiagnosed or bool(self._list_missing_models(origin, tested))
 
-        return tuple(filter(left, row.tests))
+        return tuple(filter(is_missing, row.tests))
 
-    def _left(self, origin: Origin, tested: Domain) -> list[str]:
-        """The models whose cell is still to be made."""
-        models, trained = self.order.models, origin.trained
-        return [m for m in models if self.done.get((m, trained, tested)) != _rests_on(m, origin)]
+    def _list_missing_models(self, origin: EntryOrigin, tested: Any) -> list[str]:
+        """The models whose entry is still to be made."""
+        trained = origin.trained
+        return [
+            model
+            for model in self.spec.models
+            if self.done.get((model, trained, tested)) != self._list_dependencies(model, origin)
+        ]
 
-    def _is_diagnosed(self, origin: Origin, tested: Domain) -> bool:
+    def _list_dependencies(self, model: str, origin: EntryOrigin) -> tuple[tuple[tuple[str, str], ...], str | None]:
+        """What a model's answers depend on: weights, and of adapting models what was learned besides."""
+        return origin.weights, origin.learned if model in self.study.ADAPTING_MODELS else None
+
+    def _is_diagnosed(self, origin: EntryOrigin, tested: Any) -> bool:
         there = self.diagnosed.get((origin.trained, tested))
         return (
             there is not None
-            and self._tells_of_all(there)
-            and _rests_on(EXACT, there.origin) == _rests_on(EXACT, origin)
+            and self._covers_all_models(there)
+            and (there.origin.weights, there.origin.learned) == (origin.weights, origin.learned)
         )
 
-    def _tells_of_all(self, diagnosis: Diagnosis | None) -> bool:
-        return diagnosis is not None and set(self.order.models) <= set(diagnosis.models)
+    def _covers_all_models(self, diagnosis: OracleDiagnosis | None) -> bool:
+        return diagnosis is not None and set(self.spec.models) <= set(diagnosis.models)
 
-    # --- training: the scene parser that some rows share, and their question parsers -------------------
+    # --- training: the first part, which some rows share, and their other parts ------------------------
 
-    def _parsers(self, rows: Sequence[Row]) -> list[Parser]:
-        """The scene parser of the rows, then the question parser of each of their levels."""
-        trained, scale = rows[0].trained, self.order.scale
-        levels = dict.fromkeys(row.trained.questions for row in rows)
-        return [
-            Parser(SCENE, trained.scenes, trained.seed, scale),
-            *(Parser(QUESTIONS, Domain.of(level), trained.seed, scale) for level in levels),
-        ]
+    def _list_parts(self, rows: Sequence[Any]) -> list[Any]:
+        """The parts of the rows, each once; the shared one first."""
+        parts = [self.study.list_parts(row.trained, self.spec.scale) for row in rows]
+        return list(dict.fromkeys(part for column in zip(*parts, strict=True) for part in column))
 
-    def _makers(self, parsers: Iterable[Parser]) -> Iterator[Callable[[], Any]]:
-        """Of lessons; a parser that several groups of rows need learns with the first of them."""
-        seen: set[Parser] = set()
-        for parser in parsers:
-            yield (lambda: None) if parser in seen else partial(self._lessons, parser)
-            seen.add(parser)
+    def _list_data_makers(self, parts: Iterable[Any]) -> Iterator[Callable[[], Any]]:
+        """A maker of training data for each part; one that several groups of rows need is trained with the first."""
+        seen: set[Any] = set()
+        for part in parts:
+            yield (lambda: None) if part in seen else partial(self._make_training_data, part)
+            seen.add(part)
 
-    def _lessons(self, parser: Parser) -> Any:
-        """What a parser learns from; nothing where it is trained already."""
-        if self._found(parser) is not None:
+    def _make_training_data(self, part: Any) -> TrainValData | None:
+        """What a part learns from; nothing where it is trained already."""
+        if self._find_part(part) is not None:
             return None
-        return prepare(parser, device=self.device, workers=self.order.workers)
+        return make_training_data(self.spec.suite, part, device=self.device, workers=self.spec.workers)
 
-    def _learned(self, rows: Sequence[Row], ahead: Ahead) -> _Made:
-        """The parsers, built to be asked."""
+    def _train_parts(self, rows: Sequence[Any], data: Prefetcher) -> dict[Any, TrainedFolder]:
         start = time.monotonic()
-        weights = {parser: self._trained(parser, ahead.next()) for parser in self._parsers(rows)}
+        weights = {part: self._find_or_train(part, data.next()) for part in self._list_parts(rows)}
         self.longest_training = max(self.longest_training, time.monotonic() - start)
-        scenes, *levels = weights
-        for level in levels:
-            if level not in self.readers:
-                self.readers[level] = Reader(weights[level], self.device)
-        return _Made(weights, Eyes(weights[scenes], self.device), {k: self.readers[k] for k in levels})
+        return weights
 
-    def _trained(self, parser: Parser, lessons: Any) -> Weights:
-        found = self._found(parser)
+    def _find_or_train(self, part: Any, data: TrainValData | None) -> TrainedFolder:
+        found = self._find_part(part)
         if found is not None:
             return found
-        self.tell(f"training {parser.name}")
-        if parser.part == QUESTIONS and self._known_hash(parser):
+        self.tell(f"training {part.name}")
+        if part.part != self.study.PARTS[0] and self._find_hash(part):
             self.tell(
-                f"stored cells rest on another training of {parser.name}, which is not in {self.folder}: "
-                "only those of the training with more cells will be shown"
+                f"stored entries rest on another training of {part.name}, which is not in {self.folder}: "
+                "only those of the training with more entries will be shown"
             )
-        return train_parser(
-            parser,
-            lessons,
-            self.folder,
-            device=self.order.device,
-            command=self.order.command,
-            bar=self.bar,
+        assert data is not None
+        given = {"device": self.spec.device, "command": self.spec.command}
+        return train_part(self.spec.suite, part, data, self.folder, **given, bar=self.bar)
+
+    def _find_part(self, part: Any) -> TrainedFolder | None:
+        """The part as it was trained before: here, or as it is shipped where stored entries rest on that."""
+        return find_finished(self.spec.suite, part, self.folder) or self.study.find_shipped(
+            part.part, self._find_hash(part)
         )
 
-    def _found(self, parser: Parser) -> Weights | None:
-        """The parser as it was trained before: here, or as it is shipped where stored cells rest on that."""
-        return finished(parser, self.folder) or shipped(parser.part, self._known_hash(parser))
+    def _find_hash(self, part: Any) -> str | None:
+        return self.hashes.get(part)
 
-    def _known_hash(self, parser: Parser) -> str | None:
-        return self.rests.get((parser.part, parser.domain, parser.seed))
+    def _find_part_hashes(self, matrix: TransferMatrix) -> dict[Any, str]:
+        """The hashes of the parts that stored entries rest on."""
+        return {
+            part: entry.origin.hash_of(part.part)
+            for entry in matrix.entries.values()
+            for part in self.study.list_parts(entry.trained, self.spec.scale)
+        }
 
-    # --- asking: the rows of a scene parser, and their cells -------------------------------------------
+    # --- evaluation: the rows of a first part, and their entries ---------------------------------------
 
-    def _asked(self, rows: Sequence[Row], made: _Made, ahead: Ahead) -> Iterator[Record]:
-        """The cells of rows, test by test."""
+    def _evaluate_rows(
+        self, rows: Sequence[Any], weights: dict[Any, TrainedFolder], testsets: Prefetcher
+    ) -> Iterator[StudyRecord]:
+        """The entries of rows, test set by test set."""
         start = time.monotonic()
-        eyes = made.eyes
         for row in rows:
-            scenes, questions = self._parsers([row])
-            seeing, reading, reader = made.weights[scenes], made.weights[questions], made.readers[questions]
-            origin = self._origin(row.trained, seeing, reading)
-            name = row.trained.label.replace("@", "-").replace(" ", "-")
-            write_joined(self.order.out / JOINED / name, seeing, reading)  # as a model to be used
-            yield from self._training(origin, seeing, reading)
+            parts = [weights[part] for part in self._list_parts([row])]
+            origin = self._build_origin(row.trained, parts)
+            folder = self.spec.out / MODELS_FOLDER / row.trained.label.replace("@", "-").replace(" ", "-")
+            self.study.combine_parts(folder, parts)
+            yield from self._store_training(origin, parts)
+            self.models = {model: self._build_model(model, folder) for model in self.spec.models}
             for tested in self.tests[row.trained]:
-                exam = ahead.next()
-                yield from self._cells(origin, exam, eyes, reader)
-                if row.trained == Trained() and tested == Domain():
-                    yield from self._diagnosis(origin, exam, eyes, reader)
-        self.longest_asking = max(self.longest_asking, time.monotonic() - start)
+                testset = testsets.next()
+                runs: dict[str, EntryRun] = {}
+                for model in self._list_missing_models(origin, tested):
+                    runs[model] = evaluate_testset(self.models[model], model, testset)
+                    yield self._store_entry(origin, model, runs[model])
+                if self.study.is_diagnosed(row.trained, tested) and not self._is_diagnosed(origin, tested):
+                    yield self._store_diagnosis(origin, testset, runs)
+        self.longest_evaluation = max(self.longest_evaluation, time.monotonic() - start)
 
-    def _origin(self, trained: Trained, seeing: Weights, reading: Weights) -> Origin:
-        return Origin(
-            self.order.scale,
+    def _build_model(self, model: str, folder: Path) -> Model:
+        options = ModelOptions(device=self.device, trace=False)
+        return build_model(f"{model}:{folder}", ModelSetting(schema=load_schema(self.spec.suite), options=options))
+
+    def _find_origin(self, row: Any) -> EntryOrigin | None:
+        """What entries of the row would rest on; None where a part is yet to be trained."""
+        parts = [self._find_part(part) for part in self._list_parts([row])]
+        found = [part for part in parts if part is not None]
+        return self._build_origin(row.trained, found) if len(found) == len(parts) else None
+
+    def _build_origin(self, trained: Any, parts: Sequence[TrainedFolder]) -> EntryOrigin:
+        hashes = (trained.about[name]["blake2b"] for trained, name in zip(parts, self.study.PARTS, strict=True))
+        return EntryOrigin(
+            self.spec.suite,
+            self.spec.scale,
             trained,
-            _hashes(seeing, reading),
-            train_order(trained, self.order.scale),
-            recipe_id(seeing, reading),
+            tuple(zip(self.study.PARTS, hashes, strict=True)),
+            hash_train_data(self.spec.suite, trained, self.spec.scale),
+            self.study.hash_recipes(parts),
             self.device_name,
             __version__,
             datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            content_id([*(seeing.about.get(key) for key in ("calibration", "spatial")), ATTUNED, ATTUNING]),
+            self.study.hash_learned(parts),
         )
 
-    def _training(self, origin: Origin, seeing: Weights, reading: Weights) -> Iterator[Record]:
+    def _store_training(self, origin: EntryOrigin, parts: Sequence[TrainedFolder]) -> Iterator[StudyRecord]:
         if self.kept.get(origin.trained) == origin.weights:
             return
-        seconds = {f"scenes, {k}": v for k, v in seeing.about["seconds"].items()}
-        seconds |= {f"questions, {k}": v for k, v in reading.about["seconds"].items()}
-        found = {**seeing.about[SCENE]["val"], "program": reading.about[QUESTIONS]["val"]["exact"]}
-        commands = (seeing.about[SCENE].get("command"), reading.about[QUESTIONS].get("command"))
-        record = Training(
+        seconds: list[tuple[str, float]] = []
+        commands = []
+        for trained, name in zip(parts, self.study.PARTS, strict=True):
+            stage = self.study.STAGES[name]
+            seconds += [(f"{stage}, {k}", float(v)) for k, v in trained.about["seconds"].items()]
+            commands.append(trained.about[name].get("command"))
+        record = TrainingRecord(
             origin,
-            tuple((k, float(v)) for k, v in seconds.items()),
-            tuple((k, float(v)) for k, v in found.items()),
-            FOLDER.sub("", "; ".join(dict.fromkeys(filter(None, commands)))),
+            tuple(seconds),
+            tuple((k, float(v)) for k, v in self.study.list_validation(parts).items()),
+            LOCAL_FOLDER.sub("", "; ".join(dict.fromkeys(filter(None, commands)))),
         )
-        self.shelf.add(record)
+        self.store.add(record)
         yield record
 
-    def _cells(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
-        tested = exam.asked.tested
-        left = self._left(origin, tested)
-        if not left:
-            return
-        clock = Clock()
-        seen = look(left, exam.pixels, eyes, clock)
-        said = ask(exam, seen, reader, eyes, clock)
-        for model in left:
-            taken = clock.seconds
-            seconds = (
-                ("make", exam.seconds),
-                ("see", taken[stage_of(model)]),
-                ("read", taken["read"]),
-                ("execute", taken[model]),
-            )
-            outcomes = tuple((s, said[model][s].outcome(sheet)) for s, sheet in exam.sheets.items())
-            rounded = tuple((name, round(value, 3)) for name, value in seconds)
-            learned = _rests_on(model, origin)[1]
-            own = replace(origin, learned=learned)
-            cell = Cell(model, own, exam.asked, outcomes, rounded, seen[model].attuned)
-            if self.order.writes_runs:
-                write_runs(self.order.out / RUNS, model, origin, exam, said[model], self.order.visual)
-            self.shelf.add(cell)
-            yield cell
+    def _store_entry(self, origin: EntryOrigin, model: str, run: EntryRun) -> TransferEntry:
+        seconds = {"make": run.testset.seconds, **run.seconds}
+        entry = TransferEntry(
+            model,
+            replace(origin, learned=self._list_dependencies(model, origin)[1]),
+            run.testset.test,
+            run.score(),
+            tuple((name, round(value, 3)) for name, value in seconds.items()),
+            run.adapted,
+        )
+        if self.spec.writes_runs:
+            write_run_folders(self.spec.out / RUNS, self.study, model, origin, run, self.spec.visual)
+        self.store.add(entry)
+        return entry
 
-    def _diagnosis(self, origin: Origin, exam: Exam, eyes: Eyes, reader: Reader) -> Iterator[Record]:
-        if self._is_diagnosed(origin, exam.asked.tested):
-            return
-        seen = look(self.order.models, exam.pixels, eyes, Clock())
-        record = diagnose(exam, seen, reader, eyes, origin)
-        self.shelf.add(record)
-        yield record
+    def _store_diagnosis(
+        self, origin: EntryOrigin, testset: StudyTestSet, runs: dict[str, EntryRun]
+    ) -> OracleDiagnosis:
+        every = {m: runs.get(m) or evaluate_testset(self.models[m], m, testset) for m in self.spec.models}
+        record = diagnose_models(every, next(iter(self.models.values())), testset, origin)
+        self.store.add(record)
+        return record
 
 
-def _hashes(seeing: Weights, reading: Weights) -> tuple[tuple[str, str], ...]:
-    return (SCENE, seeing.about[SCENE]["blake2b"]), (QUESTIONS, reading.about[QUESTIONS]["blake2b"])
+# One part of a model: its data, and its training in a folder of its own.
 
 
-def _rests_on(model: str, origin: Origin) -> tuple[tuple[tuple[str, str], ...], str | None]:
-    """What a model's answers depend on: weights, and only exact inference on what was learned besides."""
-    return origin.weights, origin.learned if model == EXACT else None
+def open_part_data(suite: str, part: Any) -> SuiteTrainingData:
+    return SuiteTrainingData(suite, part.domain.build_spec(part.scale))
 
 
-def _rests(board: Board) -> dict[tuple[str, Domain, int], str]:
-    """The hashes of the parsers that stored cells rest on: by part, what it learned from, and seed."""
-    found: dict[tuple[str, Domain, int], str] = {}
-    for cell in board.cells.values():
-        trained = cell.trained
-        found[SCENE, trained.scenes, trained.seed] = cell.origin.hash_of(SCENE)
-        found[QUESTIONS, Domain.of(trained.questions), trained.seed] = cell.origin.hash_of(QUESTIONS)
-    return found
+def build_train_spec(suite: str, part: Any, device: str = "cpu", command: str = "") -> TrainSpec:
+    data, model = open_part_data(suite, part), load_study(suite).TRAINED_AS
+    return TrainSpec(
+        model=model,
+        data=data.name,
+        visual=part.domain.visual,
+        images=data.count(TRAIN),
+        seed=part.seed,
+        only=find_trainable(model).stage(part.part).option,
+        epochs=part.epochs,
+        device=device,
+        command=command,
+    )
+
+
+def find_finished(suite: str, part: Any, folder: Path) -> TrainedFolder | None:
+    """The part as it was trained before, if it was to the end; another one's folder is refused."""
+    if not (folder / part.name / MODEL_FILE).exists():
+        return None
+    spec = build_train_spec(suite, part)
+    found = spec.trainable.folder.read(folder / part.name)
+    wanted = content_id(spec.spec(open_part_data(suite, part), None))
+    return found if content_id(found.about.get("spec")) == wanted else None
+
+
+def make_training_data(suite: str, part: Any, *, device: str, workers: int) -> TrainValData:
+    """Make the images or questions that a part learns from."""
+    start = time.perf_counter()
+    data, stages = open_part_data(suite, part), build_train_spec(suite, part).stages
+    train, val = (gather_split(data, split, stages, device=device, workers=workers) for split in (TRAIN, VAL))
+    return TrainValData(train, val, time.perf_counter() - start)
+
+
+def train_part(
+    suite: str, part: Any, data: TrainValData, folder: Path, *, device: str, command: str, bar: ProgressBar
+) -> TrainedFolder:
+    """Train it on what was made ahead; a training that was stopped is resumed."""
+    spec = build_train_spec(suite, part, device, command)
+    return train_on(open_part_data(suite, part), spec, folder / part.name, lessons=data, bar=bar)

@@ -4,6 +4,7 @@ COVR (Bogin et al., 2021), section 4. For example, `has_quant_all & has_quant_co
 on a mouse pad are black" while "All birds are black" and "No man next to a horse is standing" are learned.
 """
 
-from .parts import Settings, sets
+from .predicates import parse_expression as hold_out
+from .splits import HeldOutSettings, sets
 
-__all__ = ["Settings", "sets"]
+__all__ = ["HeldOutSettings", "hold_out", "sets"]

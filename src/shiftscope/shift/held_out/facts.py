@@ -1,39 +1,41 @@
-"""Facts: what a question's program says, worked out once for all the properties that look at it."""
+"""Facts: what a question's program says and how its relations connect, computed once for all properties."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from typing import NamedTuple
 
 from ...errors import UserError
 from ...lang.op import get_op
 from ...lang.program import Node, Program
 from ...question import Question
 
-NOUNS = ("name", "shape")  # attributes that say what a thing is, not how it is
-NAMING = ("name", "value", "relation", "this", "that")  # words of an op that name a node of a scene graph
+NOUN_ATTRIBUTES = ("name", "shape")  # attributes that say what a thing is, not how it is
+NAME_PARAMS = ("name", "value", "relation", "this", "that")  # words of an op that name a node of a scene graph
 QUANTIFIERS = ("all", "some", "none")
-RELATING = ("related", "relate")
-NARROWING = ("filter", "exclude")
+RELATION_OPS = ("related", "relate")
+FILTER_OPS = ("filter", "exclude")
 
 Instances = frozenset[str]
 
 
-def snake(text: str) -> str:
+def to_snake_case(text: str) -> str:
     """One spelling for names: `HAS-QUANT`, `Has quant` and `has_quant` are the same."""
     return re.sub(r"[\W_]+", "_", text.casefold()).strip("_")
 
 
-class Facts:
+class ProgramFacts:
     """A question as properties see it."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
         self._instances: dict[str, Instances] = {}
 
-    def instances(self, family: str, find: Callable[[Facts], Iterator[str]]) -> Instances:
+    def find_instances(self, family: str, find: Callable[[ProgramFacts], Iterator[str]]) -> Instances:
         """What a family of properties finds in the question; looked for once."""
         if family not in self._instances:
             self._instances[family] = frozenset(find(self))
@@ -49,22 +51,15 @@ class Facts:
     def nodes(self) -> tuple[Node, ...]:
         return self.program.nodes
 
-    def below(self, i: int) -> set[int]:
+    def list_ancestors(self, i: int) -> set[int]:
         """The node and all that it is worked out from."""
-        found: set[int] = set()
-        todo = [i]
-        while todo:
-            at = todo.pop()
-            if at not in found:
-                found.add(at)
-                todo.extend(self.nodes[at].inputs)
-        return found
+        return self.program.find_reachable(i)
 
-    def same(self, i: int, j: int) -> bool:
+    def is_same(self, i: int, j: int) -> bool:
         """Whether two nodes say the same, wherever they stand."""
         a, b = self.nodes[i], self.nodes[j]
         alike = (a.op, a.params, len(a.inputs)) == (b.op, b.params, len(b.inputs))
-        return i == j or (alike and all(map(self.same, a.inputs, b.inputs)))
+        return i == j or (alike and all(map(self.is_same, a.inputs, b.inputs)))
 
     @cached_property
     def names(self) -> Instances:
@@ -74,13 +69,13 @@ class Facts:
             op = get_op(n.op)
             words = n.params[1::2] if op.pairs else n.params
             kinds = ("value",) * len(words) if op.pairs else op.params
-            found |= {snake(word) for word, kind in zip(words, kinds, strict=True) if kind in NAMING}
+            found |= {to_snake_case(word) for word, kind in zip(words, kinds, strict=True) if kind in NAME_PARAMS}
         if self.program.root.op == "query" and self.question.answer is not None:
-            found.add(snake(str(self.question.answer)))
+            found.add(to_snake_case(str(self.question.answer)))
         return frozenset(found)
 
     @cached_property
-    def anonymous(self) -> str:
+    def anonymous_program(self) -> str:
         """A mark of the program without its words and numbers: its operations and how they hang together.
 
         Nodes that are shared or repeated, or picked from all objects, are the same; so is a noun, whether it
@@ -90,39 +85,117 @@ class Facts:
         chains: dict[int, tuple[str, list[str]]] = {}  # a filter → the mark of what is narrowed, and by what
         for n in self.nodes:
             inputs = [marks[j] for j in n.inputs]
-            if n.op == "intersect" and EVERYTHING in inputs:
-                inputs.remove(EVERYTHING)
+            if n.op == "intersect" and ALL_OBJECTS in inputs:
+                inputs.remove(ALL_OBJECTS)
                 marks += inputs
             elif n.op == "filter":
                 base, words = chains.get(n.inputs[0], (inputs[0], []))
-                chains[len(marks)] = base, sorted([*words, _bare(n)], reverse=True)  # the noun comes first
-                marks.append(_narrowed(*chains[len(marks)]))
+                chains[len(marks)] = (base, sorted([*words, _strip_words(n)], reverse=True))  # the noun comes first
+                marks.append(_hash_filters(*chains[len(marks)]))
             else:
-                marks.append(_mark(_bare(n), inputs))
+                marks.append(_hash_node(_strip_words(n), inputs))
         return marks[-1]
 
 
-def _mark(op: str, inputs: Sequence[str]) -> str:
+def _hash_node(op: str, inputs: Sequence[str]) -> str:
     return blake2b(f"{op}({','.join(inputs)})".encode(), digest_size=16).hexdigest()
 
 
-EVERYTHING = _mark("scene", ())
+ALL_OBJECTS = _hash_node("scene", ())
 
 
-def _narrowed(mark: str, filters: Sequence[str]) -> str:
+def _hash_filters(mark: str, filters: Sequence[str]) -> str:
     """The mark of a chain of filters; a noun by which all objects are filtered is found."""
     for word in filters:
-        found = mark == EVERYTHING and word == f"filter/{NOUNS[0]}"
-        mark = _mark("find", ()) if found else _mark(word, [mark])
+        found = mark == ALL_OBJECTS and word == f"filter/{NOUN_ATTRIBUTES[0]}"
+        mark = _hash_node("find", ()) if found else _hash_node(word, [mark])
     return mark
 
 
-def _bare(n: Node) -> str:
+def _strip_words(n: Node) -> str:
     """An op with what is no word of it: how sizes compare, which side of a relation, a noun or not."""
     kept = []
     for word, kind in zip(n.params, get_op(n.op).params, strict=False):
         if kind in ("test", "role"):
             kept.append(word)
-        elif kind == "attribute" and word in NOUNS:
-            kept.append(NOUNS[0])
+        elif kind == "attribute" and word in NOUN_ATTRIBUTES:
+            kept.append(NOUN_ATTRIBUTES[0])
     return "/".join((n.op, *kept))
+
+
+# How the relations of a program hang together: two on one thing, a chain of them, one with a modifier.
+
+SAME_OBJECT_OPS = (*FILTER_OPS, "unique", "intersect", "union")  # what they give is what their first input is about
+
+
+class RelationEdge(NamedTuple):
+    """One thing in a relation to another; things are numbered by a node that gives them."""
+
+    subject: int
+    target: int
+    relation: str
+
+
+def find_structures(facts: ProgramFacts) -> Iterator[str]:
+    """`rm`, `v` and `c`, as far as the program has them.
+
+    A modifier is a relation of its own, whose name begins with the one it modifies: "uncorking with".
+    """
+    edges = list_relations(facts)
+    leaving: dict[int, list[str]] = defaultdict(list)
+    for edge in edges:
+        leaving[edge.subject].append(edge.relation)
+    for words in leaving.values():
+        plain = [w for w in words if not any(w.startswith(f"{other} ") for other in words)]
+        if len(plain) < len(words):
+            yield "rm"
+        if len(plain) > 1:
+            yield "v"
+    if any(edge.target in leaving and edge.target != edge.subject for edge in edges):
+        yield "c"
+
+
+def list_relations(facts: ProgramFacts) -> list[RelationEdge]:
+    """The relations that the program speaks of, between the things that it speaks of."""
+    nodes = facts.nodes
+    things = _NodeGroups(len(nodes))
+    edges = []
+    for i, n in enumerate(nodes):
+        if n.op in SAME_OBJECT_OPS:
+            for j in n.inputs if n.op == "intersect" else n.inputs[:1]:
+                things.merge(i, j)
+        elif n.op in QUANTIFIERS:
+            for j in _find_bound_variables(facts, n):
+                things.merge(j, n.inputs[0])
+        elif n.op == "relate":
+            edges.append(RelationEdge(i, n.inputs[0], n.params[0]))
+        elif n.op == "related":
+            edges.append(_direct_edge(i, n.inputs[0], n.params[0], n.params[1]))
+        elif n.op == "choose_relation":
+            edges.append(_direct_edge(n.inputs[1], n.inputs[0], n.params[0], n.params[2]))
+    return [RelationEdge(things.find_group(e.subject), things.find_group(e.target), e.relation) for e in edges]
+
+
+def _direct_edge(one: int, other: int, relation: str, role: str) -> RelationEdge:
+    """The edge between two nodes, the first of which plays the role."""
+    return RelationEdge(one, other, relation) if role == "subject" else RelationEdge(other, one, relation)
+
+
+def _find_bound_variables(facts: ProgramFacts, quantifier: Node) -> list[int]:
+    return [j for j in facts.list_ancestors(quantifier.inputs[1]) if facts.nodes[j].op == "it"]
+
+
+class _NodeGroups:
+    """Nodes that are about the same things, joined."""
+
+    def __init__(self, size: int) -> None:
+        self._first: list[int] = list(range(size))
+
+    def find_group(self, i: int) -> int:
+        while self._first[i] != i:
+            i = self._first[i]
+        return i
+
+    def merge(self, i: int, j: int) -> None:
+        low, high = sorted((self.find_group(i), self.find_group(j)))
+        self._first[high] = low

@@ -10,21 +10,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...answer import spell
-from ...lang.check import plan_of
+from ...lang.check import plan_program
 from ...lang.types import BOOL, INT
 from ...scene import FREE
-from .facts import NARROWING, NOUNS, QUANTIFIERS, RELATING, Facts, snake
-from .relations import shapes
+from .facts import FILTER_OPS, NOUN_ATTRIBUTES, QUANTIFIERS, RELATION_OPS, ProgramFacts, find_structures, to_snake_case
 
-ONE = ""  # the instance of a family that has no others
+ONLY_INSTANCE = ""  # the instance of a family that has no others
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class PropertyFamily:
     """Properties that differ in what they look for."""
 
     name: str
-    find: Callable[[Facts], Iterator[str]]
+    find: Callable[[ProgramFacts], Iterator[str]]
     known: tuple[str, ...] | None  # the instances there are; None for any word
     alone: bool  # whether the name without an instance is a property, too
 
@@ -37,69 +36,71 @@ class Family:
         """The names of its properties, as far as they can be listed."""
         if self.known is None:
             return ((self.name,) if self.alone else ()) + (f"{self.name}_X",)
-        return (self.name, *(self.named(one) for one in self.known))
+        return (self.name, *(self.name_property(one) for one in self.known))
 
-    def named(self, instance: str) -> str:
+    def name_property(self, instance: str) -> str:
         """The property's name; the parts of a name such as `rm_v_c` stand alone."""
         if instance in self.name.split("_"):
             return instance
         return f"{self.name}_{instance}" if instance else self.name
 
 
-FAMILIES: dict[str, Family] = {}
-Find = Callable[[Facts], Iterator[str]]
+FAMILIES: dict[str, PropertyFamily] = {}
+FindInstances = Callable[[ProgramFacts], Iterator[str]]
 
 
-def family(name: str, *known: str, any_word: bool = False, alone: bool = True) -> Callable[[Find], Find]:
+def register_family(
+    name: str, *known: str, any_word: bool = False, alone: bool = True
+) -> Callable[[FindInstances], FindInstances]:
     """Register what finds the instances of a family."""
 
-    def register(find: Find) -> Find:
-        FAMILIES[name] = Family(name, find, None if any_word else known, alone)
+    def register(find: FindInstances) -> FindInstances:
+        FAMILIES[name] = PropertyFamily(name, find, None if any_word else known, alone)
         return find
 
     return register
 
 
-@family("has_quant", *QUANTIFIERS, "compscope")
-def _quant(facts: Facts) -> Iterator[str]:
+@register_family("has_quant", *QUANTIFIERS, "compscope")
+def _find_quantifiers(facts: ProgramFacts) -> Iterator[str]:
     """All, some, none; also "do all have the same color". compscope: of what has an attribute or relation."""
     for n in facts.nodes:
         if n.op in QUANTIFIERS:
             yield n.op
-        elif n.op in ("alike", "differ") and facts.same(*n.inputs):
+        elif n.op in ("alike", "differ") and facts.is_same(*n.inputs):
             yield "all"
         else:
             continue
-        if any(_describes(facts, i) for i in facts.below(n.inputs[0])):
+        if any(_is_description(facts, i) for i in facts.list_ancestors(n.inputs[0])):
             yield "compscope"
 
 
-def _describes(facts: Facts, i: int) -> bool:
+def _is_description(facts: ProgramFacts, i: int) -> bool:
     n = facts.nodes[i]
-    return n.op in (*RELATING, "same") or (n.op in NARROWING and n.params[0] not in NOUNS)
+    return n.op in (*RELATION_OPS, "same") or (n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES)
 
 
-COMPARED = {"greater": "more", "less": "fewer", "equal": "same", "at_least": "at_least", "at_most": "at_most"}
+COMPARISONS = {"greater": "more", "less": "fewer", "equal": "same", "at_least": "at_least", "at_most": "at_most"}
 
 
-@family("has_compar", *COMPARED.values())
-def _compar(facts: Facts) -> Iterator[str]:
+@register_family("has_compar", *COMPARISONS.values())
+def _find_comparisons(facts: ProgramFacts) -> Iterator[str]:
     """Two counts are compared."""
     for n in facts.nodes:
-        if n.op in COMPARED and all(facts.nodes[j].op == "count" for j in n.inputs):
-            yield COMPARED[n.op]
+        if n.op in COMPARISONS and all(facts.nodes[j].op == "count" for j in n.inputs):
+            yield COMPARISONS[n.op]
 
 
-@family("has_groupby")
-def _groupby(facts: Facts) -> Iterator[str]:
+@register_family("has_groupby")
+def _find_grouping(facts: ProgramFacts) -> Iterator[str]:
     """Things are grouped by the image they are in, or the images that have some are counted."""
     counted = {j for n in facts.nodes if n.op == "count" for j in n.inputs}
     if any(n.op == "group" or (n.op == "images" and i in counted) for i, n in enumerate(facts.nodes)):
-        yield ONE
+        yield ONLY_INSTANCE
 
 
-@family("has_num", any_word=True)
-def _num(facts: Facts) -> Iterator[str]:
+@register_family("has_num", any_word=True)
+def _find_numbers(facts: ProgramFacts) -> Iterator[str]:
     """A number is said; has_num_3: this one."""
     unsaid = {j for n in facts.nodes if n.note("default") for j in n.inputs}
     for i, n in enumerate(facts.nodes):
@@ -109,42 +110,42 @@ def _num(facts: Facts) -> Iterator[str]:
             yield n.params[1]
 
 
-@family("has_attr", any_word=True)
-def _attr(facts: Facts) -> Iterator[str]:
+@register_family("has_attr", any_word=True)
+def _find_attributes(facts: ProgramFacts) -> Iterator[str]:
     """An attribute tells which things are meant; has_attr_red, has_attr_color: this one."""
     for n in facts.nodes:
-        if n.op in NARROWING and n.params[0] not in NOUNS:
+        if n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES:
             attribute, value = n.params
-            yield snake(value)
+            yield to_snake_case(value)
             if attribute != FREE:
-                yield snake(attribute)
+                yield to_snake_case(attribute)
 
 
-@family("has_sameattr", any_word=True)
-def _sameattr(facts: Facts) -> Iterator[str]:
+@register_family("has_sameattr", any_word=True)
+def _find_same_attributes(facts: ProgramFacts) -> Iterator[str]:
     """Whether things share an attribute; has_sameattr_color: this one."""
     for n in facts.nodes:
         if n.op in ("alike", "differ", "same"):
-            yield snake(n.params[0])
+            yield to_snake_case(n.params[0])
         elif n.op == "common":
-            yield ONE
+            yield ONLY_INSTANCE
         elif n.op == "equal" and facts.nodes[n.inputs[0]].op == "query":
-            yield snake(facts.nodes[n.inputs[0]].params[0])
+            yield to_snake_case(facts.nodes[n.inputs[0]].params[0])
 
 
-@family("has_logic", "and", "or")
-def _logic(facts: Facts) -> Iterator[str]:
+@register_family("has_logic", "and", "or")
+def _find_logic(facts: ProgramFacts) -> Iterator[str]:
     """Two truths, or two sets of things, are joined by and or by or."""
     for n in facts.nodes:
         if n.op in ("and", "or"):
             yield n.op
         elif n.op == "intersect" and not any(facts.nodes[j].op in ("related", "it") for j in n.inputs):
             yield "and"
-        elif n.op == "union" and not _one_word_of(facts, n.inputs):
+        elif n.op == "union" and not _is_one_word(facts, n.inputs):
             yield "or"
 
 
-def _one_word_of(facts: Facts, inputs: tuple[int, ...]) -> bool:
+def _is_one_word(facts: ProgramFacts, inputs: tuple[int, ...]) -> bool:
     """Whether sets are what one word or another names: "a cat or a dog" where COVR lists both names."""
     ends: list[int] = []
     todo = list(inputs)
@@ -158,31 +159,31 @@ def _one_word_of(facts: Facts, inputs: tuple[int, ...]) -> bool:
     if first.op == "find":
         return all(n.op == "find" for n in others)
     alike = first.op == "filter" and all(n.op == "filter" for n in others)
-    return alike and all(facts.same(first.inputs[0], n.inputs[0]) for n in others)
+    return alike and all(facts.is_same(first.inputs[0], n.inputs[0]) for n in others)
 
 
-@family("has_count")
-def _count(facts: Facts) -> Iterator[str]:
+@register_family("has_count")
+def _find_counting(facts: ProgramFacts) -> Iterator[str]:
     """Something is counted."""
     if any(n.op == "count" for n in facts.nodes):
-        yield ONE
+        yield ONLY_INSTANCE
 
 
-SHAPES = {"modifier": "rm", "v": "v", "chain": "c"}  # the note `structure` → the property
+STRUCTURES = {"modifier": "rm", "v": "v", "chain": "c"}  # the note `structure` → the property
 
 
-@family("rm_v_c", *SHAPES.values())
-def _rm_v_c(facts: Facts) -> Iterator[str]:
+@register_family("rm_v_c", *STRUCTURES.values())
+def _find_relation_structures(facts: ProgramFacts) -> Iterator[str]:
     """A relation with a modifier (rm), two relations of one thing (v), or a chain of them (c)."""
     said = facts.question.note("structure")
     if said is None:
-        yield from shapes(facts)
+        yield from find_structures(facts)
     else:
-        yield from (SHAPES[one] for one in said if one in SHAPES)
+        yield from (STRUCTURES[one] for one in said if one in STRUCTURES)
 
 
 # What the official files call the templates whose names are others there.
-RELEASED = {
+RELEASED_TEMPLATES = {
     "quantifier": "verify_quant",
     "quantifier_same_attr": "verify_quant_attr",
     "specific_same_attr": "verify_same_attr",
@@ -194,43 +195,43 @@ RELEASED = {
 }
 
 
-@family("tpl", any_word=True, alone=False)
-def _tpl(facts: Facts) -> Iterator[str]:
+@register_family("tpl", any_word=True, alone=False)
+def _find_template(facts: ProgramFacts) -> Iterator[str]:
     """The question was made from this template."""
     template = facts.question.provenance.template
     if template:
-        name = snake(template)
-        name = RELEASED.get(name, name) if facts.question.provenance.source == "covr" else name
+        name = to_snake_case(template)
+        name = RELEASED_TEMPLATES.get(name, name) if facts.question.provenance.source == "covr" else name
         yield name
         yield name.replace("_", "")
 
 
-@family("ans", any_word=True, alone=False)
-def _ans(facts: Facts) -> Iterator[str]:
+@register_family("ans", any_word=True, alone=False)
+def _find_answer(facts: ProgramFacts) -> Iterator[str]:
     """The answer is this word, or a number, attribute, noun, relation, truth: num, attr, noun, rel, bool."""
     if facts.question.answer is None:
         return
     said = spell(facts.question.answer)
-    yield snake(said)
+    yield to_snake_case(said)
     if facts.question.program is None and (said.isdecimal() or said in ("yes", "no")):
         yield "num" if said.isdecimal() else "bool"
         return
-    kind = plan_of(facts.program).types[-1]
+    kind = plan_program(facts.program).types[-1]
     if kind in (INT, BOOL):
         yield "num" if kind == INT else "bool"
     else:
         of = kind.of or facts.program.root.params[0]  # a query says which attribute it is of
-        yield "noun" if of in NOUNS else "rel" if of == "relation" else "attr"
+        yield "noun" if of in NOUN_ATTRIBUTES else "rel" if of == "relation" else "attr"
 
 
-@family("lexical", any_word=True, alone=False)
-def _lexical(facts: Facts) -> Iterator[str]:
+@register_family("lexical", any_word=True, alone=False)
+def _find_names(facts: ProgramFacts) -> Iterator[str]:
     """An object, attribute or relation of this name is asked about."""
     nodes = facts.question.note("nodes")
-    yield from facts.names if nodes is None else (snake(name) for _, name in nodes)
+    yield from facts.names if nodes is None else (to_snake_case(name) for _, name in nodes)
 
 
-@family("op", any_word=True, alone=False)
-def _op(facts: Facts) -> Iterator[str]:
+@register_family("op", any_word=True, alone=False)
+def _find_ops(facts: ProgramFacts) -> Iterator[str]:
     """The program has this op (shiftscope list ops)."""
     yield from (n.op for n in facts.nodes)

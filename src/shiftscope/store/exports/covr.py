@@ -13,44 +13,38 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...executor import Progress
 from ...formats import clevr, gqa
-from ...formats.covr import FORM, question_to
+from ...formats.covr import FORM, format_question
 from ...question import Question
 from ...scene import Scene
 from ..dataset import Dataset
+from . import count_records, write_picture
 
-_UNFIT = re.compile(r"[^\w.-]")  # in the name of a file
+_UNSAFE_CHARACTERS = re.compile(r"[^\w.-]")  # in the name of a file
 REPHRASED = "rephrase"  # what the release calls a paraphrase
 
 
-def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None], *, form: str = "") -> None:
+def write(dataset: Dataset, out: Path, progress: Progress, *, form: str = "") -> None:
     """Write the files of every split; one record is in memory at a time."""
     first = next(dataset.images(), None)
     schema = first.scene.schema if first else None
-    total = sum(sum(dataset.count(split)) for split in dataset.splits)
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        if done % 100 == 0 or done == total:
-            progress(done, total, "images and questions")
-
+    report_step = count_records(dataset, progress)
     for split in dataset.splits:
         images, questions = dataset.count(split)
         if images:
             (out / "scenes").mkdir(exist_ok=True)
             with (out / "scenes" / f"{split}.json").open("w", encoding="utf-8") as file:
-                file.writelines(_scenes(dataset, split, out / "images" / split, tick))
+                file.writelines(_iterate_scene_json(dataset, split, out / "images" / split, report_step))
         if questions:
             with (out / f"{split}.jsonl").open("w", encoding="utf-8") as file:
                 for question in dataset.questions(split):
-                    row = question_to(official(question, form), schema)
+                    row = format_question(to_official(question, form), schema)
                     file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-                    tick()
+                    report_step()
 
 
-def official(question: Question, form: str = "") -> Question:
+def to_official(question: Question, form: str = "") -> Question:
     """The question with the release's names for its fields."""
     if question.program is None:
         raise UserError(f"question {question.id} has no program; COVR's files need one")
@@ -60,7 +54,7 @@ def official(question: Question, form: str = "") -> Question:
     return replace(question, notes=(*notes, *(((FORM, form),) if form else ())))
 
 
-def _scenes(dataset: Dataset, split: str, folder: Path, tick: Callable[[], None]) -> Iterator[str]:
+def _iterate_scene_json(dataset: Dataset, split: str, folder: Path, tick: Callable[[], None]) -> Iterator[str]:
     """A file of scenes piece by piece, in GQA's form or in CLEVR's; pictures are written on the way."""
     closed = None
     for image in dataset.images(split):
@@ -69,20 +63,15 @@ def _scenes(dataset: Dataset, split: str, folder: Path, tick: Callable[[], None]
             yield '{"scenes": [\n' if closed else "{\n"
         else:
             yield ",\n"
-        if image.png:
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{_UNFIT.sub('_', image.id)}.png"
-            if path.exists():
-                raise UserError(f"{dataset.folder}: two images of {split} would both be called {path.name}")
-            path.write_bytes(image.png)
-        yield _scene(image.scene)
+        write_picture(dataset, split, folder / f"{_UNSAFE_CHARACTERS.sub('_', image.id)}.png", image.png)
+        yield _format_scene(image.scene)
         tick()
     yield "\n]}\n" if closed else "\n}\n"
 
 
-def _scene(scene: Scene) -> str:
+def _format_scene(scene: Scene) -> str:
     if not scene.schema.closed:
-        return f"{json.dumps(scene.id)}: {json.dumps(gqa.scene_to(scene), ensure_ascii=False)}"
+        return f"{json.dumps(scene.id)}: {json.dumps(gqa.format_scene(scene), ensure_ascii=False)}"
     notes = tuple(note for note in scene.notes if note[0] in clevr.STAGING)
     named = replace(scene, notes=(("image_filename", f"{scene.id}.png"), *notes))
-    return json.dumps(clevr.scene_to(named), ensure_ascii=False)
+    return json.dumps(clevr.format_scene(named), ensure_ascii=False)

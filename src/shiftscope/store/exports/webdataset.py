@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import Dataset, Example
-from ..tables import question_table
+from ..tables import build_question_table
 
 SHARD_BYTES = 10**9
 
@@ -40,21 +40,21 @@ def write(
 
 
 def _add_sample(tar: tarfile.TarFile, key: str, example: Example) -> None:
-    _add(tar, f"{key}.json", json.dumps(describe(example), ensure_ascii=False).encode())
+    _add_file(tar, f"{key}.json", json.dumps(describe_example(example), ensure_ascii=False).encode())
     several = len(example.images) > 1
     for k, image in enumerate(example.images):
-        _add(tar, f"{key}.{k}.png" if several else f"{key}.png", image.png)
+        _add_file(tar, f"{key}.{k}.png" if several else f"{key}.png", image.png)
 
 
-def describe(example: Example) -> dict[str, Any]:
+def describe_example(example: Example) -> dict[str, Any]:
     """The question's columns as plain data, the program as a list, and the scenes beside them."""
-    row: dict[str, Any] = question_table([example.question]).to_pylist()[0]
+    row: dict[str, Any] = build_question_table([example.question]).to_pylist()[0]
     for name in ("program", "notes"):
         row[name] = json.loads(row[name]) if row[name] else None
     return row | {"scenes": [image.scene.to_json() for image in example.images]}
 
 
-def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
     info = tarfile.TarInfo(name)  # no time, no owner: the same dataset gives the same tar
     info.size = len(data)
     info.mode = 0o644

@@ -1,1 +1,0 @@
-"""Acting: hypothetical actions on scenes, and questions about what would be true after them."""

@@ -1,1 +1,0 @@
-"""Questions about scenes: templates, the search for what fits a scene, wording, balance and checks."""

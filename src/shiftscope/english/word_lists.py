@@ -1,0 +1,55 @@
+"""Word lists: the text files in `english/data`, read when first needed and kept.
+
+A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`
+or groups `these | those`, one entry per line, where an indented line continues the one above; `#` starts a comment.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def word_list(file: str, section: str) -> tuple[str, ...]:
+    """The words of a section in order."""
+    return _split_words(" ".join(_read_sections(file)[section]))
+
+
+@cache
+def word_set(file: str, section: str) -> frozenset[str]:
+    return frozenset(word_list(file, section))
+
+
+@cache
+def word_pairs(file: str, section: str) -> dict[str, str]:
+    """For `person people, man men`, the second word of each pair by the first."""
+    return dict(pair.split() for pair in word_list(file, section))
+
+
+def word_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
+    """For lines `kind: these, those`, the words by what stands before the colon."""
+    entries = (line.partition(": ") for line in _read_sections(file)[section])
+    return {key: _split_words(words) for key, _, words in entries}
+
+
+def word_groups(file: str, section: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """For lines `these, those | others`, the groups of each line."""
+    return tuple(tuple(map(_split_words, line.split("|"))) for line in _read_sections(file)[section])
+
+
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(word.split()) for word in text.split(","))
+
+
+@cache
+def _read_sections(file: str) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {}
+    for line in (Path(__file__).parent / "data" / f"{file}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            lines = sections[line.strip("[]")] = []
+        elif line.startswith(" "):
+            lines[-1] += line
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    return sections

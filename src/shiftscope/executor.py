@@ -1,0 +1,156 @@
+"""Executor: map a task over jobs, in spawned local processes that never outlive their parent."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing.connection import Connection
+from typing import Any, Protocol, TypeVar
+
+from .errors import UserError
+
+J = TypeVar("J")
+R = TypeVar("R")
+S = TypeVar("S")
+GC_THRESHOLD = 50_000  # records made before cycles are looked for among the young ones
+Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
+
+
+class Executor(Protocol):
+    """Runs a task over jobs; what a task returns may not depend on where it runs."""
+
+    def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
+        """The results in the order of the jobs, at most `ahead` of them started before they are needed."""
+
+    def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The results as they come; closing the generator stops the work."""
+
+    def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The same for a task that takes something large besides its job, which each worker gets once."""
+
+
+class LocalExecutor:
+    """Processes of this machine; one worker is this process itself."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
+        if self.workers < 1 or ahead < 1:
+            raise UserError(f"{self.workers} workers, {ahead} jobs ahead cannot do any work; give at least 1 of each")
+        if self.workers == 1:
+            yield from map(task, jobs)
+            return
+        left, pending = iter(jobs), deque[Future[R]]()
+        with _RARE_COLLECTION, _open_pool(self.workers) as pool:
+            while True:
+                with _hold_interrupts():
+                    pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
+                if not pending:
+                    break
+                yield pending.popleft().result()
+
+    def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        return self.map_unordered_with(task, _call, jobs)
+
+    def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        if self.workers < 1:
+            raise UserError(f"{self.workers} workers cannot do any work; give at least 1")
+        if self.workers == 1 or len(jobs) < 2:
+            yield from (task(shared, job) for job in jobs)
+            return
+        with _open_pool(min(self.workers, len(jobs)), shared) as pool:
+            with _hold_interrupts():
+                pending = [pool.submit(_call_with_shared, task, job) for job in jobs]
+            for done in as_completed(pending):
+                yield done.result()
+            pool.shutdown()
+
+
+@contextmanager
+def _open_pool(workers: int, shared: Any = None) -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (watched, shared))
+    try:
+        yield pool
+    except BrokenProcessPool:
+        raise UserError(
+            "a worker process died, perhaps because memory ran out; finished work is kept: "
+            "run the same command again with fewer workers"
+        ) from None
+    finally:
+        held.close()  # the workers end at once, in the middle of a job if need be
+        pool.shutdown(cancel_futures=True)
+        watched.close()
+
+
+_worker_state: list[Any] = []  # in a worker: what was sent to it once
+
+
+def _start_worker(watched: Connection, shared: Any) -> None:
+    """End this process when the parent lets go of the pipe: on purpose, or because it was killed.
+
+    Workers make many small records, few of them in cycles, so cycles are looked for less often.
+    """
+    gc.set_threshold(GC_THRESHOLD)
+    _worker_state.append(shared)
+
+    def watch_parent() -> None:
+        watched.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=watch_parent, daemon=True).start()
+
+
+def _call(task: Callable[[J], R], job: J) -> R:
+    return task(job)
+
+
+def _call_with_shared(task: Callable[[Any, J], R], job: J) -> R:
+    return task(_worker_state[0], job)
+
+
+class _RareCollection:
+    """While any thread is inside, cycles are looked for as seldom as in workers.
+
+    What workers send is read here, and looking for cycles would take longer than the reading.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = threading.Lock(), 0, gc.get_threshold()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = gc.get_threshold()
+                gc.set_threshold(GC_THRESHOLD, *self._before[1:])
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                gc.set_threshold(*self._before)
+
+
+_RARE_COLLECTION = _RareCollection()
+
+
+@contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: the parent alone decides, and gets it afterwards."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,157 @@
+"""Files read whole, and written whole or not at all; and digests that tell whether they have changed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from .errors import UserError
+
+PARTIAL = ".partial"
+PIECE = 1 << 20  # bytes of a pipe at a time
+_LEFT = re.compile(rf"\.(.+)\.\d+{re.escape(PARTIAL)}", re.DOTALL)  # with the process that wrote it
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+_pipes: dict[str, bytes] = {}  # what came through each pipe, for it comes but once
+
+
+def read_whole(path: Path, most: int = sys.maxsize) -> bytes:
+    """A file's content; OSError as `Path.read_bytes` raises it.
+
+    A pipe, as in `<(zcat FILE)`, is read once, up to that many bytes, and kept. One that nothing writes to
+    and a device, which may never end, are refused.
+    """
+    try:
+        kind = path.stat().st_mode
+    except ValueError:  # a NUL in its name
+        raise UserError(f"{str(path)!r} is not the name of a file") from None
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+        return path.read_bytes()
+    if not stat.S_ISFIFO(kind):
+        raise UserError(f"{path} is a device, not a file")
+    name = str(path.absolute())
+    if name not in _pipes:
+        _pipes[name] = _read_pipe(path, most)
+    return _pipes[name]
+
+
+def _read_pipe(path: Path, most: int) -> bytes:
+    """All that comes through a pipe; what writes to it must have begun, or nobody knows how long to wait."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        first = pipe.read(1)  # None: somebody writes to it, but has not yet
+        if first == b"":
+            raise UserError(f"{path} is a pipe that nothing writes to; name a file, or write <(COMMAND)")
+        os.set_blocking(pipe.fileno(), True)
+        held = BytesIO(first or b"")
+        held.seek(0, os.SEEK_END)
+        while held.tell() < most and (piece := pipe.read(min(PIECE, most - held.tell()))):
+            held.write(piece)
+        return held.getvalue()
+
+
+def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
+    """Write bytes to a temporary name beside the file, then rename: a reader sees the old file or the new.
+
+    A link is followed, and a device (`/dev/null`) is written to, not replaced. Durable waits for the disk.
+    """
+    if "\0" in str(path):
+        raise UserError(f"{str(path)!r} is not the name of a file")
+    with explain_write_errors(path):
+        if path.exists() and not path.is_file():
+            _write_device(path, data)
+            return
+        path = resolve_links(path)
+        partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _write_device(path: Path, data: Any) -> None:
+    """Write to what is no file; a pipe that nobody reads is refused, rather than waited for."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as device:
+        os.set_blocking(device.fileno(), True)
+        device.write(data)
+
+
+@contextmanager
+def explain_write_errors(path: Path) -> Iterator[None]:
+    """Say what a failed write means for the user."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            text = "the disk is full; what was finished before is good: free some space and run the same command"
+            raise UserError(f"{path}: {text} again") from None
+        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove what killed writers left half done in a folder."""
+    for partial in folder.rglob(f".*{PARTIAL}"):
+        if _LEFT.fullmatch(partial.name) and partial.is_file():
+            partial.unlink(missing_ok=True)
+
+
+def remove_partial_siblings(path: Path) -> None:
+    """Remove what killed writers of one file, or of a folder that is put in place whole, left half done."""
+    for partial in path.parent.glob(f".*{PARTIAL}"):
+        left = _LEFT.fullmatch(partial.name)
+        if left and left[1] == path.name:
+            if partial.is_dir() and not partial.is_symlink():
+                shutil.rmtree(partial)
+            else:
+                partial.unlink(missing_ok=True)
+
+
+def resolve_links(path: Path) -> Path:
+    """The path without links, as `Path.resolve` has it, which fails where links lead in a circle."""
+    return Path(os.path.realpath(path))
+
+
+def encode_utf8(text: str) -> bytes:
+    r"""The text as UTF-8; a byte of a file's name that is none stands as `\udcff`, which JSON reads back."""
+    return text.encode(errors="backslashreplace")
+
+
+def digest_of(data: Any) -> str:
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a file's content, read piece by piece."""
+    if not path.is_file():
+        return digest_of(read_whole(path))
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+
+
+_DIGESTS: dict[tuple[int, ...], str] = {}
+
+
+def remember_file_digest(path: Path) -> str:
+    """`file_digest`, which this process remembers for as long as the file is not touched."""
+    at = path.stat()
+    state = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+    if state not in _DIGESTS:
+        _DIGESTS[state] = file_digest(path)
+    return _DIGESTS[state]

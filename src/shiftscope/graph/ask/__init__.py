@@ -1,1 +1,0 @@
-"""Ask about subgraphs of scene graphs, over several images: phrases, programs, templates, balance."""

@@ -1,0 +1,97 @@
+"""Compiled kernels: exact, where a scene or an answer is decided, and fast, where it is only painted.
+
+All release the GIL, use one thread and are cached on disk; scenes run side by side, never pixels. Numba's
+cache does not notice a changed callee in another file, so kernels that call each other stand in one file, or here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Real = Any  # a number inside a kernel: float32 when compiled, whatever NumPy returns to the type checker
+
+
+def exact(function: F) -> F:
+    """Compiled with every float operation as written, so that all machines get the same bits."""
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def exact_inline(function: F) -> F:
+    """As `exact`, for a kernel that makes no array: put into its callers, with no arrays to pass and count.
+
+    Numba counts who uses an array, an atomic operation for each at each call; small kernels take less time
+    than that.
+    """
+    options: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+    return cast(F, njit(cache=True, nogil=True, **options)(function))
+
+
+def fast(function: F) -> F:
+    """Compiled with reordered and fused float operations; the last bits differ between machines."""
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy", fastmath=True)(function))
+
+
+@exact_inline
+def mix_bits(z: Any) -> Any:
+    """The bits of a word, well stirred (splitmix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@exact
+def count_bits(mask: Any) -> Any:
+    """Bits set; LLVM turns the classic sum into one instruction where there is one."""
+    x = mask - ((mask >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@exact
+def find_lowest_bit(mask: Any) -> Any:
+    """Number of the lowest bit set; 64 for none."""
+    return count_bits((mask & (~mask + np.uint64(1))) - np.uint64(1))
+
+
+@exact
+def find_free_place(
+    offsets: Doubles,  # [place, xy], from the base, in the order they are tried
+    base: Doubles,  # x, y
+    along: Doubles,  # x, y of a unit vector; both 0 for any direction
+    solids: Doubles,  # [solid, x y radius]
+    radius: float,  # of what is to be placed
+    area: float,  # places lie within ± this
+    margin: float,  # least offset from the base along the direction
+    clearance: float,  # least distance between two surfaces
+) -> int:
+    """The first of the places that is in the area, along the direction and clear of the solids; −1 for none."""
+    directed = along[0] != 0.0 or along[1] != 0.0
+    for k in range(len(offsets)):
+        dx, dy = offsets[k, 0], offsets[k, 1]
+        x, y = base[0] + dx, base[1] + dy
+        if abs(x) > area or abs(y) > area:
+            continue
+        if directed and dx * along[0] + dy * along[1] <= margin:
+            continue
+        clear = True
+        for j in range(len(solids)):
+            ox, oy = x - solids[j, 0], y - solids[j, 1]
+            if sqrt(ox * ox + oy * oy) - radius - solids[j, 2] < clearance:
+                clear = False
+                break
+        if clear:
+            return k
+    return -1

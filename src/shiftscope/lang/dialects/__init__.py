@@ -1,1 +1,0 @@
-"""Official program notations, in and out; one file each, with `read` and `write`."""

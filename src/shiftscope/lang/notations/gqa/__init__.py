@@ -1,0 +1,428 @@
+"""GQA programs: the `semantic` list of a question, its one-line form, and calls such as `filter([0], white)`.
+
+    select: wall (722332)->relate: _,on,s (722335) [0]->query: name [1]
+
+In `relate`, `s` says that the thing named is the subject of the relation, `o` that it is the object. A step
+on `select: scene` speaks of the whole image.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ....errors import did_you_mean
+from ....scene import FREE
+from ...ops.attributes import COMPARATIVES
+from ...program import Notes, Program, ProgramError
+from .steps import ANY, INPUTS, GqaStep, build_program, build_steps
+
+# Calls, as the Meta Module Network's files write them: `[722335]=relate_inv([1], on)`. Before the `=` stand the ids
+# of the objects (`[]`: none, `?`: not given). `filter([0], white)` names no attribute and reads as `attribute=white`.
+
+_CALL = re.compile(r"(\?|\[([^\]]*)\])=(\w+)\((.*)\)", re.DOTALL)
+_INPUT = re.compile(r"\[(\d+)\](,? ?)")
+_UNSAYABLE_IN_CALL = re.compile(r"[,()\[\]]|^\s|\s$|^$")
+
+# function: its kind of step, and that step's words, None where the call gives the word.
+Form = tuple[str, tuple[str | None, ...]]
+FORMS: dict[str, Form] = {
+    "select": ("select", (None,)),
+    "filter": ("filter", (FREE, None)),
+    "filter_not": ("exclude", (FREE, None)),
+    "filter_h": ("filter", ("hposition", None)),
+    "filter_v": ("filter", ("vposition", None)),
+    "relate": ("relate", (None, ANY, "object")),
+    "relate_inv": ("relate", (None, ANY, "subject")),
+    "relate_name": ("relate", (None, None, "object")),
+    "relate_inv_name": ("relate", (None, None, "subject")),
+    "relate_attr": ("alike_to", (None, None)),
+    "query": ("query", (None,)),
+    "query_n": ("query", ("name",)),
+    "query_h": ("query", ("hposition",)),
+    "query_v": ("query", ("vposition",)),
+    "query_f": ("query_image", (None,)),
+    "verify": ("verify", (FREE, None)),
+    "verify_h": ("verify", ("hposition", None)),
+    "verify_v": ("verify", ("vposition", None)),
+    "verify_f": ("verify_image", (FREE, None)),
+    "verify_rel": ("verify_rel", (None, None, "object")),
+    "verify_rel_inv": ("verify_rel", (None, None, "subject")),
+    "choose": ("choose", (FREE, None, None)),
+    "choose_n": ("choose", ("name", None, None)),
+    "choose_h": ("choose", ("hposition", None, None)),
+    "choose_v": ("choose", ("vposition", None, None)),
+    "choose_attr": ("choose", (None, None, None)),
+    "choose_f": ("choose_image", (FREE, None, None)),
+    "choose_rel": ("choose_rel", (None, None, None, "object")),
+    "choose_rel_inv": ("choose_rel", (None, None, None, "subject")),
+    "choose_subj": ("choose_more", (None,)),
+    "exist": ("exist", ()),
+    "and": ("and", ()),
+    "or": ("or", ()),
+    "same": ("alike", ("name",)),
+    "different": ("differ", ("name",)),
+    "same_attr": ("alike", (None,)),
+    "different_attr": ("differ", (None,)),
+    "common": ("common", ()),
+}
+_RELATION_FIRST = ("relate", "verify_rel", "alike_to")  # a call says relation, name; a step name, relation
+_CUT = {"less healthy": "less"}  # these files keep one word of a comparative
+_WHOLE = {cut: whole for whole, cut in _CUT.items()}
+_VERTICAL = ("top", "middle", "bottom")  # `filter_h` is written for these as well
+_ON_SET = ("same", "different")  # compare the members of one set
+
+
+def read_calls(calls: Iterable[Any]) -> Program:
+    """The program of a list of calls."""
+    return build_program([_read_call(text, at) for at, text in enumerate(calls)])
+
+
+def _read_call(text: Any, at: int) -> GqaStep:
+    found = _CALL.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ProgramError(f"node {at}: expected a call such as ?=filter([0], white), got {text!r}")
+    pointed, ids, function, inside = found.groups()
+    if function not in FORMS:
+        hint = did_you_mean(function, FORMS)
+        raise ProgramError(f"node {at}: unknown op {function!r} in GQA calls{hint}")
+    inputs, notes, rest = _parse_inputs(inside, f"node {at} ({function})", at)
+    words = rest.split(", ") if rest else []
+    kind, pattern = FORMS[function]
+    if len(inputs) != (1 if function in _ON_SET else INPUTS[kind]) or len(words) != pattern.count(None):
+        raise ProgramError(f"node {at}: expected a call like {_format_sample(function)}, got {text!r}")
+    if pointed != "?":
+        notes += (("id", ids or "-"),)
+    if function == "filter_h" and words[0] in _VERTICAL:
+        pattern = FORMS["filter_v"][1]
+        notes += (("call", function),)
+    given = iter(words)
+    made = [next(given) if p is None else p for p in pattern]
+    return GqaStep(kind, inputs * 2 if function in _ON_SET else inputs, _reorder_words(kind, made), notes)
+
+
+def _parse_inputs(inside: str, where: str, at: int) -> tuple[tuple[int, ...], Notes, str]:
+    """The steps a call reads, how they are set apart, and what follows them."""
+    inputs: list[int] = []
+    notes: Notes = ()
+    end = 0
+    while found := _INPUT.match(inside, end):
+        i = int(found[1])
+        if i >= at:
+            raise ProgramError(f"{where} reads node {i}, which does not come before it")
+        inputs.append(i)
+        end = found.end()
+        if found[2] == ",":
+            notes = (("comma", ","),)
+    return tuple(inputs), notes, inside[end:]
+
+
+def _reorder_words(kind: str, words: list[str]) -> tuple[str, ...]:
+    if kind in _RELATION_FIRST:
+        words = [words[1], words[0].removeprefix("same ") if kind == "alike_to" else words[0], *words[2:]]
+    if kind == "choose_more":
+        words = [_WHOLE.get(words[0], words[0])]
+    return tuple(words)
+
+
+def write_calls(program: Program) -> list[str]:
+    """The program as calls; refuses, by name, what they cannot say."""
+    return [_write_call(step, at) for at, step in enumerate(build_steps(program))]
+
+
+def _write_call(step: GqaStep, at: int) -> str:
+    notes = dict(step.notes)
+    function, words = _choose_function(step, notes, at)
+    for word in words:
+        if _UNSAYABLE_IN_CALL.search(word):
+            raise ProgramError(f"the word {word!r} cannot stand in a GQA call (node {at}, {function})")
+    inputs = step.inputs[:1] if function in _ON_SET else step.inputs
+    together = notes.get("comma", ", ").join(f"[{i}]" for i in inputs)
+    ids = notes.get("id")
+    pointed = "?" if ids is None else f"[{'' if ids == '-' else ids}]"
+    return f"{pointed}={function}({', '.join([*([together] if inputs else []), *words])})"
+
+
+def _choose_function(step: GqaStep, notes: dict[str, str], at: int) -> tuple[str, list[str]]:
+    """The function that says the step with the fewest words, and those words."""
+    words = list(step.words)
+    if step.kind in _RELATION_FIRST:
+        words[:2] = [f"same {words[1]}" if step.kind == "alike_to" else words[1], words[0]]
+    if step.kind == "choose_more":
+        words = [_CUT.get(words[0], words[0])]
+    if step.kind in ("alike", "differ"):
+        verb = "same" if step.kind == "alike" else "different"
+        alone = step.inputs[0] == step.inputs[1] and words[0] == "name"
+        return (verb, []) if alone else (f"{verb}_attr", words)
+    # A value says its attribute only where no function spells it out.
+    fits = _find_functions(step.kind, words) or _find_functions(step.kind, [FREE, *words[1:]])
+    if not fits:
+        raise ProgramError(f"node {at} ({step.kind}: {', '.join(step.words)}) cannot be said as a GQA call")
+    function = min(fits, key=lambda f: FORMS[f][1].count(None))
+    taken = [w for p, w in zip(FORMS[function][1], words, strict=True) if p is None]
+    return notes.get("call", function), taken
+
+
+def _find_functions(kind: str, words: list[str]) -> list[str]:
+    return [
+        function
+        for function, (of, pattern) in FORMS.items()
+        if of == kind and all(p in (None, w) for p, w in zip(pattern, words, strict=True))
+    ]
+
+
+def _format_sample(function: str) -> str:
+    kind, pattern = FORMS[function]
+    inputs = [f"[{i}]" for i in range(1 if function in _ON_SET else INPUTS[kind])]
+    return f"?={function}({', '.join([*inputs, *('word' for p in pattern if p is None)])})"
+
+
+def tokenize_calls(calls: list[str]) -> list[str]:
+    """The calls word by word, as these files also store them: select ( sky ) ; verify ( [0] , dark )."""
+    tokens: list[str] = []
+    for call in calls:
+        found = _CALL.fullmatch(call)
+        assert found is not None
+        inputs, _, rest = _parse_inputs(found[4], "", 1 << 30)
+        words = [*(f"[{i}]" for i in inputs), *(rest.split(", ") if rest else [])]
+        apart = [token for word in words for token in (",", word)][1:]
+        tokens += [*([";"] if tokens else []), found[3], "(", *apart, ")"]
+    return tokens
+
+
+OPERATIONS = (
+    *("select", "filter", "relate", "query", "verify", "choose", "exist", "and", "or"),
+    *("same", "different", "common"),
+)
+SCENE = "scene"
+ROLES = {"s": "subject", "o": "object"}
+KIND = {"type": "name"}  # `same: type` asks whether they are called the same
+_ROLE_LETTER = {role: letter for letter, role in ROLES.items()}
+_KIND_WORD = {ours: theirs for theirs, ours in KIND.items()}
+_WITH_ID = re.compile(r"(\s*)(.*?)(?: \(([^()]*)\))?(\s*)", re.DOTALL)
+_WITHOUT_ID = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_NOT = re.compile(r"not\((.*)\)", re.DOTALL)
+_UNSAYABLE = re.compile(r"[|,()]|^\s|\s$|^$")
+
+
+def read(semantic: Iterable[Any]) -> Program:
+    """The program of a question's `semantic` list."""
+    steps: list[GqaStep] = []
+    place: dict[int, int] = {}  # listed node → step; `select: scene` is no step
+    scenes: dict[int, str] = {}  # listed node of a `select: scene` → the blanks after it
+    unread: set[int] = set()
+    for at, raw in enumerate(semantic):
+        operation, argument, dependencies = _read_fields(raw, at)
+        if operation == "select" and argument.rstrip() == SCENE:
+            scenes[at] = argument[len(SCENE) :]
+            unread.add(at)
+            continue
+        step = _read_step(operation, argument, len(dependencies), f"node {at} ({operation})")
+        whole = [d for d in dependencies if d in scenes]
+        if whole:
+            step = _convert_to_image_step(step, at, whole[0], scenes[whole[0]], f"node {at} ({operation})")
+            unread.discard(whole[0])
+        else:
+            inputs = tuple(place[d] for d in dependencies)
+            step = step._replace(inputs=inputs * 2 if len(inputs) < INPUTS[step.kind] else inputs)
+        place[at] = len(steps)
+        steps.append(step)
+    if unread:
+        raise ProgramError(f"node {min(unread)} (select: scene) is not read by a query, verify or choose")
+    return build_program(steps)
+
+
+def _read_fields(raw: Any, at: int) -> tuple[str, str, list[int]]:
+    try:
+        operation, argument, dependencies = raw["operation"], raw["argument"], raw["dependencies"]
+    except (KeyError, TypeError, IndexError):
+        raise ProgramError(f"node {at} must have an operation, an argument and dependencies") from None
+    if not isinstance(operation, str) or not isinstance(argument, str) or not isinstance(dependencies, list):
+        raise ProgramError(f"node {at}: its operation and argument must be text, its dependencies a list")
+    for d in dependencies:
+        if type(d) is not int or not 0 <= d < at:
+            raise ProgramError(f"node {at} ({operation}) reads node {d!r}, which does not come before it")
+    return operation, argument, dependencies
+
+
+def _read_step(operation: str, argument: str, inputs: int, where: str) -> GqaStep:
+    """The step an operation and its argument say, its inputs left open."""
+    verb, _, about = operation.partition(" ")
+    grounded = operation in ("select", "relate", "verify rel", "choose rel")
+    text, notes = _split_spelling(argument, grounded)
+    step = _parse_meaning(verb, about, text, where)
+    if step is None:
+        hint = did_you_mean(verb, OPERATIONS)
+        raise ProgramError(f"{where.partition(' (')[0]}: unknown op {operation!r} in GQA{hint}")
+    wanted = 1 if operation in ("same", "different") else INPUTS[step.kind]
+    if inputs != wanted:
+        raise ProgramError(f"{where}: expected {wanted} dependencies, got {inputs}")
+    return step._replace(notes=(*step.notes, *notes))
+
+
+def _split_spelling(argument: str, grounded: bool) -> tuple[str, Notes]:
+    """The argument without ids and outer blanks, and those as notes."""
+    found = (_WITH_ID if grounded else _WITHOUT_ID).fullmatch(argument)
+    assert found is not None  # both patterns match any text
+    lead, text, *ids, tail = found.groups()
+    notes = (("lead", lead), ("id", ids[0] if ids else None), ("tail", tail))
+    return text, tuple((k, v) for k, v in notes if v or (k == "id" and v is not None))
+
+
+def _parse_meaning(verb: str, about: str, text: str, where: str) -> GqaStep | None:
+    attribute = about or FREE
+    match verb, about:
+        case (("select" | "query"), ""):
+            return GqaStep(verb, (), (text,))
+        case "filter", _:
+            denied = _NOT.fullmatch(text)
+            return GqaStep("exclude" if denied else "filter", (), (attribute, denied[1] if denied else text))
+        case "relate", "":
+            return _parse_relation(text, where)
+        case "verify", "rel":
+            name, relation, role = _parse_relation_argument(text, where)
+            return GqaStep("verify_rel", (), (name, relation, role))
+        case "verify", _:
+            denied = _NOT.fullmatch(text)
+            return GqaStep("deny" if denied else "verify", (), (attribute, denied[1] if denied else text))
+        case "choose", "rel":
+            name, relations, role = _parse_relation_argument(text, where)
+            return GqaStep("choose_rel", (), (name, *_parse_choices(relations, where), role))
+        case "choose", _ if about in COMPARATIVES:
+            return GqaStep("choose_more", (), (about, *_check_no_argument(text, where)))
+        case "choose", _:
+            return GqaStep("choose", (), (attribute, *_parse_choices(text, where)))
+        case "exist", "":
+            if text != "?":
+                raise ProgramError(f"{where}: expected the argument '?', got {text!r}")
+            return GqaStep("exist")
+        case (("and" | "or" | "common"), ""):
+            return GqaStep(verb, (), _check_no_argument(text, where))
+        case (("same" | "different"), _):
+            of = (about, *_check_no_argument(text, where)) if about else (KIND.get(text, text),)
+            return GqaStep("alike" if verb == "same" else "differ", (), of)
+    return None
+
+
+def _parse_relation(text: str, where: str) -> GqaStep:
+    name, *rest = text.split(",")
+    if rest and rest[0].startswith("same ") and len(rest) <= 2 and rest[-1] not in ROLES:
+        third = rest[1] if len(rest) == 2 else ""
+        notes = (("third", third),) if third != ANY else ()
+        return GqaStep("alike_to", (), (name, rest[0].removeprefix("same ")), notes)
+    return GqaStep("relate", (), _parse_relation_argument(text, where))
+
+
+def _parse_relation_argument(text: str, where: str) -> tuple[str, str, str]:
+    name, _, rest = text.partition(",")
+    relation, comma, role = rest.rpartition(",")
+    if not comma or role not in ROLES:
+        raise ProgramError(f"{where}: expected name,relation,s or name,relation,o, got {text!r}")
+    return name, relation, ROLES[role]
+
+
+def _parse_choices(text: str, where: str) -> tuple[str, str]:
+    this, bar, that = text.partition("|")
+    if not bar or "|" in that:
+        raise ProgramError(f"{where}: expected two choices such as red|blue, got {text!r}")
+    return this, that
+
+
+def _check_no_argument(text: str, where: str) -> tuple[()]:
+    if text:
+        raise ProgramError(f"{where}: expected no argument, got {text!r}")
+    return ()
+
+
+def _convert_to_image_step(step: GqaStep, at: int, scene: int, blanks: str, where: str) -> GqaStep:
+    """The step as one about the whole image; notes say where `select: scene` stood if not just before."""
+    if step.kind not in ("query", "verify", "choose"):
+        raise ProgramError(f"{where} cannot be asked of the whole scene (node {scene})")
+    notes: Notes = (("scene", str(scene)),) if scene != at - 1 else ()
+    notes += (("scene tail", blanks),) if blanks else ()
+    return GqaStep(f"{step.kind}_image", (), step.words, (*step.notes, *notes))
+
+
+def write(program: Program) -> list[dict[str, Any]]:
+    """The program as a `semantic` list; refuses, by name, what GQA cannot say."""
+    steps = build_steps(program)
+    listed: list[dict[str, Any]] = []
+    place: list[int] = []  # of each step
+    scenes: set[int] = set()
+    noted = [dict(step.notes) for step in steps]
+    wanted = {int(notes["scene"]): notes for notes in noted if "scene" in notes}
+
+    def append_scene(notes: dict[str, str]) -> int:
+        scenes.add(len(listed))
+        listed.append(_build_semantic_node("select", SCENE + notes.get("scene tail", ""), []))
+        return len(listed) - 1
+
+    for step, notes in zip(steps, noted, strict=True):
+        while len(listed) in wanted:
+            append_scene(wanted[len(listed)])
+        operation, text = _write_step(step, notes)
+        if step.kind.endswith("_image"):
+            at = int(notes.get("scene", len(listed) - 1))
+            dependencies = [at if at in scenes else append_scene(notes)]
+        else:
+            dependencies = [place[i] for i in step.inputs]
+            if operation in ("same", "different"):
+                dependencies = dependencies[:1]
+        place.append(len(listed))
+        listed.append(_build_semantic_node(operation, text, dependencies))
+    return listed
+
+
+def format_line(listed: list[dict[str, Any]]) -> str:
+    """A `semantic` list on one line: `select: wall (722332)->query: color [0]`."""
+    return "->".join(
+        f"{n['operation']}: {n['argument']}"
+        + (f" [{', '.join(map(str, n['dependencies']))}]" if n["dependencies"] else "")
+        for n in listed
+    )
+
+
+def _build_semantic_node(operation: str, argument: str, dependencies: list[int]) -> dict[str, Any]:
+    return {"operation": operation, "dependencies": dependencies, "argument": argument}
+
+
+def _write_step(step: GqaStep, notes: dict[str, str]) -> tuple[str, str]:
+    """Operation and argument of a step."""
+    kind, words = step.kind.removesuffix("_image"), step.words
+    for word in words:
+        if _UNSAYABLE.search(word) or (kind == "select" and word == SCENE):
+            raise ProgramError(f"the word {word!r} cannot stand in a GQA {kind}")
+    match kind:
+        case "filter" | "exclude" | "verify" | "deny":
+            verb = {"exclude": "filter", "deny": "verify"}.get(kind, kind)
+            operation = _name_operation(verb, words[0])
+            text = words[1] if kind == verb else f"not({words[1]})"
+        case "choose":
+            operation, text = _name_operation(kind, words[0]), f"{words[1]}|{words[2]}"
+        case "relate" | "verify_rel":
+            operation, text = kind.replace("_", " "), f"{words[0]},{words[1]},{_ROLE_LETTER[words[2]]}"
+        case "alike_to":
+            third = notes.get("third", ANY)
+            operation, text = "relate", f"{words[0]},same {words[1]}{',' if third else ''}{third}"
+        case "choose_rel":
+            operation, text = "choose rel", f"{words[0]},{words[1]}|{words[2]},{_ROLE_LETTER[words[3]]}"
+        case "choose_more":
+            operation, text = f"choose {words[0]}", ""
+        case "alike" | "differ":
+            verb = "same" if kind == "alike" else "different"
+            alone = step.inputs[0] == step.inputs[1]
+            operation, text = (verb, _KIND_WORD.get(words[0], words[0])) if alone else (f"{verb} {words[0]}", "")
+        case "exist":
+            operation, text = kind, "?"
+        case _:
+            operation, text = kind, words[0] if words else ""
+    grounded = kind in ("select", "relate", "alike_to", "verify_rel", "choose_rel")
+    ids = f" ({notes['id']})" if grounded and "id" in notes else ""
+    return operation, f"{notes.get('lead', '')}{text}{ids}{notes.get('tail', '')}"
+
+
+def _name_operation(verb: str, attribute: str) -> str:
+    if verb != "filter" and (attribute == "rel" or (verb == "choose" and attribute in COMPARATIVES)):
+        raise ProgramError(f"the attribute {attribute!r} cannot stand in a GQA {verb}")
+    return verb if attribute == FREE else f"{verb} {attribute}"

@@ -1,0 +1,48 @@
+"""Super-CLEVR programs: CLEVR's functions and those on parts (`partfilter_color`, `object2part`, …)."""
+
+from __future__ import annotations
+
+from ..check import ProgramPlan
+from ..program import Program, ProgramError
+from .clevr import VALUES, ClevrNotation, Meaning, build_function_table, get_official_name
+
+PART_ATTRIBUTES = {"size": "size", "color": "color", "material": "material", "partname": "name"}
+_SPELLED = {ours: theirs for theirs, ours in PART_ATTRIBUTES.items()}
+
+
+def build_part_function_table() -> dict[str, Meaning]:
+    table: dict[str, Meaning] = {
+        "object2part": ("parts", ()),
+        "part2object": ("owners", ()),
+        "uniquepart": ("unique", ()),
+    }
+    for theirs, ours in PART_ATTRIBUTES.items():
+        table[f"partfilter_{theirs}"] = ("filter", (ours,))
+        table[f"partquery_{theirs}"] = ("query", (ours,))
+    table["equal_partname"] = ("equal", ())
+    return table
+
+
+class SuperClevrNotation(ClevrNotation):
+    def name_function(self, i: int, program: Program, plan: ProgramPlan) -> str:
+        n, on_parts = program.nodes[i], plan.steps[i].on_parts
+        name = get_official_name(i, program, plan)
+        if on_parts and n.op in ("filter", "query"):
+            name = f"part{n.op}_{_SPELLED.get(n.params[0], n.params[0])}"
+        elif on_parts and n.op == "unique":
+            name = "uniquepart"
+        elif n.op in ("parts", "owners"):
+            name = {"parts": "object2part", "owners": "part2object"}[n.op]
+        elif name == "equal_name":
+            name = "equal_partname"
+        if name not in self.table or (on_parts and n.op == "same"):
+            raise ProgramError(f"node {i} ({n.op}) has no {self.name} function")
+        return name
+
+
+NOTATION = SuperClevrNotation(
+    "Super-CLEVR",
+    build_function_table() | build_part_function_table(),
+    VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES},
+)
+read, write = NOTATION.read, NOTATION.write

@@ -1,0 +1,134 @@
+"""Slices: a value per row averaged over all rows and over slices, each with its count and interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, Floats, RunRecords, Score
+from .intervals import SceneClusters, SliceShares
+
+WITHOUT_ANSWER = ("missing", "undefined", "unreadable", "failed")  # in n, and not right
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSlices:
+    """The slices by one or several columns, and which one each row is in."""
+
+    labels: tuple[Facts, ...]
+    codes: Codes | None  # [row], -1: in none; None: every row is in the only one
+
+    def rows(self, k: int) -> npt.NDArray[np.int64]:
+        """The rows of slice k."""
+        return np.flatnonzero(self.codes == k)
+
+
+ALL = RowSlices(((),), None)
+RowValues = tuple[npt.NDArray[Any], Bools]  # the value of each row; which rows can be scored
+
+
+def make_slices(records: RunRecords, by: str) -> RowSlices:
+    """Slices by a column, or by several at once: `kind,length`. Only those with rows, in order of value."""
+    names = [name.strip() for name in by.split(",")]
+    columns = [records.column(name) for name in names]
+    inside = np.logical_and.reduce([c.codes >= 0 for c in columns])
+    sizes = tuple(max(1, len(c.values)) for c in columns)
+    combination = np.ravel_multi_index([np.maximum(c.codes, 0) for c in columns], sizes)
+    found, at = _number_combinations(combination[inside], int(np.prod(sizes)))
+    picked = zip(*np.unravel_index(found, sizes), strict=True)
+    labels = [tuple((n, c.values[k]) for n, c, k in zip(names, columns, row, strict=True)) for row in picked]
+    order = sorted(range(len(labels)), key=lambda k: [(isinstance(value, str), value) for _, value in labels[k]])
+    place = np.empty(len(labels), np.int32)
+    place[order] = np.arange(len(labels), dtype=np.int32)
+    codes = np.full(len(records), -1, np.int32)
+    codes[inside] = place[at]
+    return RowSlices(tuple(labels[k] for k in order), codes)
+
+
+def _number_combinations(codes: Ints, most: int) -> tuple[Ints, Ints]:
+    """The codes that occur, and the place of each row's code among them."""
+    if most > len(codes) + 10_000:
+        found, at = np.unique(codes, return_inverse=True)
+        return found, at.ravel()
+    there = np.bincount(codes, minlength=most) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+
+
+def select_base_rows(records: RunRecords, by: str = "") -> RunRecords:
+    """The rows under as_is; all rows where slices go by condition.
+
+    A run with a single other condition is taken as it is, unless that is missing_image.
+    """
+    if "condition" in by.split(","):
+        return records
+    conditions = {v for v in np.unique(records.condition.codes).tolist() if v >= 0}
+    if len(conditions) < 2 and not records.condition.equals(MISSING_IMAGE).any():
+        return records
+    return records.filter_condition(AS_IS)
+
+
+def has_response(records: RunRecords) -> Bools:
+    """Which rows hold a response, right or wrong: neither missing nor failed."""
+    return ~(records.status.equals(MISSING) | records.status.equals("failed"))
+
+
+def score_shares(
+    metric: str, records: RunRecords, of: Callable[[RunRecords], RowValues], by: Sequence[str] = (), form: str = ""
+) -> tuple[Score, ...]:
+    """The mean of a value over all scorable rows, then over those of the slices of each name.
+
+    `of` gives the value of each row and which rows can be scored at all. A row without a response counts,
+    with the value it is given.
+    """
+    made: list[Score] = []
+    rows, scenes = records, None
+    for name in ("", *by):
+        again = select_base_rows(records, name)
+        if scenes is None or len(again) != len(rows):
+            rows, scenes = again, SceneClusters.from_records(again)
+            hits, scorable = of(rows)
+        cut = make_slices(rows, name) if name else ALL
+        shares = scenes.estimate_shares(hits, scorable, cut.codes, len(cut.labels))
+        made += make_scores(metric, shares, rows, scorable, cut, form)
+    return tuple(made)
+
+
+def make_scores(
+    metric: str, shares: SliceShares, records: RunRecords, scorable: Bools, cut: RowSlices = ALL, form: str = ""
+) -> list[Score]:
+    """Shares as scores, each with how many rows of its slice count and how many have no answer."""
+    size = len(cut.labels)
+    n = sum_by_slice(scorable, cut.codes, size)
+    apart = {s: sum_by_slice(records.status.equals(s) & scorable, cut.codes, size) for s in WITHOUT_ANSWER}
+    return [
+        Score(
+            metric,
+            none_if_nan(shares.value[k]),
+            int(n[k]),
+            none_if_nan(shares.low[k]),
+            none_if_nan(shares.high[k]),
+            slice=cut.labels[k],
+            form=form,
+            scenes=int(shares.scenes[k]),
+            **{name: int(count[k]) for name, count in apart.items()},
+        )
+        for k in range(size)
+    ]
+
+
+def sum_by_slice(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    """The sum of the values of each slice."""
+    if at is None:
+        return np.array([np.asarray(values, np.float64).sum()])
+    inside = at >= 0
+    return np.bincount(at[inside], np.asarray(values, np.float64)[inside], size).astype(np.float64)
+
+
+def none_if_nan(number: float) -> float | None:
+    """None for what is not a number."""
+    return None if np.isnan(number) else float(number)

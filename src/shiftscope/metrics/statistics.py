@@ -1,0 +1,258 @@
+"""Statistics: paired tests between runs, Holm correction, smallest detectable drop, slopes, seeds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..result import Floats, RunRecords, Score
+from .accuracy import score_rows
+from .intervals import LEVEL, SceneClusters, student_p_value, student_quantile
+from .slices import none_if_nan, select_base_rows
+
+# Pairing rows of two runs: by id within one dataset; across datasets by content (text, answer and what the
+# images show), since another seed gives other questions the same ids.
+
+Rows = npt.NDArray[np.int64]
+
+
+def align_rows(first: RunRecords, second: RunRecords) -> tuple[Rows, Rows]:
+    """The rows of each that ask the same, side by side."""
+    one, two = find_common_rows((first, second))
+    return one, two
+
+
+def find_common_rows(runs: Sequence[RunRecords]) -> list[Rows]:
+    """The rows of several runs that ask what all of them ask, in the order of the first."""
+    by_id = len({run.data for run in runs}) == 1
+    places = [_index_rows(run, by_id) for run in runs]
+    shared = [key for key in places[0] if all(key in place for place in places[1:])]
+    return [np.array([place[key] for key in shared], np.int64) for place in places]
+
+
+def _index_rows(run: RunRecords, by_id: bool) -> dict[tuple[str, int], int]:
+    """What each row asks → the row; what is asked several times is numbered in the order of the rows."""
+    column = run.question if by_id else run.content
+    seen: Counter[str] = Counter()
+    places: dict[tuple[str, int], int] = {}
+    for row in np.flatnonzero((column.codes >= 0) & run.scorable).tolist():
+        name = column.values[column.codes[row]]
+        places[name, seen[name]] = row
+        seen[name] += 1
+    return places
+
+
+POWER = 0.8
+MANY = 1000  # scenes that differ, from which on their sum is as good as normal
+FEW = 14  # whose signs are all tried where they are of no whole numbers
+SCALES = (1, 3, 10, 30, 90)
+MOST_STEPS = 200_000
+TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """Two sets of answers to the same questions: how often only one is right, the drop, how sure it is."""
+
+    n: int
+    only_first: int  # questions on which the first scores higher
+    only_second: int
+    drop: float | None  # accuracy of the first less that of the second
+    low: float | None
+    high: float | None
+    p: float | None  # two-sided, by exchanging the two answers scene by scene
+    scenes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracySlope:
+    """The change of accuracy from one level to the next, with an interval that knows scenes as clusters."""
+
+    per_level: float
+    low: float
+    high: float
+    p: float
+    n: int
+    scenes: int
+
+
+def compare_models(first: RunRecords, second: RunRecords) -> PairedTest:
+    """Two models on the questions that both were asked; no response counts as wrong."""
+    a, b = select_base_rows(first), select_base_rows(second)
+    left, right = align_rows(a, b)
+    return run_paired_test(
+        score_rows(a).values[left], score_rows(b).values[right], SceneClusters.from_records(a.take(left))
+    )
+
+
+def run_paired_test(first: npt.NDArray[Any], second: npt.NDArray[Any], scenes: SceneClusters) -> PairedTest:
+    """What two models score on the same questions, row by row."""
+    if not len(first):
+        return PairedTest(0, 0, 0, None, None, None, None)
+    change = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    made = scenes.estimate_difference(first, second)
+    return PairedTest(
+        len(first),
+        int((change > 0).sum()),
+        int((change < 0).sum()),
+        made.value,
+        made.low,
+        made.high,
+        sign_flip_test(scenes.sum_by_scene(change)),
+        made.scenes,
+    )
+
+
+def sign_flip_test(sums: Floats) -> float:
+    """The chance of so large a sum if each scene's difference had either sign: two-sided, mid-p.
+
+    A permutation test: were the two models alike, exchanging their answers to a scene would change nothing.
+    """
+    there = np.abs(sums[np.abs(sums) > TINY])
+    if not len(there):
+        return 1.0
+    total = abs(float(sums.sum()))
+    whole = _scale_to_integers(there)
+    if whole is None and len(there) <= FEW:
+        signs = 1.0 - 2.0 * ((np.arange(1 << len(there))[:, None] >> np.arange(len(there))) & 1)
+        drawn = np.abs(signs @ there)
+        near = np.abs(drawn - total) <= TINY * (1 + total)
+        return float((drawn > total)[~near].sum() + 0.5 * near.sum()) / len(drawn)
+    if len(there) > MANY or whole is None:
+        return math.erfc(total / math.sqrt(2 * float((there**2).sum())))
+    steps, scale = whole
+    # The sum with signs is twice that of the scenes with a plus, less that of all.
+    chances = np.zeros(int(steps.sum()) + 1)
+    chances[0] = 1.0
+    for step in steps.tolist():
+        chances[step:] = 0.5 * chances[step:] + 0.5 * chances[: len(chances) - step]
+        chances[:step] *= 0.5
+    drawn = np.abs(2 * np.arange(len(chances)) - int(steps.sum()))
+    at = round(total * scale)
+    return min(1.0, float(chances[drawn > at].sum() + 0.5 * chances[drawn == at].sum()))
+
+
+def _scale_to_integers(sums: Floats) -> tuple[npt.NDArray[np.int64], int] | None:
+    """The sums as multiples of a part of 1, and that part: answers score 0 or 1, thirds, or thirtieths."""
+    for scale in SCALES:
+        steps = np.round(sums * scale)
+        if np.allclose(steps, sums * scale, atol=1e-6) and steps.sum() <= MOST_STEPS:
+            return steps.astype(np.int64), scale
+    return None
+
+
+def wilson_interval(right: int, of: int) -> tuple[float, float]:
+    """Wilson's interval of a share, of which only the counts are kept."""
+    found = _import_optional("scipy.stats").binomtest(right, of).proportion_ci(LEVEL, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def correct_holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """The p-values of several factors, corrected so that all hold at once; what has none keeps none."""
+    names = [name for name, p in p_values.items() if p is not None]
+    if not names:
+        return dict(p_values)
+    tests = _import_optional("statsmodels.stats.multitest")
+    corrected = tests.multipletests([p_values[n] for n in names], method="holm")[1]
+    return {**p_values, **{n: float(p) for n, p in zip(names, corrected, strict=True)}}
+
+
+def effective_sample_size(records: RunRecords) -> float:
+    """How many independent questions would give the accuracy as precisely; 0 where there are none."""
+    rows = select_base_rows(records)
+    scored = score_rows(rows)
+    return (
+        SceneClusters.from_records(rows).effective_size(scored.values, scored.scorable)
+        if scored.scorable.any()
+        else 0.0
+    )
+
+
+def smallest_detectable_drop(
+    n: float, accuracy: float, *, discordant: float | None = None, power: float = POWER
+) -> float:
+    """The smallest drop from `accuracy` that n independent questions a side detect, at 5% two-sided.
+
+    Between two separate sets; with `discordant`, the share of questions that only one side is right on,
+    between two sides of the same questions. 1 where none is detectable. Questions that share scenes are worth
+    fewer: give their `effective_sample_size`.
+    """
+    stats = _import_optional("scipy.stats")
+    z_test, z_power = stats.norm.ppf(0.5 + LEVEL / 2), stats.norm.ppf(power)
+    if n <= 0:
+        return 1.0
+
+    def power_shortfall(drop: float) -> float:
+        """Below 0 while the drop is too small to be detected."""
+        if discordant is not None:
+            spread = max(discordant, drop)
+            return float(drop * n**0.5 - z_test * spread**0.5 - z_power * max(0.0, spread - drop**2) ** 0.5)
+        after = accuracy - drop
+        pooled = (accuracy + after) / 2
+        apart = (accuracy * (1 - accuracy) + after * (1 - after)) ** 0.5
+        return float(drop * n**0.5 - z_test * (2 * pooled * (1 - pooled)) ** 0.5 - z_power * apart)
+
+    most = accuracy
+    if most <= 0 or power_shortfall(most) < 0:
+        return 1.0
+    return (
+        float(_import_optional("scipy.optimize").brentq(power_shortfall, 0.0, most))
+        if power_shortfall(0.0) < 0
+        else 0.0
+    )
+
+
+def fit_slope(records: RunRecords, level: Floats, weights: Floats | None = None) -> AccuracySlope:
+    """The trend of accuracy over the level of each row, a straight line; a row without one is left out.
+
+    `weights` make the mixture of questions the same at all levels. The error is robust to scenes as clusters.
+    """
+    scored = score_rows(records)
+    kept = np.flatnonzero(scored.scorable & np.isfinite(level))
+    x, y = level[kept], scored.values[kept]
+    w = np.ones(len(kept)) if weights is None else weights[kept]
+    if len(np.unique(x[w > 0])) < 2:
+        raise UserError("a slope needs questions at two levels or more")
+    off = x - (w @ x) / w.sum()
+    size = float(w @ off**2)
+    per_level = float(w @ (off * y)) / size
+    rest = y - (w @ y) / w.sum() - per_level * off
+    scenes = SceneClusters.from_records(records.take(kept))
+    moved = scenes.sum_by_scene(w * off * rest) / size
+    freedom = max(scenes.count - 1, 0.5)
+    error = math.sqrt(float((moved**2).sum()) * scenes.count / freedom)
+    half = student_quantile(freedom) * error
+    p = student_p_value(per_level / error, freedom) if error > 0 else float(per_level == 0)
+    return AccuracySlope(per_level, per_level - half, per_level + half, p, len(kept), scenes.count)
+
+
+def average_seeds(scores: Sequence[Score]) -> Score:
+    """One figure of several seeds: the mean, with Student's interval over seeds; counts are summed."""
+    values = np.array([s.value for s in scores if s.value is not None], np.float64)
+    if not len(scores) or len({(s.metric, s.form, s.slice) for s in scores}) != 1:
+        raise ValueError("seeds aggregate over scores of one metric and slice")
+    summed = {
+        name: sum(getattr(s, name) for s in scores) for name in ("n", "missing", "undefined", "unreadable", "failed")
+    }
+    if len(values) < 2:
+        return replace(scores[0], **summed) if len(scores) > 1 else scores[0]
+    half = student_quantile(len(values) - 1) * float(values.std(ddof=1) / len(values) ** 0.5)
+    mean = float(values.mean())
+    return replace(scores[0], value=none_if_nan(mean), low=mean - half, high=mean + half, scenes=None, **summed)
+
+
+def _import_optional(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise UserError(
+            f"this needs {module.split('.')[0]}; install it with: pip install 'shiftscope[stats]'"
+        ) from None

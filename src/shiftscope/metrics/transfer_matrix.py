@@ -1,0 +1,225 @@
+"""Transfer matrix: accuracy of models trained on one variant and tested on another, each figure with its interval.
+
+All test sets of a matrix show the same scenes in the same order, so scenes are resampled together in all entries:
+differences and ratios between entries are paired. Throughput is the median over entries.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..result import Bools, Floats, RunRecords, Score
+from .calibration import Reliability
+from .intervals import SceneClusters
+from .relative_degrade import DegradeEstimate, ResampledAccuracies
+from .slices import none_if_nan, sum_by_slice
+from .statistics import PairedTest, run_paired_test
+
+Ints = npt.NDArray[np.int64]
+EntryKey = tuple[str, Any, Any]  # model, training, test set; the suite's study says what the last two are
+OUTCOME_FIELDS = ("asked", "right", "undefined", "each", "bits")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOutcome:
+    """A run's outcome on one group of questions, in few bytes: which questions, image by image, are right."""
+
+    asked: int
+    right: int
+    undefined: int  # among those not right: the model gave no answer
+    each: int | str  # questions per image; packed where images differ
+    bits: str  # which are right, packed
+    confidence: Reliability | None = None
+
+    @classmethod
+    def from_records(cls, records: RunRecords, counts: npt.NDArray[Any]) -> EntryOutcome:
+        """From a run whose rows stand image by image; `counts` [image] says how many rows each image has."""
+        confidence = records.confidence if np.isfinite(records.confidence).any() else None
+        return cls.from_arrays(records.right, counts, int((records.answer.codes < 0).sum()), confidence)
+
+    @classmethod
+    def from_arrays(
+        cls, right: npt.NDArray[Any], counts: npt.NDArray[Any], undefined: int = 0, confidence: Floats | None = None
+    ) -> EntryOutcome:
+        """`right` [question] image by image, `counts` [image] how many each image has."""
+        hits = np.asarray(right, np.bool_)
+        if int(counts.sum()) != len(hits):
+            raise ValueError(f"{len(hits)} answers to {int(counts.sum())} questions")
+        alike = len(counts) > 0 and counts[0] > 0 and bool((counts == counts[0]).all())
+        return cls(
+            len(hits),
+            int(hits.sum()),
+            int(undefined),
+            int(counts[0]) if alike else _compress(np.asarray(counts, "<u2").tobytes()),
+            _compress(np.packbits(hits).tobytes()),
+            Reliability.from_confidences(confidence, hits) if confidence is not None else None,
+        )
+
+    def unpack_hits(self) -> Bools:
+        """[question] which are right."""
+        bits = np.frombuffer(_decompress(self.bits), np.uint8)
+        return np.unpackbits(bits, count=self.asked).astype(np.bool_)
+
+    def unpack_counts(self) -> Ints:
+        """[image] how many questions each has."""
+        if isinstance(self.each, int):
+            return np.full(self.asked // self.each if self.each else 0, self.each, np.int64)
+        return np.frombuffer(_decompress(self.each), "<u2").astype(np.int64)
+
+    def image_of_questions(self) -> Ints:
+        """[question] the number of its image, the same scene in every variant."""
+        counts = self.unpack_counts()
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in OUTCOME_FIELDS}
+        return plain | ({"belief": self.confidence.to_json()} if self.confidence else {})
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EntryOutcome:
+        """Checked: what does not add up is a ValueError."""
+        confidence = Reliability.from_json(data["belief"]) if "belief" in data else None
+        made = cls(**{name: data[name] for name in OUTCOME_FIELDS}, confidence=confidence)
+        try:
+            hits, counts = made.unpack_hits(), made.unpack_counts()
+        except (binascii.Error, zlib.error) as error:
+            raise ValueError(f"packed bits cannot be read ({error})") from None
+        if len(hits) != made.asked or int(hits.sum()) != made.right:
+            raise ValueError(f"{int(hits.sum())} of {len(hits)} bits are set, not {made.right} of {made.asked}")
+        if int(counts.sum()) != made.asked:
+            raise ValueError(f"the images have {int(counts.sum())} questions, not {made.asked}")
+        if not 0 <= made.undefined <= made.asked - made.right:
+            raise ValueError(f"{made.undefined} undefined answers among {made.asked - made.right} not right")
+        if confidence and confidence.n > made.asked:
+            raise ValueError("more confidences than questions")
+        return made
+
+
+def _compress(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+
+
+def _decompress(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text, validate=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TransferMatrix:
+    """The entries of one scale that fit together; what was left out, and why.
+
+    Entries, trainings and diagnoses are a study's records, scales and keys those of its suite.
+    """
+
+    scale: Any
+    entries: dict[EntryKey, Any]
+    trainings: dict[Any, Any]  # by training
+    diagnoses: tuple[Any, ...]
+    left_out: tuple[tuple[str, str], ...]  # file, reason
+    _accuracies: dict[str, _GroupAccuracies] = field(default_factory=dict)
+
+    def group_rows_by(self, name: str) -> dict[str, list[Any]]:
+        """The trainings shown by their recipe, version or device: a page says where there are several."""
+        found: dict[str, list[Any]] = {}
+        for entry in self.entries.values():
+            rows = found.setdefault(getattr(entry.origin, name), [])
+            if entry.trained not in rows:
+                rows.append(entry.trained)
+        return found
+
+    def find_outcome(self, model: str, trained: Any, tested: Any, group: str) -> EntryOutcome | None:
+        entry = self.entries.get((model, trained, tested))
+        found: EntryOutcome | None = entry.find_outcome(group) if entry else None
+        return found if found and found.asked else None
+
+    def find_score(self, model: str, trained: Any, tested: Any, group: str) -> Score | None:
+        """Accuracy; None where the entry is missing or its test set has no such questions."""
+        return self._resample(group).scores.get((model, trained, tested))
+
+    def measure_degrade(self, model: str, grid: Any, form: str, group: str) -> DegradeEstimate | None:
+        """Relative Degrade of a factor's grid; None unless all entries that the form needs are there."""
+        resampled = self._resample(group).resampled
+        keys = {(row, column): (model, t, at) for row, t in grid.trained for column, at in grid.tested}
+        try:
+            return resampled.measure_degrade(keys, grid.factor, form) if resampled else None
+        except UserError:  # an entry is missing, or nothing is right: no figure rather than half of one
+            return None
+
+    def compare_models(self, first: str, second: str, trained: Any, tested: Any, group: str) -> PairedTest | None:
+        """Two models of one training on the same questions: the first minus the second."""
+        a, b = (self.find_outcome(model, trained, tested, group) for model in (first, second))
+        if a is None or b is None:
+            return None
+        return run_paired_test(a.unpack_hits(), b.unpack_hits(), SceneClusters(a.image_of_questions()))
+
+    def _resample(self, group: str) -> _GroupAccuracies:
+        if group not in self._accuracies:
+            found = {key: out for key in self.entries if (out := self.find_outcome(*key, group))}
+            self._accuracies[group] = _GroupAccuracies(found, self.scale.test_images)
+        return self._accuracies[group]
+
+
+class _GroupAccuracies:
+    """Accuracies on one group of questions in all entries."""
+
+    def __init__(self, outcomes: Mapping[EntryKey, EntryOutcome], images: int) -> None:
+        self.scores: dict[EntryKey, Score] = {}
+        self.resampled: ResampledAccuracies[EntryKey] | None = None
+        if not outcomes:
+            return
+        asked: dict[EntryKey, Floats] = {}
+        right: dict[EntryKey, Floats] = {}
+        for key, outcome in outcomes.items():
+            image = outcome.image_of_questions()
+            asked[key] = sum_by_slice(np.ones(len(image)), image, images)
+            right[key] = sum_by_slice(outcome.unpack_hits(), image, images)
+        self.resampled = ResampledAccuracies(right, asked)
+        hits, among = np.stack(list(right.values())), np.stack(list(asked.values()))
+        at, scene = np.indices(among.shape)
+        made = SceneClusters(scene.ravel()).estimate_shares(hits.ravel(), among.ravel(), at.ravel(), len(outcomes))
+        for k, (key, outcome) in enumerate(outcomes.items()):
+            self.scores[key] = Score(
+                "accuracy",
+                float(made.value[k]),
+                outcome.asked,
+                none_if_nan(made.low[k]),
+                none_if_nan(made.high[k]),
+                undefined=outcome.undefined,
+                scenes=int(made.scenes[k]),
+            )
+
+
+class Throughput(NamedTuple):
+    """Images seen, questions read and programs run per second; and questions through all three in turn."""
+
+    seen: float
+    read: float
+    run: float
+    answered: float
+
+
+def median_throughput(entries: Iterable[Any]) -> Throughput | None:
+    """The median over entries, start-up and compilation included; None where no entry has the seconds."""
+    found = []
+    for entry in entries:
+        took = dict(entry.seconds)
+        asked = sum(outcome.asked for _, outcome in entry.outcomes)
+        see, read, run = (took.get(stage, 0.0) for stage in ("see", "read", "execute"))
+        if see and read and run:
+            found.append((entry.origin.scale.test_images / see, asked / read, asked / run, asked / (see + read + run)))
+    return Throughput(*np.median(np.array(found), axis=0).tolist()) if found else None
+
+
+def sum_training_seconds(training: Any) -> float | None:
+    """All parts with their data, as if nothing ran side by side; None where the record does not say."""
+    took = dict(training.seconds)
+    scenes, questions = took.get("scenes, all"), took.get("questions, all")
+    return None if scenes is None or questions is None else scenes + questions

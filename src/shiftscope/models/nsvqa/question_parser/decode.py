@@ -1,0 +1,92 @@
+"""Decoding: the likeliest token at each step among those the grammar allows, and how often programs are
+exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from ....lang.program import Program
+from .loss import QuestionParserBatch
+from .network import QuestionParser, use_one_thread
+from .tokens import ProgramReader
+from .vocabulary import BEGIN, PAD, SPECIAL_TOKENS, pad_rows
+
+BATCH = 256  # texts at a time on a processor
+GPU_BATCH = 16384  # a step takes as many launches, and nearly the same time, for few
+PAUSE = 4  # tokens between two looks at which programs have ended; a GPU would wait at every look
+
+
+def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None) -> list[Program]:
+    """A well-typed program for each text, the likeliest as far as a greedy search finds it."""
+    found: dict[int, Program] = {}
+    reading = ProgramReader(module.config.vocabulary.tokens)
+    with use_one_thread(module.bias.device):
+        for some, words in _batch_texts(module, texts, batch):
+            made = decode_greedily(module, words)
+            long = (made != PAD).sum(1).tolist()
+            rows = (made[:, : max(long)] - SPECIAL_TOKENS).tolist()
+            for i, row, end in zip(some, rows, long, strict=True):
+                found[i] = reading.read_program(row[:end])
+    return [found[i] for i in range(len(texts))]
+
+
+@torch.inference_mode()
+def decode_greedily(module: QuestionParser, words: Tensor) -> Tensor:
+    """[question, token] the tokens of a program for each question, PAD behind."""
+    module.eval()
+    grammar, longest = module.grammar, module.config.longest_program
+    memory, table = module.encode_words(words), module.tables.embed_tokens()
+    state, stack = module.start_state(memory), grammar.start(len(words))
+    last = torch.full((len(words),), BEGIN, device=words.device)
+    made = torch.full((len(words), longest), PAD, device=words.device)
+    rows = torch.arange(len(words), device=words.device)  # those still going
+    for at in range(longest):
+        scores, state = module.score_tokens(last[:, None], memory, state, table)
+        allowed = grammar.mask_allowed(stack, longest - at)
+        last = torch.where(allowed, scores[:, 0], float("-inf")).argmax(-1)
+        stack = grammar.push(stack, last)
+        made[rows, at] = last
+        if at % PAUSE == PAUSE - 1:
+            going = stack.depth.nonzero().squeeze(1)
+            if not len(going):
+                break
+            if len(going) < 0.75 * len(rows):
+                rows, last, stack, memory = rows[going], last[going], stack.take(going), memory.take(going)
+                state = tuple(part[going] for part in state)
+    return made
+
+
+def _batch_texts(module: QuestionParser, texts: Sequence[str], batch: int | None) -> Iterator[tuple[list[int], Tensor]]:
+    """Texts of like length together: which they are, and their words."""
+    device = module.bias.device
+    batch = batch or (BATCH if device.type == "cpu" else GPU_BATCH)
+    ids = [module.config.vocabulary.encode_text(text) for text in texts]
+    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+    for start in range(0, len(order), batch):
+        some = order[start : start + batch]
+        yield some, torch.from_numpy(pad_rows([ids[i] for i in some])).to(device).long()
+
+
+# How well a parser does: programs that are exactly right, and tokens that are right after true ones.
+
+Counts = dict[str, tuple[int, int]]  # name -> right, of
+
+
+@torch.inference_mode()
+def measure(module: QuestionParser, batch: QuestionParserBatch) -> Counts:
+    """Exact: every token is right, which means that the canonical programs are equal."""
+    module.eval()
+    true = batch.tokens[:, 1:]
+    wide = max(true.shape[1], module.config.longest_program)
+    made, meant = (
+        torch.nn.functional.pad(t, (0, wide - t.shape[1]), value=PAD)
+        for t in (decode_greedily(module, batch.words), true)
+    )
+    exact = int((made == meant).all(1).sum())
+    counted = true != PAD
+    right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
+    return {"exact": (exact, len(true)), "token": (int(right.sum()), int(counted.sum()))}

@@ -1,0 +1,275 @@
+"""Augmentation: drop adjectives, nouns and relations from a question and its program alike."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ....english.inflection import article
+from ....english.synonyms import PART, SYNONYMS
+from ....lang.types import OBJECTS
+from ....questions.clevr.template import OTHER
+from ....questions.clevr.wording import ANOTHER
+from ....rng import derive
+from .add_modifiers import LONGEST_NOUN, NONE, THINGS, DescriptionTables, Random, mark_tokens
+from .tokens import AGAIN
+from .vocabulary import PAD, UNKNOWN, ParserVocabulary
+
+ROUNDS = 2  # relations that a chain of them may lose
+CODES = 1 << 40  # the sum of a description's codes tells it from any other
+EDGE = LONGEST_NOUN + 4  # columns behind the last that may be looked at
+
+
+class ModifierRuns(NamedTuple):
+    """Adjectives or their filters, one after another, in texts or programs: [question, place]."""
+
+    held: Tensor  # whether one stands there
+    first: Tensor  # the place of the first of its run
+    last: Tensor
+    key: Tensor  # where a run ends the sum of its codes, else NONE
+
+
+class DescriptionMatch(NamedTuple):
+    """Descriptions, each at the place of its last adjective in the text: [question, word]."""
+
+    good: Tensor  # whether one ends there that is matched
+    words: ModifierRuns
+    tokens: ModifierRuns
+    match: Tensor  # the place of the last adjective's filter
+    noun: Tensor  # whether the noun has a filter too, which then stands next
+    end: Tensor  # the place of the noun's last word
+
+
+class ModifierDropper(DescriptionTables):
+    """Tables over a vocabulary; not learned, not saved."""
+
+    code: Tensor  # [term]
+    bare: Tensor  # [word] whether it is a noun that no filter is for
+    things: Tensor  # [noun, 2] words for one and for several
+    several: Tensor  # [word] whether it is a plural
+    article: Tensor  # [word] the article before it
+    articles: Tensor  # [word] whether it is one
+    that: Tensor  # [word] whether it is "that"
+    being: Tensor  # [word] whether it is "is" or "are"
+    the: Tensor  # [word] whether it is "the"
+    relating: Tensor  # [word] whether it helps to say a relation
+    again: Tensor  # [token] whether it reads anything again
+    relates: Tensor  # [token] whether it finds what stands in a relation
+    single: Tensor  # [token] whether it is the only one of some things
+    alike: Tensor  # [token] whether it finds what is like a thing
+    ends: Tensor  # [token] whether a chain of relations ends with it
+    other: Tensor  # the number of that word
+    another: Tensor
+    otherwise: Tensor  # [word] whether it is one of these
+
+    def __init__(self, vocabulary: ParserVocabulary) -> None:
+        super().__init__(vocabulary)
+        v = vocabulary
+        random = derive("question parser", "strip")
+        relations = {w for t in v.tokens if t.op == "relate" for w in (t.words[0], *SYNONYMS.get(t.words[0], ()))}
+        phrases = {k for phrase in sorted(relations) for k in v.encode_text(phrase)[1:]} - {UNKNOWN}
+        self.register_tables(
+            code=torch.from_numpy(random.integers(CODES, size=len(v.terms))),
+            bare=torch.tensor([w in (*THINGS, PART, PART + "s") for w in v.words]),
+            things=_find_thing_words(v),
+            several=_mark_plurals(v),
+            article=_choose_articles(v),
+            articles=torch.tensor([w in ("a", "an") for w in v.words]),
+            that=torch.tensor([w == "that" for w in v.words]),
+            being=torch.tensor([w in ("is", "are") for w in v.words]),
+            the=torch.tensor([w == "the" for w in v.words]),
+            relating=torch.tensor([k in phrases for k in range(len(v.words))]),
+            again=mark_tokens(v, lambda t: t.op == AGAIN),
+            relates=mark_tokens(v, lambda t: t.op == "relate"),
+            single=mark_tokens(v, lambda t: t.op == "unique"),
+            alike=mark_tokens(v, lambda t: t.op == "same" and t.output == OBJECTS),
+            ends=mark_tokens(v, lambda t: t.op == "scene"),
+            other=torch.tensor(v.encode_text(OTHER)[1]),
+            another=torch.tensor(v.encode_text(ANOTHER)[1]),
+            otherwise=torch.tensor([w in (OTHER, ANOTHER) for w in v.words]),
+        )
+
+    def forward(self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None) -> tuple[Tensor, Tensor]:
+        """Words and tokens, with less in them in those questions that are chosen."""
+        wide = words.shape[1], tokens.shape[1]
+        words, tokens = (functional.pad(t, (0, EDGE), value=PAD) for t in (words, tokens))
+        chosen = (chosen & ~self.fixed[tokens].any(1))[:, None]
+        again = self.again[tokens].any(1, keepdim=True)
+        share = torch.rand(len(words), 1, device=words.device, generator=random)  # that each question loses
+        for _ in range(ROUNDS):
+            words, tokens = self._drop_relations(words, tokens, share * (chosen & ~again), random)
+        words, tokens = self._drop_adjectives(words, tokens, share * chosen, random)
+        return words[:, : wide[0]], tokens[:, : wide[1]]
+
+    def _find_descriptions(self, words: Tensor, tokens: Tensor) -> DescriptionMatch:
+        said = self._find_runs(self.rank[words], self.term[words], torch.zeros_like(words))
+        meant = self._find_runs(self.token_rank[tokens], self.token_term[tokens], self.token_kind[tokens])
+        keys = meant.key.masked_fill(meant.key == NONE, NONE - 1)  # nothing is not like nothing
+        equal = said.key[:, :, None] == keys[:, None]
+        match = equal.view(torch.uint8).argmax(2)
+        good = (equal.sum(2) == 1) & (_take_at(equal.sum(1), match) == 1)
+        follows = _take_at(tokens, match + 1)
+        kind = self.token_kind[_take_at(tokens, match)]
+        noun = (self.token_rank[follows] == self.noun) & (self.token_kind[follows] == kind)
+        term = self.token_term[follows].clamp(min=0)
+        end = _number_columns(words)
+        going = good
+        for k in range(1 + LONGEST_NOUN):  # "road bike" ends with its second word
+            word = _take_at(words, end + 1)
+            told = noun & self.told[word, term]
+            going = going & (told if k else told | ~noun & self.bare[word])
+            good = good if k else going
+            end = end + going.long()
+        return DescriptionMatch(good, said, meant, match, noun, end)
+
+    def _find_runs(self, rank: Tensor, term: Tensor, kind: Tensor) -> ModifierRuns:
+        """Where adjectives stand in their order, next to each other and of one kind of thing."""
+        held = (rank != NONE) & (rank < self.noun)
+        goes_on = torch.zeros_like(held)
+        goes_on[:, 1:] = held[:, 1:] & held[:, :-1] & (rank[:, :-1] < rank[:, 1:])
+        goes_on[:, 1:] &= kind[:, :-1] == kind[:, 1:]
+        ends = held.clone()
+        ends[:, :-1] &= ~goes_on[:, 1:]
+        places = _number_columns(rank)
+        first = torch.where(held & ~goes_on, places, 0).cummax(1).values
+        last = torch.where(ends, places, rank.shape[1] - 1).flip(1).cummin(1).values.flip(1)
+        codes = self.code[term.clamp(min=0)] * held
+        sums = codes.cumsum(1)
+        key = sums - sums.gather(1, first) + codes.gather(1, first)
+        return ModifierRuns(held, first, last, torch.where(ends, key, NONE))
+
+    def _drop_relations(self, words: Tensor, tokens: Tensor, share: Tensor, random: Random) -> tuple[Tensor, Tensor]:
+        """Without some of the relations that end a chain of them: "(that is) left of the red car"."""
+        found = self._find_descriptions(words, tokens)
+        begins = found.words.held & (found.words.first == _number_columns(words))
+        after = _find_next(begins, found.end)  # where the next description starts
+        other = _take_at(found.words.last, after)  # and where its adjectives end
+        to = found.match + found.noun.long()  # the last filter of this description
+        there = _take_at(found.match, other)
+        gone = there + _take_at(found.noun.long(), other)  # the last filter of the other one
+        linked = _take_at(self.that[words], found.end + 1) & _take_at(self.being[words], found.end + 2)
+        before = found.end + 2 * linked.long()  # the relation starts behind
+        good = found.good & _take_at(found.good, other) & (after > before + 2) & _take_at(self.the[words], after - 1)
+        strange = (~self.relating[words]).cumsum(1)
+        good &= _take_at(strange, after - 2) == _take_at(strange, before)
+        good &= _take_at(self.relates[tokens], to + 1) & _take_at(self.single[tokens], to + 2)
+        good &= (_take_at(found.tokens.first, there) == to + 3) & _take_at(self.ends[tokens], gone + 1)
+        good &= torch.rand(words.shape, device=words.device, generator=random) < share
+        lost = _mark_between(words, found.end + 1, _take_at(found.end, other), good)
+        return _remove_marked(words, lost), _remove_marked(tokens, _mark_between(tokens, to + 1, gone, good))
+
+    def _drop_adjectives(self, words: Tensor, tokens: Tensor, share: Tensor, random: Random) -> tuple[Tensor, Tensor]:
+        """Without some of the adjectives and nouns."""
+        found = self._find_descriptions(words, tokens)
+        places, runs = _number_columns(words), found.words
+        drawn = torch.rand(words.shape, device=words.device, generator=random) < share
+        lost = drawn & runs.held & _take_at(found.good, runs.last)
+        lost_tokens = _mark_places(tokens, _take_at(found.match, runs.last) - runs.last + places, lost)
+        noun = found.good & found.noun & (self.token_kind[_take_at(tokens, found.match)] == 0)
+        noun &= torch.rand(words.shape, device=words.device, generator=random) < share
+        noun &= len(self.things) > 0
+        lost_tokens |= _mark_places(tokens, found.match + 1, noun)
+        words, lost = self._insert_other(words, tokens, found, lost)
+        lost |= _mark_between(words, places + 1, found.end - 1, noun)
+        if len(self.things):
+            which = torch.randint(len(self.things), words.shape, device=words.device, generator=random)
+            new = self.things[which, self.several[_take_at(words, found.end)].long()]
+            words = _write_at(words, found.end, new, noun)
+        words = self._fix_articles(_remove_marked(words, lost), share > 0)
+        return words, _remove_marked(tokens, lost_tokens)
+
+    def _insert_other(
+        self, words: Tensor, tokens: Tensor, found: DescriptionMatch, lost: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """With "other" in place of the first adjective of what is like something, if it is lost."""
+        runs = found.words
+        match = _take_at(found.match + found.noun.long(), runs.last)
+        before = functional.pad(words[:, :-1], (1, 0), value=PAD)
+        good = lost & (runs.first == _number_columns(words)) & _take_at(self.alike[tokens], match + 1)
+        another = good & self.articles[before] & (self.another != UNKNOWN)
+        other = good & ~another & ~self.articles[before] & ~self.otherwise[before] & (self.other != UNKNOWN)
+        words = torch.where(other, self.other, words)
+        words = torch.where(functional.pad(another[:, 1:], (0, 1)), self.another, words)
+        return words, lost & ~other
+
+    def _fix_articles(self, words: Tensor, chosen: Tensor) -> Tensor:
+        """With a or an as the next word asks for."""
+        asked = self.article[functional.pad(words[:, 1:], (0, 1), value=PAD)]
+        return torch.where(chosen & self.articles[words] & (asked != PAD), asked, words)
+
+
+def _find_thing_words(vocabulary: ParserVocabulary) -> Tensor:
+    """The words for one and for several; an unknown plural is read as its singular."""
+    found = [vocabulary.encode_text(" ".join(THINGS[k : k + 2]))[1:] for k in range(0, len(THINGS), 2)]
+    return torch.tensor([ids for ids in found if UNKNOWN not in ids], dtype=torch.long).view(-1, 2)
+
+
+def _mark_plurals(vocabulary: ParserVocabulary) -> Tensor:
+    """[word] whether it is the plural of another with the same meaning: buses, not bus."""
+    known = dict(zip(vocabulary.words, vocabulary.meanings, strict=True))
+
+    def is_plural(said: str) -> bool:
+        ones = [said.removesuffix(end) for end in ("s", "es") if said.endswith(end)]
+        return bool(known[said]) and any(known.get(one) == known[said] for one in ones)
+
+    return torch.tensor([is_plural(w) for w in vocabulary.words])
+
+
+def _choose_articles(vocabulary: ParserVocabulary) -> Tensor:
+    """[word] the article before it; PAD before what is no word."""
+    written = {w.lower(): w for ways in SYNONYMS.values() for way in ways for w in way.split()}
+    number = {w: k for k, w in enumerate(vocabulary.words)}
+    asked = [article(written.get(w, w)) if w.isalpha() else "" for w in vocabulary.words]
+    return torch.tensor([number.get(a, PAD) for a in asked])
+
+
+def _number_columns(table: Tensor) -> Tensor:
+    return torch.arange(table.shape[1], device=table.device).expand_as(table)
+
+
+def _take_at(table: Tensor, places: Tensor) -> Tensor:
+    """What stands at these places of each row; at a place outside it, what stands at the edge."""
+    return table.gather(1, places.clamp(0, table.shape[1] - 1))
+
+
+def _find_next(begins: Tensor, after: Tensor) -> Tensor:
+    """The first place behind another where something begins; 0 where nothing does."""
+    wide = begins.shape[1]
+    ahead = torch.where(begins, _number_columns(begins), wide).flip(1).cummin(1).values.flip(1)
+    found = torch.where(after + 1 < wide, _take_at(ahead, after + 1), wide)
+    return torch.where(found == wide, 0, found)
+
+
+def _mark_between(table: Tensor, first: Tensor, last: Tensor, good: Tensor) -> Tensor:
+    """[question, place] what lies from a first to a last place, where these are good."""
+    wide = table.shape[1]
+    good = good & (first <= last)
+    edges = table.new_zeros(len(table), wide + 2)
+    one = good.long()
+    edges.scatter_add_(1, torch.where(good, first, wide), one)
+    edges.scatter_add_(1, torch.where(good, last + 1, wide), -one)
+    return edges.cumsum(1)[:, :wide] > 0
+
+
+def _mark_places(table: Tensor, places: Tensor, good: Tensor) -> Tensor:
+    """[question, place] whether it is one of these places, where they are good."""
+    wide = table.shape[1]
+    marks = torch.zeros(len(table), wide + 1, dtype=torch.bool, device=table.device)
+    return marks.scatter(1, torch.where(good, places, wide), True)[:, :wide]
+
+
+def _write_at(table: Tensor, places: Tensor, new: Tensor, good: Tensor) -> Tensor:
+    """The table with something new at these places, where they are good."""
+    wide = table.shape[1]
+    spare = functional.pad(table, (0, 1), value=PAD)
+    return spare.scatter(1, torch.where(good, places, wide), new)[:, :wide]
+
+
+def _remove_marked(table: Tensor, lost: Tensor) -> Tensor:
+    """The table without what is lost; the rest moves up, and PAD stands behind."""
+    wide = table.shape[1]
+    places = torch.where(lost, wide, (~lost).cumsum(1) - 1)
+    return table.new_full((len(table), wide + 1), PAD).scatter(1, places, table)[:, :wide]

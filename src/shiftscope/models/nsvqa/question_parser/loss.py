@@ -1,0 +1,127 @@
+"""Loss of the question parser: batches, their augmentation, and the cross entropy of each program token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .add_modifiers import ModifierAdder, Random
+from .config import QuestionParserConfig, Rows
+from .drop_modifiers import ModifierDropper
+from .network import QuestionParser
+from .vocabulary import PAD, EncodedQuestions
+
+
+class QuestionAugmenter(nn.Module):
+    """The shares of a config, and what enriches and strips questions of its vocabulary."""
+
+    def __init__(self, config: QuestionParserConfig) -> None:
+        super().__init__()
+        self.enriched, self.stripped = config.enriched, config.stripped
+        self.enrich, self.strip = ModifierAdder(config.vocabulary), ModifierDropper(config.vocabulary)
+
+    def forward(self, words: Tensor, tokens: Tensor, random: Random = None) -> tuple[Tensor, Tensor]:
+        """Words and tokens; the chance decides for each question."""
+        drawn = torch.rand(len(words), device=words.device, generator=random)
+        if self.stripped:
+            words, tokens = self.strip(words, tokens, drawn >= 1 - self.stripped, random)
+        if self.enriched:
+            words, tokens = self.enrich(words, tokens, drawn < self.enriched, random)
+        return words, tokens
+
+
+# What training lowers: the cross entropy of each token, given the true ones before it.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionParserBatch:
+    """Questions and their programs, BEGIN first and PAD behind."""
+
+    words: Tensor  # [question, word] int64
+    tokens: Tensor  # [question, token] int64
+    lengths: Tensor  # [question, 2] of words and tokens; on the host, which would else wait for the device
+
+    @classmethod
+    def from_encoded(cls, encoded: EncodedQuestions, device: str | torch.device = "cpu") -> QuestionParserBatch:
+        """Everything as one batch, from which `take` makes smaller ones; lies on the device."""
+        both = [torch.from_numpy(t) for t in (encoded.words, encoded.tokens)]
+        lengths = torch.stack([(t != PAD).sum(1) for t in both], 1)
+        words, tokens = (t.to(device) for t in both)
+        return cls(words, tokens, lengths)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: Tensor) -> QuestionParserBatch:
+        """Some of the questions, by numbers on the host; without columns that are empty for all of them."""
+        here = rows.to(self.words.device, non_blocking=True)
+        return QuestionParserBatch(self.words[here], self.tokens[here], self.lengths[rows]).trim()
+
+    def trim(self) -> QuestionParserBatch:
+        words, tokens = self.lengths.amax(0).tolist()
+        return QuestionParserBatch(self.words[:, :words].long(), self.tokens[:, :tokens].long(), self.lengths)
+
+    def split(self, size: int) -> list[QuestionParserBatch]:
+        """Batches of so many questions each, one after another."""
+        tables = (self.words, self.tokens, self.lengths)
+        parts = zip(*(torch.split(t, size) for t in tables), strict=True)
+        return [QuestionParserBatch(*some).trim() for some in parts]
+
+    def augment(self, vary: QuestionAugmenter, random: Random = None) -> QuestionParserBatch:
+        """The same questions, some with more in them and some with less."""
+        words, tokens = vary(self.words, self.tokens, random)
+        lengths = torch.stack([(t != PAD).sum(1) for t in (words, tokens)], 1).cpu()
+        return QuestionParserBatch(words, tokens, lengths).trim()
+
+
+def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    """The mean over tokens, and the share of tokens whose likeliest value is right."""
+    scores = module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0])
+    true = batch.tokens[:, 1:]
+    mean = functional.cross_entropy(scores.flatten(0, 1).float(), true.flatten(), ignore_index=PAD)
+    counted = true != PAD
+    right = ((scores.detach().argmax(-1) == true) & counted).sum() / counted.sum()
+    return mean, {"token accuracy": right}
+
+
+# Epoch: the batches that a training shows once, with more or less in them than the questions have.
+#
+# A GPU takes as long to vary a thousand questions as to vary many thousands, so it varies some batches
+# together. What a batch holds does not depend on those before it: a training can begin with any of them.
+
+TOGETHER = 32  # batches that a GPU varies at once; a processor gains nothing by it
+SEEDS = 1 << 62
+
+
+class QuestionEpoch:
+    """Some rows of a table of questions for each batch, all of them as many."""
+
+    def __init__(
+        self, table: QuestionParserBatch, rows: Sequence[Rows], vary: QuestionAugmenter, random: np.random.Generator
+    ) -> None:
+        self.table, self.rows, self.vary = table, rows, vary
+        self._seeds = random.integers(SEEDS, size=len(rows)).tolist()
+        self._number = {int(some[0]): k for k, some in enumerate(rows)}  # a row is in one batch at most
+        self._together = 1 if table.words.device.type == "cpu" else TOGETHER
+        self._start, self._made = 0, list[QuestionParserBatch]()
+
+    def batch(self, rows: Tensor) -> QuestionParserBatch | None:
+        """The batch that has these rows, varied; None if none has."""
+        k = self._number.get(int(rows[0]))
+        if k is None or not np.array_equal(self.rows[k], rows.numpy()):
+            return None
+        start = k - k % self._together
+        if start != self._start or not self._made:
+            self._start, self._made = start, self._augment_batches(start)
+        return self._made[k - start]
+
+    def _augment_batches(self, start: int) -> list[QuestionParserBatch]:
+        some = self.rows[start : start + self._together]
+        random = torch.Generator(self.table.words.device).manual_seed(self._seeds[start])
+        questions = self.table.take(torch.from_numpy(np.concatenate(some)))
+        return questions.augment(self.vary, random).split(len(some[0]))

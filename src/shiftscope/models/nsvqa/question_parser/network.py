@@ -1,0 +1,361 @@
+"""The network: an encoder of the question, a decoder of program tokens, and the grammar that constrains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence
+
+from ....lang.types import BOOL, INT, VALUE, Type, fits
+from .config import QuestionParserConfig
+from .tokens import AGAIN
+from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary
+
+
+@contextmanager
+def small_products() -> Iterator[None]:
+    """Within, products are made so, whatever precision a training asks for around it."""
+    backend: Any = torch.backends.mkldnn
+    before = backend.enabled
+    backend.enabled = False
+    try:
+        with torch.autocast("cuda", enabled=False):
+            yield
+    finally:
+        backend.enabled = before
+
+
+@contextmanager
+def use_one_thread(device: torch.device) -> Iterator[None]:
+    """Within, a processor works with one thread; a GPU goes on as it does."""
+    before = torch.get_num_threads()
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if device.type == "cpu":
+            torch.set_num_threads(before)
+
+
+# Packing: texts of different lengths as the one run of words that a recurrent network reads.
+#
+# The same as torch's own packing, which takes a kernel for each length, and many more to learn through it.
+
+
+class TextPacking(NamedTuple):
+    """Where each word of the run stands in a table of texts."""
+
+    shape: torch.Size  # [text, word]
+    places: Tensor  # [packed word] in the table, counted row by row
+    sizes: Tensor  # [word] how many texts are so long; on the host
+
+    @classmethod
+    def from_mask(cls, seen: Tensor, lengths: Tensor | None = None) -> TextPacking:
+        """From where there are words, [text, word]. Lengths on the host spare it a wait for the device."""
+        many, wide = seen.shape
+        counts = seen.sum(1)
+        lengths = counts.cpu() if lengths is None else lengths
+        sizes = many - lengths.bincount().cumsum(0)[:-1]
+        order = counts.argsort(descending=True, stable=True)
+        held = seen[order].T.flatten()
+        place = (order * wide + torch.arange(wide, device=seen.device)[:, None]).flatten()
+        # What is not held goes to one more slot, the first, which is then left out.
+        slots = place.new_empty(int(sizes.sum()) + 1)
+        return cls(seen.shape, slots.scatter_(0, held.cumsum(0) * held, place)[1:], sizes)
+
+    def pack(self, table: Tensor) -> PackedSequence:
+        """[text, word, width] as one run."""
+        return PackedSequence(table.flatten(0, 1).index_select(0, self.places), self.sizes)
+
+    def unpack(self, run: PackedSequence) -> Tensor:
+        """The run as [text, word, width], 0 where there are no words."""
+        empty = run.data.new_zeros(self.shape.numel(), run.data.shape[-1])
+        return empty.index_copy(0, self.places, run.data).view(*self.shape, -1)
+
+
+# Grammar: which tokens may come next, so that whatever is decoded is a well-typed program that ends.
+#
+# Kept for many programs at once: the types still wanted, as a stack for each; which nodes may be read again;
+# and how many tokens are left, so that what is begun can be ended.
+
+ANSWER = Type("Answer")  # what a whole program gives
+DONE = Type("")  # the floor of the stack
+ENDLESS = 10_000  # what a type costs that no program of these tokens gives
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrammarStack:
+    """How far each of many programs is."""
+
+    wanted: Tensor  # [program, place] types, the next one at `depth`; what stands above means nothing
+    depth: Tensor  # [program]; 0 when it has ended
+    top: Tensor  # [program] the type at `depth`
+    need: Tensor  # [program] the fewest tokens that end it
+    below: Tensor  # [program] the same for what is wanted after the next type
+    written: Tensor  # [program, again] how many nodes of the op have been written
+    base: Tensor  # [program, again] the depth at which the node to read again is complete
+    ready: Tensor  # [program, again] whether it is complete
+
+    def take(self, rows: Tensor) -> GrammarStack:
+        return GrammarStack(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+class ProgramGrammar(nn.Module):
+    """Tables over a vocabulary's tokens; not learned, not saved."""
+
+    fit: Tensor  # [type, token] whether the token gives the type
+    cost: Tensor  # [type] the fewest tokens that give it
+    after: Tensor  # [token] the fewest tokens of a program that begins with it
+    each: Tensor  # [token, …] how many types it reads, what their programs cost, and they, the last one first
+    places: Tensor  # [place] 1, 2, …, as many as a token reads
+    again: Tensor  # [again] the tokens that read a node again
+    names: Tensor  # [token, again] whether the token may be the node that is read again
+    counts: Tensor  # [token, again] whether the token is of the op that is counted
+    nth: Tensor  # [again] which of them is meant
+
+    def __init__(self, vocabulary: ParserVocabulary, longest: int) -> None:
+        super().__init__()
+        self.longest = longest
+        tokens = vocabulary.tokens
+        types = [DONE, ANSWER, *dict.fromkeys(t for token in tokens for t in (*token.inputs, token.output))]
+        number = {t: k for k, t in enumerate(types)}
+        self.answer = number[ANSWER]
+        costs = _compute_costs(vocabulary, types)
+        wide = len(tokens) + SPECIAL_TOKENS
+        widest = max(len(t.inputs) for t in tokens)
+        fit = torch.zeros(len(types), wide, dtype=torch.bool)
+        fit[0, PAD] = True
+        after = torch.full((wide,), ENDLESS)
+        after[PAD] = 0
+        pushed = torch.zeros(wide, widest, dtype=torch.long)
+        arity = torch.zeros(wide, dtype=torch.long)
+        for k, token in enumerate(tokens, SPECIAL_TOKENS):
+            for t in types[1:]:
+                fit[number[t], k] = fits_type(token.output, t)
+            after[k] = min(ENDLESS, 1 + sum(costs[t] for t in token.inputs))
+            arity[k] = len(token.inputs)
+            for place, t in enumerate(reversed(token.inputs)):
+                pushed[k, place] = number[t]
+        again = [(k, t) for k, t in enumerate(tokens, SPECIAL_TOKENS) if t.op == AGAIN]
+        names = torch.zeros(len(again), wide, dtype=torch.bool)
+        counts = torch.zeros(len(again), wide, dtype=torch.bool)
+        for r, (_, reads) in enumerate(again):
+            for k, token in enumerate(tokens, SPECIAL_TOKENS):
+                counts[r, k] = token.op == reads.words[0]
+                names[r, k] = counts[r, k] and token.output == reads.output
+        tables = {
+            "fit": fit,
+            "cost": torch.tensor([costs[t] for t in types]),
+            "after": after,
+            "each": torch.cat([arity[:, None], (after - 1).clamp(min=0)[:, None], pushed], 1),
+            "places": torch.arange(widest) + 1,
+            "again": torch.tensor([k for k, _ in again], dtype=torch.long),
+            "names": names.T.contiguous(),
+            "counts": counts.T.contiguous(),
+            "nth": torch.tensor([int(t.words[1]) for _, t in again], dtype=torch.long),
+        }
+        for name, table in tables.items():
+            self.register_buffer(name, table, persistent=False)
+
+    def start(self, programs: int) -> GrammarStack:
+        device = self.fit.device
+        wide = self.longest + 2 + len(self.places)
+        wanted = torch.zeros(programs, wide, dtype=torch.long, device=device)
+        wanted[:, 1] = self.answer
+        one = torch.ones(programs, dtype=torch.long, device=device)
+        none = torch.zeros(programs, len(self.again), dtype=torch.long, device=device)
+        need = one * self.cost[self.answer]
+        return GrammarStack(wanted, one, one * self.answer, need, one * 0, none, none - 1, none > 0)
+
+    def mask_allowed(self, stack: GrammarStack, left: int) -> Tensor:
+        """[program, token] what may come next when so many tokens are left."""
+        found = self.fit[stack.top] & (self.after <= (left - stack.below)[:, None])
+        if len(self.again):
+            found[:, self.again] &= stack.ready
+        return found
+
+    def push(self, stack: GrammarStack, token: Tensor) -> GrammarStack:
+        """How far the programs are after one more token each (PAD for those that have ended)."""
+        base = (stack.depth - 1).clamp(min=0)
+        each = self.each[token]
+        wanted = stack.wanted.scatter(1, base[:, None] + self.places, each[:, 2:])
+        depth = base + each[:, 0]
+        top = wanted.gather(1, depth[:, None]).squeeze(1)
+        need = stack.below + each[:, 1]
+        here = self.names[token] & (stack.written == self.nth)
+        begun = torch.where(here, base[:, None], stack.base)
+        ready = stack.ready | (depth[:, None] <= begun)
+        written = stack.written + self.counts[token]
+        return GrammarStack(wanted, depth, top, need, need - self.cost[top], written, begun, ready)
+
+
+def fits_type(given: Type, wanted: Type) -> bool:
+    """Whether a token that gives one type may stand where another is wanted."""
+    if wanted == ANSWER:
+        return given in (INT, BOOL) or given.name == VALUE.name
+    return fits(given, wanted)
+
+
+def _compute_costs(vocabulary: ParserVocabulary, types: list[Type]) -> dict[Type, int]:
+    """The fewest tokens that give each type; a node that is read again counts for nothing here."""
+    costs = dict.fromkeys(types, ENDLESS)
+    costs[DONE] = 0
+    while True:
+        found = dict(costs)
+        for token in vocabulary.tokens:
+            if token.op == AGAIN:
+                continue
+            price = min(ENDLESS, 1 + sum(costs[t] for t in token.inputs))
+            for t in types[1:]:
+                if fits_type(token.output, t):
+                    found[t] = min(found[t], price)
+        if found == costs:
+            return costs
+        costs = found
+
+
+# The network: reads a question both ways, then writes its program token by token, looking back at the words.
+#
+# A word is known by its own vector and by those of the schema terms that it helps to spell; a token by those
+# of its op, its types and its terms. So a value that was never asked for can still be read and written.
+
+State = tuple[Tensor, ...]  # each [question, …]
+
+
+class QuestionEncoding(NamedTuple):
+    """A question as read."""
+
+    keys: Tensor  # [question, head, word, width of a head]
+    values: Tensor
+    seen: Tensor  # [question, 1, 1, word] where there are words
+
+    def take(self, rows: Tensor) -> QuestionEncoding:
+        return QuestionEncoding(self.keys[rows], self.values[rows], self.seen[rows])
+
+
+class EmbeddingTables(nn.Module):
+    """The vectors of words and of tokens."""
+
+    word_terms: Tensor
+    token_terms: Tensor
+    token_ops: Tensor
+
+    def __init__(self, config: QuestionParserConfig) -> None:
+        super().__init__()
+        v, width = config.vocabulary, config.width
+        kinds = {k: i for i, k in enumerate(dict.fromkeys((t.op, t.inputs, t.output.name) for t in v.tokens))}
+        kind = [kinds[t.op, t.inputs, t.output.name] + SPECIAL_TOKENS for t in v.tokens]
+        self.register_buffer("word_terms", torch.from_numpy(v.word_terms()), persistent=False)
+        self.register_buffer("token_terms", torch.from_numpy(v.token_terms()), persistent=False)
+        self.register_buffer("token_ops", torch.tensor([*range(SPECIAL_TOKENS), *kind]), persistent=False)
+        # A word that training never shows keeps what its terms tell of it, without noise of its own.
+        untold = torch.from_numpy(v.word_terms()).sum(1, keepdim=True) == 0
+        untold[[PAD, UNKNOWN]] = False
+        self.words = nn.Parameter(torch.randn(len(v.words), width) * width**-0.5 * untold)
+        self.terms = nn.Parameter(torch.randn(len(v.terms), width) * width**-0.5)
+        self.ops = nn.Parameter(torch.randn(len(kinds) + SPECIAL_TOKENS, width) * width**-0.5)
+        self.forget = config.forget
+
+    def embed_words(self) -> Tensor:
+        """[word, width]; in training some words are known by their terms alone, others in each batch."""
+        own: Tensor = self.words
+        if self.training and self.forget:
+            told = self.word_terms.sum(1, keepdim=True) > 0
+            kept = torch.rand(len(own), 1, device=own.device) >= self.forget
+            own = own * (kept | ~told)
+        return own + self.word_terms @ self.terms
+
+    def embed_tokens(self) -> Tensor:
+        """[token, width]"""
+        return self.ops[self.token_ops] + self.token_terms @ self.terms
+
+
+class WordAttention(nn.Module):
+    """What a state finds among the words."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.ask = nn.Linear(width, width)
+        self.told = nn.Linear(width, width)
+
+    def forward(self, states: Tensor, memory: QuestionEncoding) -> Tensor:
+        many, length, width = states.shape
+        asked = self.ask(states).view(many, length, self.heads, -1).transpose(1, 2)
+        found = functional.scaled_dot_product_attention(asked, memory.keys, memory.values, memory.seen)
+        told: Tensor = self.told(found.transpose(1, 2).reshape(many, length, width))
+        return told
+
+
+class QuestionParser(nn.Module):
+    """Scores of the next token, for each token of each program."""
+
+    def __init__(self, config: QuestionParserConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.scale = width**0.5  # a vector in a table has length 1 or so, one that is read entries of 1 or so
+        self.tables = EmbeddingTables(config)
+        self.grammar = ProgramGrammar(config.vocabulary, config.longest_program)
+        both = {"bidirectional": True, "batch_first": True, "dropout": config.dropout}
+        self.reader = nn.GRU(width, width // 2, num_layers=2, **both)
+        self.keys = nn.Linear(width, 2 * width)
+        self.first = nn.GRU(width, width, batch_first=True)
+        self.look = WordAttention(width, config.heads)
+        self.second = nn.GRU(2 * width, width, batch_first=True)
+        self.look_again = WordAttention(width, config.heads)
+        self.say = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, width))
+        self.bias = nn.Parameter(torch.zeros(len(config.vocabulary.tokens) + SPECIAL_TOKENS))
+        self.drop = nn.Dropout(config.dropout)
+
+    @small_products()
+    def encode_words(self, words: Tensor, lengths: Tensor | None = None) -> QuestionEncoding:
+        """Words are [question, word]; padding stands behind them. Lengths lie on the host, where known."""
+        many, length = words.shape
+        vectors = self.drop(functional.embedding(words, self.tables.embed_words()) * self.scale)
+        seen = words != PAD
+        packing = TextPacking.from_mask(seen, lengths)
+        read = packing.unpack(self.reader(packing.pack(vectors))[0])
+        # The word itself stays in sight: its terms are those of the token that it calls for.
+        parts = self.keys(self.drop(read + vectors)).view(many, length, 2, self.config.heads, -1)
+        keys, values = parts.permute(2, 0, 3, 1, 4)
+        return QuestionEncoding(keys, values, seen[:, None, None])
+
+    def start_state(self, memory: QuestionEncoding) -> State:
+        """Before the first token."""
+        zero = self.bias.new_zeros(len(memory.keys), self.config.width)
+        return zero, zero
+
+    @small_products()
+    def score_tokens(
+        self, tokens: Tensor, memory: QuestionEncoding, state: State, table: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """Scores [question, token, next token] after each of some tokens, and the state after the last.
+
+        Who writes token by token gives the tokens' vectors, which stay the same.
+        """
+        table = self.tables.embed_tokens() if table is None else table
+        vectors = self.drop(functional.embedding(tokens, table) * self.scale)
+        one, other = (part[None].to(vectors.dtype).contiguous() for part in state)
+        first, a = self.first(vectors, one)
+        found = self.look(first, memory)
+        second, b = self.second(self.drop(torch.cat([first, found], -1)), other)
+        found = self.look_again(second, memory)
+        said = self.say(self.drop(torch.cat([second, found], -1)))
+        return (said + found) @ table.T + self.bias, (a[0], b[0])
+
+    def forward(self, words: Tensor, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Scores of what follows each token, [question, token, next token]."""
+        memory = self.encode_words(words, lengths)
+        return self.score_tokens(tokens, memory, self.start_state(memory))[0]
+
+
+def build(config: QuestionParserConfig) -> QuestionParser:
+    return QuestionParser(config)

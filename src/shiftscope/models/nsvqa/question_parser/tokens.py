@@ -1,0 +1,229 @@
+"""A program as a sequence of typed tokens, one for each node, in the order in which English says it.
+
+The answer comes first and every node stands before its inputs, so that the types alone tell where a program
+ends. Nodes that filter one after another are written innermost first, as adjectives are; a node that is read
+again is written once and then named by its op and its place among those of the op: `again(parts, 0)`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ....errors import UserError
+from ....lang.check import plan_program
+from ....lang.op import get_op
+from ....lang.program import Node, Program, node
+from ....lang.types import VALUE, Type, fits
+
+AGAIN = "again"
+FILTER = "filter"
+CACHED_SKELETONS = 100_000  # skeletons whose order is remembered
+
+
+@dataclass(frozen=True, slots=True)
+class ParserToken:
+    """One node: its op and words, the types that it reads and the type that it gives."""
+
+    op: str
+    words: tuple[str, ...]
+    inputs: tuple[Type, ...]
+    output: Type
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The words it stands for, with the attribute of the values it compares."""
+        return (*self.words, *dict.fromkeys(t.of for t in self.inputs if t.of))
+
+    def to_json(self) -> list[Any]:
+        return [self.op, list(self.words), [[t.name, t.of] for t in (*self.inputs, self.output)]]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> ParserToken:
+        op, words, types = data
+        *inputs, output = (Type(name, of) for name, of in types)
+        return cls(op, tuple(words), tuple(inputs), output)
+
+
+class TokenStep(NamedTuple):
+    """A node to write: where it stands in its program, and its token's types before words are known."""
+
+    at: int
+    op: str
+    inputs: tuple[Type, ...]
+    output: Type
+    compares: int  # the node that tells of which attribute the compared values are, -1 for none
+    again: tuple[str, ...]  # what is read again, in place of the node's words
+
+    def make_token(self, key: tuple[str, ...]) -> ParserToken:
+        """The token, from the words of the node that `alike` names."""
+        inputs, output, words = self.inputs, self.output, key
+        if self.compares >= 0:
+            inputs, words = (Type("Value", key[0]),) * len(inputs), ()
+        elif output == VALUE:
+            output = Type("Value", key[0])
+        return ParserToken(self.op, self.again or words, inputs, output)
+
+    def generalize(self) -> tuple[int, TokenStep]:
+        """The node whose words tell its token, and what it shares with nodes of other programs."""
+        at = self.at if self.compares < 0 else self.compares
+        return at, self._replace(at=0, compares=min(self.compares, 0))
+
+
+def tokenize_program(program: Program) -> tuple[ParserToken, ...]:
+    """The program's tokens; nodes that nothing reads are left out."""
+    parts = (step.generalize() for step in order_tokens(program))
+    return tuple(step.make_token(program.nodes[at].params) for at, step in parts)
+
+
+def order_tokens(program: Program) -> tuple[TokenStep, ...]:
+    """What to write, in order: the same for all programs of one skeleton."""
+    skeleton = program.skeleton()
+    found = _orders.get(skeleton)
+    if found is None:
+        found = _compute_order(program)
+        if len(_orders) < CACHED_SKELETONS:
+            _orders[skeleton] = found
+    return found
+
+
+_orders: dict[tuple[int, ...], tuple[TokenStep, ...]] = {}
+
+
+def _compute_order(program: Program) -> tuple[TokenStep, ...]:
+    plan = plan_program(program)
+    if not plan.straight:
+        raise UserError("a question parser writes neither sub-programs (all, some, none) nor edits")
+    nodes = program.nodes
+    uses = Counter(j for i in program.find_reachable() for j in nodes[i].inputs)
+    out: list[TokenStep] = []
+    names: dict[int, tuple[str, ...]] = {}  # of nodes already written, to be read again
+    seen: Counter[str] = Counter()
+    todo = [len(nodes) - 1]
+    while todo:
+        i = todo.pop()
+        if i in names:
+            out.append(TokenStep(i, AGAIN, (), plan.types[i], -1, names[i]))
+            continue
+        run = [i]
+        while nodes[run[-1]].op == FILTER and nodes[nodes[run[-1]].inputs[0]].op == FILTER:
+            if nodes[run[-1]].inputs[0] in names:
+                break
+            run.append(nodes[run[-1]].inputs[0])
+        last = run[-1]
+        for j in run if any(uses[k] > 1 for k in run) else reversed(run):
+            if uses[j] > 1 and nodes[j].inputs:
+                names[j] = (nodes[j].op, str(seen[nodes[j].op]))
+            seen[nodes[j].op] += 1
+            out.append(_make_step(j, nodes, plan.types))
+        todo.extend(reversed(nodes[last].inputs))
+    return tuple(out)
+
+
+def _make_step(i: int, nodes: Sequence[Node], types: Sequence[Type]) -> TokenStep:
+    given = [types[j] for j in nodes[i].inputs]
+    signature = next(s for s in get_op(nodes[i].op).signatures if all(map(fits, given, s.inputs)))
+    inputs, compares = signature.inputs, -1
+    if VALUE in inputs:
+        named = next((t for t in given if t.of), None)  # an op that always gives values of this attribute
+        inputs = tuple(named or t for t in inputs)
+        compares = -1 if named else nodes[i].inputs[0]
+    return TokenStep(i, nodes[i].op, inputs, signature.output, compares, ())
+
+
+class _PlacedNode(NamedTuple):
+    """A node of the program to be: which token it comes from, and the nodes that it reads."""
+
+    token: int
+    inputs: tuple[int, ...]
+
+
+def build_program(tokens: Sequence[ParserToken]) -> Program:
+    """The program that the tokens write, in canonical order; they must be those of a whole program."""
+    shape = tuple(map(_token_shape, tokens))
+    placed = _layouts.get(shape)
+    if placed is None:
+        placed = _compute_layout(tokens)
+        if len(_layouts) < CACHED_SKELETONS:
+            _layouts[shape] = placed
+    return Program(tuple([node(tokens[p.token].op, p.inputs, tokens[p.token].words) for p in placed]))
+
+
+_layouts: dict[tuple[object, ...], tuple[_PlacedNode, ...]] = {}
+
+
+def _token_shape(token: ParserToken) -> tuple[object, ...]:
+    """What a program's layout depends on."""
+    return token.op, token.words if token.op == AGAIN else (), len(token.inputs)
+
+
+class ProgramReader:
+    """Reads many programs of some tokens, each given by its number: as `read` does, several times faster."""
+
+    def __init__(self, tokens: Sequence[ParserToken]) -> None:
+        shapes: dict[tuple[object, ...], int] = {}
+        self.tokens = tokens
+        self.shape = [shapes.setdefault(_token_shape(t), len(shapes)) for t in tokens]
+        self._plans: dict[tuple[int, ...], list[tuple[int, _NodeCache]]] = {}
+        self._nodes: dict[tuple[int, ...], _NodeCache] = {}
+
+    def read_program(self, numbers: Sequence[int]) -> Program:
+        shape = tuple([self.shape[k] for k in numbers])
+        plan = self._plans.get(shape)
+        if plan is None:
+            placed = _compute_layout([self.tokens[k] for k in numbers])
+            plan = [(p.token, self._nodes.setdefault(p.inputs, _NodeCache(self.tokens, p.inputs))) for p in placed]
+            if len(self._plans) < CACHED_SKELETONS:
+                self._plans[shape] = plan
+        return Program(tuple([nodes[numbers[at]] for at, nodes in plan]))
+
+
+class _NodeCache(dict[int, Node]):
+    """The nodes that read the same ones, by the number of their token."""
+
+    def __init__(self, tokens: Sequence[ParserToken], inputs: tuple[int, ...]) -> None:
+        self.tokens, self.inputs = tokens, inputs
+
+    def __missing__(self, number: int) -> Node:
+        token = self.tokens[number]
+        self[number] = made = node(token.op, self.inputs, token.words)
+        return made
+
+
+def _compute_layout(tokens: Sequence[ParserToken]) -> tuple[_PlacedNode, ...]:
+    numbers: dict[tuple[str, ...], int] = {}  # of an op and its place among its like: which token
+    seen: Counter[str] = Counter()
+    for k, t in enumerate(tokens):
+        numbers[t.op, str(seen[t.op])] = k
+        seen[t.op] += 1
+    shared = {numbers[t.words] for t in tokens if t.op == AGAIN}
+    meant = list(range(len(tokens)))  # which token stands at each place once filters are turned around
+    start = 0
+    while start < len(tokens):
+        end = start
+        while end < len(tokens) and tokens[end].op == FILTER:
+            end += 1
+        if not shared & set(range(start, end)):
+            meant[start:end] = reversed(meant[start:end])
+        start = max(end, start + 1)
+    out: list[_PlacedNode] = []
+    made: dict[int, int] = {}  # token -> node
+    at = 0
+
+    def place_node() -> int:
+        nonlocal at
+        k = meant[at]
+        at += 1
+        if tokens[k].op == AGAIN:
+            return made[numbers[tokens[k].words]]
+        inputs = tuple([place_node() for _ in tokens[k].inputs])
+        out.append(_PlacedNode(k, inputs))
+        made[k] = len(out) - 1
+        return len(out) - 1
+
+    place_node()
+    if at != len(tokens):
+        raise ValueError(f"{len(tokens) - at} tokens after the end of a program")
+    return tuple(out)

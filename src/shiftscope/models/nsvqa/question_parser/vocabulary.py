@@ -1,0 +1,278 @@
+"""The words of questions and the tokens of programs, numbered, and which words spell which schema terms."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....errors import UserError
+from ....lang.op import PAIR, get_op
+from ....lang.program import Node, Program
+from ....lang.types import PART, PARTS, Type
+from ....schema import Schema
+from .tokens import AGAIN, CACHED_SKELETONS, ParserToken, TokenStep, build_program, order_tokens
+
+Ids = npt.NDArray[np.int16]
+
+PAD = 0  # in texts and programs: nothing stands here
+BEGIN = 1  # before every text and every program
+UNKNOWN = 2  # a word that neither a question nor the schema holds
+SPECIAL_WORDS = ("", "<text>", "<unknown>")
+SPECIAL_TOKENS = 2
+LONGEST_TEXT = 200  # words; the rest of a longer text is not read
+
+_WORDS = re.compile(r"\w+|[^\w\s]")
+_params = attrgetter("params")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedQuestions:
+    """Questions as numbers, BEGIN first and PAD behind."""
+
+    words: Ids  # [question, word]
+    tokens: Ids  # [question, token]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class ParserVocabulary:
+    """Numbered words, tokens and terms; what training texts and programs hold, and what the schema adds."""
+
+    words: tuple[str, ...]
+    tokens: tuple[ParserToken, ...]  # token k has number k + SPECIAL_TOKENS
+    terms: tuple[str, ...]
+    meanings: tuple[tuple[int, ...], ...]  # of each word, the terms in whose spelling it occurs
+    adjectives: tuple[str, ...] = ()  # attributes said before the noun, in order
+    _word: dict[str, int] = field(init=False, repr=False, compare=False)
+    _pieces: _WordIds = field(init=False, repr=False, compare=False)
+    _token: dict[ParserToken, int] = field(init=False, repr=False, compare=False)
+    _slots: dict[TokenStep, _TokenIds] = field(init=False, repr=False, compare=False)
+    _steps: dict[tuple[int, ...], list[tuple[int, _TokenIds]]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_word", {w: k for k, w in enumerate(self.words)})
+        object.__setattr__(self, "_pieces", _WordIds(self._word))
+        object.__setattr__(self, "_token", {t: k + SPECIAL_TOKENS for k, t in enumerate(self.tokens)})
+        object.__setattr__(self, "_slots", {})
+        object.__setattr__(self, "_steps", {})
+
+    @classmethod
+    def learn(cls, questions: Iterable[tuple[str, Program]], schema: Schema) -> ParserVocabulary:
+        """From texts with their programs, whatever their order; the schema adds every value it has."""
+        seen: set[str] = set()
+        worded: dict[TokenStep, set[tuple[str, ...]]] = {}
+        alike: dict[tuple[int, ...], list[Program]] = {}
+        for text, program in questions:
+            seen.update(text.split())
+            alike.setdefault(program.skeleton(), []).append(program)
+        seen = {word for piece in seen for word in _split_words(piece)}
+        for programs in alike.values():
+            nodes = [program.nodes for program in programs]
+            for at, step in (step.generalize() for step in order_tokens(programs[0])):
+                worded.setdefault(step, set()).update(_list_params(nodes, at))
+        kinds = {step.make_token(key) for step, keys in worded.items() for key in keys}
+        if not kinds:
+            raise UserError("a question parser cannot be trained without questions that have programs")
+        made = {*kinds, *(new for token in kinds for new in _list_similar_tokens(token, schema))}
+        tokens = sorted(made, key=lambda t: (t.op, str(t.inputs), str(t.output), t.words))
+        terms = sorted({term for t in tokens for term in t.terms})
+        spelled = _list_spellings(terms, schema)
+        plain = sorted((seen | set(spelled)) - set(SPECIAL_WORDS))
+        number = {term: k for k, term in enumerate(terms)}
+        meanings = [tuple(sorted(number[t] for t in spelled.get(_to_singular(w, spelled), ()))) for w in plain]
+        adjectives = tuple(a.name for a in schema.attributes[:-1])
+        return cls((*SPECIAL_WORDS, *plain), tuple(tokens), tuple(terms), ((),) * 3 + tuple(meanings), adjectives)
+
+    def encode_text(self, text: str) -> list[int]:
+        """The numbers of a text's words; an unknown plural is read as its singular."""
+        return [BEGIN, *chain.from_iterable(map(self._pieces.__getitem__, text.split()))][:LONGEST_TEXT]
+
+    def encode_program(self, program: Program) -> list[int]:
+        """The numbers of a program's tokens; a UserError if it needs one that is not among them."""
+        nodes = program.nodes
+        return [slot[nodes[at].params] for at, slot in self._plan_encoding(program)]
+
+    def _plan_encoding(self, program: Program) -> list[tuple[int, _TokenIds]]:
+        skeleton = program.skeleton()
+        steps = self._steps.get(skeleton)
+        if steps is None:
+            alike = [step.generalize() for step in order_tokens(program)]
+            steps = [(at, self._slots.setdefault(step, _TokenIds(step, self._token))) for at, step in alike]
+            if len(self._steps) < CACHED_SKELETONS:
+                self._steps[skeleton] = steps
+        return steps
+
+    def decode_program(self, ids: Sequence[int]) -> Program:
+        """The program that these tokens write."""
+        return build_program([self.tokens[k - SPECIAL_TOKENS] for k in ids])
+
+    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> EncodedQuestions:
+        """Texts and their programs as two tables.
+
+        A program that needs a token that is not among these is a UserError; to the lenient it is BEGIN twice,
+        which is never written.
+        """
+        texts = pad_rows(self.encode_text(text) for text, _ in questions)
+        return EncodedQuestions(texts, self._encode_programs([program for _, program in questions], lenient))
+
+    def _encode_programs(self, programs: Sequence[Program], lenient: bool) -> Ids:
+        """Token by token for all programs of one skeleton, which is several times faster than one by one."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for i, program in enumerate(programs):
+            alike.setdefault(program.skeleton(), []).append(i)
+        plans = [(self._plan_encoding(programs[rows[0]]), rows) for rows in alike.values()]
+        table = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
+        table[:, 0] = BEGIN
+        for plan, rows in plans:
+            nodes = [programs[i].nodes for i in rows]
+            try:
+                made = [list(map(slot.__getitem__, _list_params(nodes, at))) for at, slot in plan]
+                table[rows, 1 : 1 + len(plan)] = np.array(made, np.int16).T
+            except UserError:
+                if not lenient:
+                    raise
+                for i in rows:
+                    table[i, 1 : 1 + len(plan)] = self._encode_leniently(programs[i], len(plan))
+        return table
+
+    def _encode_leniently(self, program: Program, length: int) -> list[int]:
+        try:
+            return self.encode_program(program)
+        except UserError:
+            return [BEGIN] + [PAD] * (length - 1)
+
+    def word_terms(self) -> npt.NDArray[np.float32]:
+        """[word, term] how much a word tells of a term: of many terms it tells less."""
+        table = np.zeros((len(self.words), len(self.terms)), np.float32)
+        for k, found in enumerate(self.meanings):
+            table[k, list(found)] = 1 / np.sqrt(max(len(found), 1))
+        return table
+
+    def token_terms(self) -> npt.NDArray[np.float32]:
+        """[token, term] which terms a token is made of."""
+        number = {term: k for k, term in enumerate(self.terms)}
+        table = np.zeros((len(self.tokens) + SPECIAL_TOKENS, len(self.terms)), np.float32)
+        for k, token in enumerate(self.tokens):
+            for term in token.terms:
+                table[k + SPECIAL_TOKENS, number[term]] = 1
+        return table
+
+    def find_spelled_term(self, word: int) -> int | None:
+        """The term that a word spells by itself: `bus` the bus, though it occurs in `school bus` as well."""
+        meant = {self.terms[k]: k for k in self.meanings[word]}
+        return next(iter(meant.values())) if len(meant) == 1 else meant.get(_to_singular(self.words[word], meant))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "words": list(self.words),
+            "tokens": [t.to_json() for t in self.tokens],
+            "terms": list(self.terms),
+            "meanings": [list(m) for m in self.meanings],
+            "adjectives": list(self.adjectives),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ParserVocabulary:
+        return cls(
+            words=tuple(data["words"]),
+            tokens=tuple(map(ParserToken.from_json, data["tokens"])),
+            terms=tuple(data["terms"]),
+            meanings=tuple(map(tuple, data["meanings"])),
+            adjectives=tuple(data["adjectives"]),
+        )
+
+
+class _WordIds(dict[str, tuple[int, ...]]):
+    """The numbers of the words in what stands between two spaces: `truck?` holds two."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        word = self.numbers
+        found = tuple(word[w] if w in word else word.get(_to_singular(w, word), UNKNOWN) for w in _split_words(piece))
+        if len(self) < CACHED_SKELETONS:
+            self[piece] = found
+        return found
+
+
+class _TokenIds(dict[tuple[str, ...], int]):
+    """The numbers of tokens that are alike but for their words, found out when first asked for."""
+
+    def __init__(self, step: TokenStep, numbers: dict[ParserToken, int]) -> None:
+        self.step, self.numbers = step, numbers
+
+    def __missing__(self, key: tuple[str, ...]) -> int:
+        token = self.step.make_token(key)
+        if token not in self.numbers:
+            said = ", ".join((token.op, *token.terms))
+            raise UserError(f"the question parser has no token for {said}; train it on such questions")
+        self[key] = self.numbers[token]
+        return self[key]
+
+
+def pad_rows(rows: Iterable[Sequence[int]]) -> Ids:
+    """Rows of different lengths as one table; none is held, for many lists are slow to look after."""
+    flat, each = array("h"), array("q")
+    for row in rows:
+        flat.extend(row)
+        each.append(len(row))
+    lengths = np.array(each, np.int64)
+    table = np.full((len(lengths), int(lengths.max(initial=1))), PAD, np.int16)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = np.array(flat, np.int16)
+    return table
+
+
+def _list_params(programs: Iterable[tuple[Node, ...]], at: int) -> Iterable[tuple[str, ...]]:
+    """The words of the node that stands there in each of many programs."""
+    return map(_params, map(itemgetter(at), programs))
+
+
+def _split_words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())
+
+
+def _to_singular(word: str, known: Iterable[str]) -> str:
+    """The known word that this one is the plural of, or the word itself."""
+    options = (word, word.removesuffix("s"), word.removesuffix("es"))
+    return next((w for w in options if w in known), word)
+
+
+def _list_spellings(terms: Iterable[str], schema: Schema) -> dict[str, set[str]]:
+    """Each word of the schema's language, with the terms that it helps to spell."""
+    synonyms: dict[str, list[str]] = {}
+    for value, words in schema.synonyms:
+        synonyms.setdefault(value, []).extend(words)
+    found: dict[str, set[str]] = {}
+    for term in terms:
+        for said in (term, *synonyms.get(term, ())):
+            for word in _split_words(said.replace("_", " ")):
+                found.setdefault(word, set()).add(term)
+    return found
+
+
+def _list_similar_tokens(token: ParserToken, schema: Schema) -> list[ParserToken]:
+    """The tokens that differ from this one in words only, for every word that the schema has in its place."""
+    params = () if token.op == AGAIN else get_op(token.op).params
+    attributes = schema.part_attributes if token.inputs[:1] in ((PART,), (PARTS,)) else schema.attributes
+    if params == ("relation",):
+        return [replace(token, words=(r,)) for r in schema.relations]
+    if params == PAIR:
+        return [replace(token, words=(a.name, term)) for a in attributes for term in a.terms]
+    if params == ("attribute",):
+        given = [Type("Value", a.name) if token.output.of else token.output for a in attributes]
+        return [replace(token, words=(a.name,), output=t) for a, t in zip(attributes, given, strict=True)]
+    if token.op == "equal" and token.inputs[0].of:
+        either = dict.fromkeys(a.name for a in (*schema.attributes, *schema.part_attributes))
+        return [replace(token, inputs=(Type("Value", name),) * 2) for name in either]
+    return []

@@ -1,0 +1,184 @@
+"""Decoding: from the network's output to a scene posterior, and how well that matches labelled images."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from ....lang.scene_posterior import ScenePosterior
+from .config import SceneParserConfig
+from .loss import SceneLabels, SceneParserBatch, get_config
+from .network import FINE, SceneParserOutput, box_iou, clip_boxes, is_repeated
+
+BESIDE = 2.0  # cells within which two parts of one object and one name are one part, found twice
+
+
+def parse(module: nn.Module, images: torch.Tensor) -> ScenePosterior:
+    """What a trained module, in eval mode, believes of images [image, height, width, 3] of uint8."""
+    with torch.inference_mode():
+        return decode_posterior(module(images), get_config(module))
+
+
+def decode_posterior(readings: SceneParserOutput, config: SceneParserConfig) -> ScenePosterior:
+    """Beliefs of images that were read at their peaks; rows that stand for nothing have `exists` 0.
+
+    A part belongs to the object that it points to; what follows the object, as size does, is the object's.
+    """
+    assert readings.scores is not None and readings.part_scores is not None, "read at seats, not at peaks"
+    exists = _threshold_existence(readings.scores, config.least)
+    attributes = tuple(scores.softmax(-1) for scores in readings.attributes)
+    owners = readings.seats.owners
+    part_scores = readings.part_scores.masked_fill(exists.gather(1, owners) == 0, -torch.inf)
+    part_scores = part_scores.masked_fill(is_repeated(_is_same_part(readings, config)), -torch.inf)
+    own = dict(zip((a.name for a in config.own_part_attributes), readings.part_attributes, strict=True))
+    names = [a.name for a in config.schema.attributes]
+    part_attributes = tuple(
+        own[a.name].softmax(-1) if a.name in own else _gather_owner_rows(attributes[names.index(a.name)], owners)
+        for a in config.schema.part_attributes
+    )
+    return ScenePosterior(
+        schema=config.schema,
+        size=readings.size,
+        exists=exists,
+        attributes=attributes,
+        boxes=clip_boxes(readings.boxes, readings.size),
+        part_exists=_threshold_existence(part_scores, config.least),
+        part_owner=owners,
+        part_attributes=part_attributes,
+        places=readings.places,
+    )
+
+
+def _threshold_existence(scores: torch.Tensor, least: float) -> torch.Tensor:
+    chance = torch.sigmoid(scores)
+    return torch.where(chance > least, chance, 0.0)
+
+
+def _gather_owner_rows(belief: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
+    return belief.gather(1, owners[..., None].expand(*owners.shape, belief.shape[-1]))
+
+
+def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> torch.Tensor:
+    """[image, part, part] whether two parts lie at one place, of one object, under one name."""
+    points, owners = readings.seats.part_points, readings.seats.owners
+    away = (points[:, :, None] - points[:, None]).abs().amax(-1)
+    alike = (away < BESIDE * FINE) & (owners[:, :, None] == owners[:, None])
+    names = [a.name for a in config.own_part_attributes]
+    if "name" in names:
+        name = readings.part_attributes[names.index("name")].argmax(-1)
+        alike = alike & (name[:, :, None] == name[:, None])
+    return alike
+
+
+# How well images are read: what is found is matched with the truth by its box, and compared.
+
+MATCH = 0.5  # boxes that overlap by as much may show one object
+PART_MATCH = 0.3  # of parts: a box of three pixels has no better edges
+SURE = 0.5  # what is likelier counts as found
+
+Counts = dict[str, tuple[torch.Tensor, torch.Tensor]]
+
+
+def measure(module: nn.Module, batch: SceneParserBatch, config: SceneParserConfig | None = None) -> Counts:
+    """How many are right, of how many: name → (right, of), both on the device, to be summed over batches.
+
+    `recall` and `precision` of objects, each attribute among matched ones, `place` (within 0.2 along both
+    directions), `exact` (scenes all of whose objects are right), and the same of parts as `part_…`;
+    `part_owner` is whether a matched part belongs to what its true owner was matched with.
+    """
+    config = config or get_config(module)
+    with torch.inference_mode():
+        readings = module(batch.images)
+        return compare_posterior(decode_posterior(readings, config), readings, batch.labels, config)
+
+
+def compare_posterior(
+    beliefs: ScenePosterior, readings: SceneParserOutput, labels: SceneLabels, config: SceneParserConfig
+) -> Counts:
+    """The counts for beliefs about images whose labels are known."""
+    there, found = labels.boxes[..., 2] > 0, beliefs.exists > SURE
+    match = match_boxes(beliefs.boxes, found, labels.boxes, there, MATCH)  # [image, true object]
+    counts = _count_detections(match, there, found)
+    right = match >= 0
+    for k, attribute in enumerate(config.schema.attributes):
+        same = _is_same_value(beliefs.attributes[k], match, labels.attributes[..., k])
+        known = (match >= 0) & (labels.attributes[..., k] >= 0)
+        counts[attribute.name] = ((same & known).sum(), known.sum())
+        right = right & (same | (labels.attributes[..., k] < 0))
+    places = _pick_rows(readings.places, match)
+    known = (match >= 0) & labels.places.isfinite().all(-1)
+    near = ((places - labels.places).abs() < 0.2).all(-1)
+    counts["place"] = ((near & known).sum(), known.sum())
+    exact = (right | ~there).all(1) & (found.sum(1) == there.sum(1))
+    counts["exact"] = (exact.sum(), torch.ones_like(exact).sum())
+    if config.schema.part_attributes and beliefs.part_exists.shape[1]:
+        said = (labels.part_boxes[..., 2] > 0).any()  # of images without parts nothing is said of these
+        parts = _measure_parts(beliefs, readings, labels, match, exact, config)
+        counts |= {f"part_{name}": (right * said, of * said) for name, (right, of) in parts.items()}
+    return counts
+
+
+def match_boxes(
+    boxes: torch.Tensor, found: torch.Tensor, true: torch.Tensor, there: torch.Tensor, least: float
+) -> torch.Tensor:
+    """[image, true thing] which found thing it was matched with, or −1: the best pairs first, each once."""
+    return assign_greedily(box_iou(true[:, :, None], boxes[:, None]), found, there, least)
+
+
+def assign_greedily(likeness: torch.Tensor, found: torch.Tensor, there: torch.Tensor, least: float) -> torch.Tensor:
+    """The greedy matching of [image, true thing, found thing]: again and again the likest pair left."""
+    images, things, seats = likeness.shape
+    likeness = likeness.masked_fill(~(there[:, :, None] & found[:, None]), -1.0).clone()
+    match = torch.full((images, things), -1, dtype=torch.int64, device=likeness.device)
+    rows = torch.arange(images, device=likeness.device)
+    for _ in range(min(things, seats)):
+        best, at = likeness.flatten(1).max(1)
+        true, seat = at // seats, at % seats
+        match[rows, true] = torch.where(best >= least, seat, match[rows, true])
+        likeness[rows, true] = -1.0
+        likeness[rows, :, seat] = -1.0
+    return match
+
+
+def _measure_parts(
+    beliefs: ScenePosterior,
+    readings: SceneParserOutput,
+    labels: SceneLabels,
+    objects: torch.Tensor,
+    exact: torch.Tensor,
+    config: SceneParserConfig,
+) -> Counts:
+    there, found = labels.part_boxes[..., 2] > 0, beliefs.part_exists > SURE
+    likeness = box_iou(labels.part_boxes[:, :, None], readings.part_boxes[:, None])
+    if config.split_attribute is not None:  # two parts at one place: the one that looks alike
+        code = beliefs.part_attributes[config.split_attribute].argmax(-1)
+        alike = labels.part_attributes[..., config.split_attribute][:, :, None] == code[:, None]
+        likeness = torch.where(likeness >= PART_MATCH, likeness + alike, likeness)
+    match = assign_greedily(likeness, found, there, PART_MATCH)
+    counts = _count_detections(match, there, found)
+    right = match >= 0
+    for k, attribute in enumerate(config.schema.part_attributes):
+        codes = labels.part_attributes[..., k]
+        same, known = _is_same_value(beliefs.part_attributes[k], match, codes), (match >= 0) & (codes >= 0)
+        counts[attribute.name] = ((same & known).sum(), known.sum())
+        right = right & (same | (codes < 0))
+    owners = beliefs.part_owner.gather(1, match.clamp(min=0))
+    same = objects.gather(1, labels.owners.long().clamp(min=0)) == owners
+    counts["owner"] = ((same & (match >= 0)).sum(), (match >= 0).sum())
+    right = right & same
+    exact = exact & (right | ~there).all(1) & (found.sum(1) == there.sum(1))
+    counts["exact"] = (exact.sum(), torch.ones_like(exact).sum())
+    return counts
+
+
+def _count_detections(match: torch.Tensor, there: torch.Tensor, found: torch.Tensor) -> Counts:
+    hits = (match >= 0).sum()
+    return {"recall": (hits, there.sum()), "precision": (hits, found.sum())}
+
+
+def _is_same_value(belief: torch.Tensor, match: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    return belief.argmax(-1).gather(1, match.clamp(min=0)) == codes
+
+
+def _pick_rows(rows: torch.Tensor, match: torch.Tensor) -> torch.Tensor:
+    return rows.gather(1, match.clamp(min=0)[..., None].expand(*match.shape, rows.shape[-1]))

@@ -1,0 +1,402 @@
+"""The network: a residual network that finds objects and parts as peaks of heatmaps and classifies each.
+
+Boxes are (left, top, width, height) and points (x, y), in pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ....errors import UserError
+from .config import SceneParserConfig
+
+
+def box_centres(boxes: torch.Tensor) -> torch.Tensor:
+    """[…, x y] the middles."""
+    return boxes[..., :2] + boxes[..., 2:] / 2
+
+
+def box_far_corners(boxes: torch.Tensor) -> torch.Tensor:
+    """[…, x y] right and bottom."""
+    return boxes[..., :2] + boxes[..., 2:]
+
+
+def widen_boxes(boxes: torch.Tensor, times: float, least: float) -> torch.Tensor:
+    """Boxes with the same middle, so many times as large and of at least that side."""
+    sides = (boxes[..., 2:] * times).clamp(min=least)
+    return torch.cat([box_centres(boxes) - sides / 2, sides], -1)
+
+
+def clip_boxes(boxes: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """What of the boxes lies in an image of that width and height."""
+    corners = torch.cat([boxes[..., :2], box_far_corners(boxes)], -1).clamp(min=0)
+    left, right = corners[..., 0::2].clamp(max=size[0]).unbind(-1)
+    top, bottom = corners[..., 1::2].clamp(max=size[1]).unbind(-1)
+    return torch.stack([left, top, right - left, bottom - top], -1)
+
+
+def normalise_points(points: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """Points, or pairs of sides, as shares of the width and height of an image."""
+    return torch.stack([points[..., 0] / size[0], points[..., 1] / size[1]], -1)
+
+
+def box_iou(boxes: torch.Tensor, others: torch.Tensor, *, general: bool = False) -> torch.Tensor:
+    """Intersection over union; `general` goes below 0 as boxes part, so that those apart attract."""
+    near = torch.maximum(boxes[..., :2], others[..., :2])
+    far = torch.minimum(box_far_corners(boxes), box_far_corners(others))
+    both = (far - near).clamp(min=0).prod(-1)
+    either = (boxes[..., 2:].prod(-1) + others[..., 2:].prod(-1) - both).clamp(min=1e-6)
+    if not general:
+        return both / either
+    low = torch.minimum(boxes[..., :2], others[..., :2])
+    high = torch.maximum(box_far_corners(boxes), box_far_corners(others))
+    hull = (high - low).prod(-1).clamp(min=1e-6)
+    return both / either - (hull - either) / hull
+
+
+def spread_points(boxes: torch.Tensor, count: int) -> torch.Tensor:
+    """[…, box, count, count, x y] points spread evenly over boxes, row by row."""
+    steps = (torch.arange(count, device=boxes.device, dtype=boxes.dtype) + 0.5) / count
+    x = boxes[..., 0, None] + boxes[..., 2, None] * steps
+    y = boxes[..., 1, None] + boxes[..., 3, None] * steps
+    shape = (*boxes.shape[:-1], count, count)
+    return torch.stack([x[..., None, :].expand(shape), y[..., :, None].expand(shape)], -1)
+
+
+def sample_features(features: torch.Tensor, points: torch.Tensor, stride: int) -> torch.Tensor:
+    """[image, channel, …] what lies at [image, …, x y] of a map of that stride, between cells by nearness.
+
+    Both are float32: halves of it could not tell neighbouring pixels apart.
+    """
+    height, width = features.shape[-2:]
+    flat = (normalise_points(points, (width * stride, height * stride)) * 2 - 1).reshape(len(points), -1, 1, 2)
+    found = F.grid_sample(features, flat, align_corners=False, padding_mode="border")
+    return found.reshape(*found.shape[:2], *points.shape[1:-1])
+
+
+# The scene parser: a residual network that finds objects and parts as peaks of maps, and looks at each.
+#
+# Objects are found at stride 8 and parts at stride 4, by the middle of what is visible of them. What stands
+# at a peak is read in two steps: the point tells the box, and a grid of points in the box tells the rest. A
+# part is read together with the object it points to. Under autocast, maps, boxes and places stay float32.
+
+COARSE, FINE, DEEPEST = 8, 4, 32  # strides
+SMALLEST = 32  # pixels of an image's side
+UNIT = {COARSE: 32.0, FINE: 12.0}  # pixels: a usual side of an object's box, and of a part's
+POINTED = 32.0  # pixels: how far a part usually lies from the middle of its object
+TWICE = 0.6  # boxes that overlap by more show one object, found twice: the visible boxes of two never do
+RARE = -4.0  # the score a map starts from, before it learns: most cells hold nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryLocations:
+    """Where to look, instead of at the peaks, while learning; points and boxes in pixels."""
+
+    points: torch.Tensor  # [image, object, x y]
+    boxes: torch.Tensor  # [image, object, 4]
+    part_points: torch.Tensor  # [image, part, x y]
+    part_boxes: torch.Tensor  # [image, part, 4]
+    owners: torch.Tensor  # [image, part] int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneParserOutput:
+    """What the network makes of images: maps of scores, and what stands at each seat. Scores are logits."""
+
+    size: tuple[int, int]  # of the images
+    heat: torch.Tensor  # [image, 1, y, x] at stride 8
+    part_heat: torch.Tensor  # [image, map, y, x] at stride 4; no map without part attributes
+    seats: QueryLocations
+    scores: torch.Tensor | None  # [image, object] of the peaks; None where seats were given
+    part_scores: torch.Tensor | None  # [image, part]
+    boxes: torch.Tensor  # [image, object, 4] as told by the points
+    part_boxes: torch.Tensor
+    pointed: torch.Tensor  # [image, part, x y] where a part supposes the middle of its object
+    places: torch.Tensor  # [image, object, 2] how far right and front, world units
+    attributes: tuple[torch.Tensor, ...]  # for each attribute [image, object, value]
+    part_attributes: tuple[torch.Tensor, ...]  # for each of Config.own [image, part, value]
+
+
+class SceneParser(nn.Module):
+    """`forward(images)` reads images; random weights until it is trained or loaded."""
+
+    def __init__(self, config: SceneParserConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.backbone = _build_backbone(config)
+        c2, c3, c4, c5 = config.widths
+        coarse, fine = config.coarse, config.fine
+        self.from_c5, self.from_c4 = _build_conv(c5, coarse, 1), _build_conv(c4, coarse, 1)
+        self.from_c3, self.from_c2 = _build_conv(c3, coarse, 1), _build_conv(c2, fine, 1)
+        self.narrow = _build_conv(coarse, fine, 1)
+        self.at_16, self.at_8 = _build_conv(coarse, coarse, 3), _build_conv(coarse, coarse, 3)
+        self.at_4 = _build_conv(fine, fine, 3)
+        self.before_heat, self.heat = _build_conv(coarse, coarse // 2, 3), _build_map_head(coarse // 2, 1)
+        self.point = _build_dense(coarse, coarse, 4)
+        self.object = ObjectHead(config)
+        if config.schema.part_attributes:
+            self.part_heat = _build_map_head(fine, config.part_maps)
+            self.part_point = _build_dense(fine + coarse, coarse, 6)
+            self.part = PartHead(config)
+
+    def forward(self, images: torch.Tensor, seats: QueryLocations | None = None) -> SceneParserOutput:
+        """Read images [image, height, width, 3] of uint8, at the peaks of the maps or at the seats given."""
+        pixels, size = _normalise_pixels(images)
+        fine, coarse = self._extract_features(pixels)
+        around = self.before_heat(coarse)
+        fine, coarse = fine.float(), coarse.float()
+        parted = len(self.config.schema.part_attributes) > 0
+        with torch.autocast(images.device.type, enabled=False):
+            heat = self.heat(around.float())
+            part_heat = self.part_heat(fine) if parted else heat[:, :0]
+        scores = part_scores = None
+        if seats is None:
+            scores, points = find_peaks(heat, self.config.objects, COARSE, size)
+            part_scores, part_points = find_peaks(part_heat, self.config.parts, FINE, size)
+        else:
+            points, part_points = seats.points, seats.part_points
+        boxes = decode_boxes(points, self.point(_to_rows(sample_features(coarse, points, COARSE))), COARSE)
+        if scores is not None:
+            scores = suppress_duplicates(scores, boxes)
+        seen = seats.boxes if seats else boxes
+        known, attributes, places = self.object(pixels, fine, coarse, seen, size)
+
+        pointed, part_boxes = part_points, part_points.repeat(1, 1, 2)
+        if part_points.shape[1]:
+            near = torch.cat(
+                [sample_features(fine, part_points, FINE), sample_features(coarse, part_points, COARSE)], 1
+            )
+            told = self.part_point(_to_rows(near)).float()
+            part_boxes = decode_boxes(part_points, told[..., :4], FINE)
+            pointed = part_points + told[..., 4:] * POINTED
+        if seats is None:
+            assert scores is not None
+            there = torch.sigmoid(scores) > self.config.least
+            seats = QueryLocations(points, boxes, part_points, part_boxes, find_nearest_object(pointed, boxes, there))
+        part_attributes: tuple[torch.Tensor, ...] = ()
+        if parted:
+            part_attributes = self.part(pixels, fine, coarse, seats, known)
+        return SceneParserOutput(
+            size=size,
+            heat=heat,
+            part_heat=part_heat,
+            seats=seats,
+            scores=scores,
+            part_scores=part_scores,
+            boxes=boxes,
+            part_boxes=part_boxes,
+            pointed=pointed,
+            places=places,
+            attributes=attributes,
+            part_attributes=part_attributes,
+        )
+
+    def _extract_features(self, pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """At strides 4 and 8, with what the deeper strides know handed down."""
+        c2, c3, c4, c5 = self.backbone(pixels).feature_maps
+        p4 = self.at_16(self.from_c4(c4) + _upsample(self.from_c5(c5)))
+        p3 = self.at_8(self.from_c3(c3) + _upsample(p4))
+        p2 = self.at_4(self.from_c2(c2) + _upsample(self.narrow(p3)))
+        return p2, p3
+
+
+class ObjectHead(nn.Module):
+    """Looks at an object, down to the pixels, through a grid in its box: what it is, and where it stands."""
+
+    def __init__(self, config: SceneParserConfig) -> None:
+        super().__init__()
+        self.grid = config.grid
+        hidden, left = config.hidden, (config.grid + 1) // 2
+        self.first = _build_group_conv(3 + config.fine + config.coarse, config.patch, 1)
+        self.second = _build_group_conv(config.patch, config.patch, 2)
+        self.embed = _build_normed_layer(config.patch * left * left + 3 * config.grid**2 + 4, hidden)
+        self.attributes = nn.ModuleList(nn.Linear(hidden, len(a.values)) for a in config.schema.attributes)
+        self.place = _build_dense(hidden + 4, hidden // 2, 2)
+
+    def forward(
+        self, pixels: torch.Tensor, fine: torch.Tensor, coarse: torch.Tensor, boxes: torch.Tensor, size: tuple[int, int]
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor]:
+        """[image, object, hidden] what stands for each object, then its attributes and its place."""
+        points = spread_points(widen_boxes(boxes, 1.1, 16.0), self.grid)
+        seen = _encode_patches(self.first, self.second, pixels, fine, coarse, points)
+        frame = (
+            torch.cat([normalise_points(box_centres(boxes), size) - 0.5, normalise_points(boxes[..., 2:], size)], -1)
+            * 4
+        )
+        known = self.embed(torch.cat([seen, frame.to(seen.dtype)], -1)).float()
+        with torch.autocast(boxes.device.type, enabled=False):
+            attributes = tuple(head(known) for head in self.attributes)
+            return known, attributes, self.place(torch.cat([known, frame], -1))
+
+
+class PartHead(nn.Module):
+    """Looks at a part, down to the pixels, beside what stands for the object it belongs to."""
+
+    def __init__(self, config: SceneParserConfig) -> None:
+        super().__init__()
+        self.grid = config.part_grid
+        hidden, left = config.part_hidden, (config.part_grid + 1) // 2
+        self.first = _build_group_conv(3 + config.fine + config.coarse, config.part_patch, 1)
+        self.second = _build_group_conv(config.part_patch, config.part_patch, 2)
+        self.embed = _build_normed_layer(config.part_patch * left * left + 3 * config.part_grid**2, hidden)
+        self.values = [len(a.values) for a in config.own_part_attributes]
+        self.joined = _build_normed_layer(hidden + config.hidden + 4, hidden)
+        self.attributes = nn.ModuleList(nn.Linear(hidden * 2, len(a.values)) for a in config.own_part_attributes)
+
+    def forward(
+        self,
+        pixels: torch.Tensor,
+        fine: torch.Tensor,
+        coarse: torch.Tensor,
+        seats: QueryLocations,
+        known: torch.Tensor,  # [image, object, hidden]
+    ) -> tuple[torch.Tensor, ...]:
+        """For each attribute that parts have of their own [image, part, value]."""
+        boxes = seats.part_boxes
+        if not boxes.shape[1]:
+            return tuple(boxes.new_zeros(len(boxes), 0, count) for count in self.values)
+        points = spread_points(widen_boxes(boxes, 1.4, 10.0), self.grid)
+        part = self.embed(_encode_patches(self.first, self.second, pixels, fine, coarse, points)).float()
+        frame = _gather_rows(seats.boxes, seats.owners)
+        sides = frame[..., 2:].clamp(min=4.0) / 2
+        where = torch.cat([(box_centres(boxes) - box_centres(frame)) / sides, boxes[..., 2:] / sides], -1).clamp(-4, 4)
+        both = self.joined(torch.cat([part, _gather_rows(known, seats.owners), where], -1)).float()
+        return tuple(head(torch.cat([part, both], -1)).float() for head in self.attributes)
+
+
+def find_peaks(heat: torch.Tensor, most: int, stride: int, size: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """[image, seat] the highest peaks' scores, best first, and [image, seat, x y] the middles of their cells.
+
+    A peak is higher than its eight neighbours on its map. Where there are fewer, or one lies beyond the
+    image, the score is −inf.
+    """
+    images, maps, height, width = heat.shape
+    most = min(most, maps * height * width)
+    if not most:
+        return heat.new_zeros(images, 0), heat.new_zeros(images, 0, 2)
+    top = F.max_pool2d(heat, 3, 1, 1) == heat
+    inside_y = (torch.arange(height, device=heat.device) + 0.5) * stride < size[1]
+    inside_x = (torch.arange(width, device=heat.device) + 0.5) * stride < size[0]
+    kept = heat.masked_fill(~(top & inside_y[:, None] & inside_x), -torch.inf)
+    scores, at = kept.flatten(1).topk(most)
+    cell = at % (height * width)
+    points = torch.stack([cell % width, cell // width], -1).float() + 0.5
+    return scores, points * stride
+
+
+def decode_boxes(points: torch.Tensor, told: torch.Tensor, stride: int) -> torch.Tensor:
+    """Boxes from how far their middle lies from a point, in cells, and how large they are, as logarithms."""
+    told = told.float()
+    middle = points + told[..., :2] * stride
+    sides = torch.exp(told[..., 2:].clamp(-4, 4)) * UNIT[stride]
+    return torch.cat([middle - sides / 2, sides], -1)
+
+
+def suppress_duplicates(scores: torch.Tensor, boxes: torch.Tensor) -> torch.Tensor:
+    """Scores, best first, where an object that was found before, by its box, has −inf."""
+    return scores.masked_fill(is_repeated(box_iou(boxes[:, :, None], boxes[:, None]) > TWICE), -torch.inf)
+
+
+def is_repeated(alike: torch.Tensor) -> torch.Tensor:
+    """[image, row] whether a row is like one before it: rows come best first."""
+    return (alike & torch.ones(alike.shape[-2:], dtype=torch.bool, device=alike.device).tril(-1)).any(-1)
+
+
+def find_nearest_object(pointed: torch.Tensor, boxes: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+    """[image, part] the object, of those that are there, whose middle lies nearest to where a part points.
+
+    A large object reaches further: the distance is divided by the root of its side.
+    """
+    away = (pointed[:, :, None] - box_centres(boxes)[:, None]).abs().sum(-1)
+    away = away / boxes[:, None, :, 2:].mean(-1).clamp(min=8.0).sqrt()
+    return away.masked_fill(~there[:, None], torch.inf).argmin(-1)
+
+
+def _build_backbone(config: SceneParserConfig) -> Any:
+    """transformers' residual network, whose four stages are all of use."""
+    from transformers import ResNetBackbone, ResNetConfig
+
+    sizes: dict[str, Any] = {"hidden_sizes": list(config.widths), "depths": list(config.depths)}
+    stages: dict[str, Any] = {"out_features": [f"stage{k}" for k in range(1, 5)]}
+    backbone: Any = ResNetBackbone
+    return backbone(ResNetConfig(embedding_size=config.stem, layer_type="basic", **sizes, **stages))
+
+
+def _normalise_pixels(images: torch.Tensor) -> tuple[torch.Tensor, tuple[int, int]]:
+    """[image, 3, height, width] around 0, padded on the right and below to whole cells; and the true size."""
+    if images.ndim != 4 or images.shape[3] != 3 or images.dtype != torch.uint8:
+        raise UserError(
+            f"a scene parser reads images [image, height, width, 3] of uint8, not {list(images.shape)} of "
+            f"{str(images.dtype).removeprefix('torch.')}"
+        )
+    height, width = images.shape[1:3]
+    if min(height, width) < SMALLEST:
+        raise UserError(f"an image of {width}×{height} is too small to parse: a side has {SMALLEST} pixels or more")
+    pixels = images.permute(0, 3, 1, 2).float().mul(1 / 64).sub(2.0)
+    pixels = F.pad(pixels, (0, -width % DEEPEST, 0, -height % DEEPEST))
+    return pixels.contiguous(memory_format=torch.channels_last), (width, height)
+
+
+def _build_conv(inside: int, outside: int, side: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(inside, outside, side, padding=side // 2, bias=False), nn.BatchNorm2d(outside), nn.ReLU()
+    )
+
+
+def _build_group_conv(inside: int, outside: int, stride: int) -> nn.Module:
+    """A convolution of patches; patches that stand for nothing must not sway the others, so no batch norm."""
+    groups = next(g for g in (8, 4, 2, 1) if outside % g == 0)
+    return nn.Sequential(nn.Conv2d(inside, outside, 3, stride, 1, bias=False), nn.GroupNorm(groups, outside), nn.ReLU())
+
+
+def _build_dense(inside: int, hidden: int, outside: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(inside, hidden), nn.ReLU(), nn.Linear(hidden, outside))
+
+
+def _build_normed_layer(inside: int, outside: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(inside, outside), nn.LayerNorm(outside), nn.ReLU())
+
+
+def _build_map_head(inside: int, outside: int) -> nn.Module:
+    conv = nn.Conv2d(inside, outside, 1)
+    nn.init.normal_(conv.weight, std=0.01)
+    nn.init.constant_(conv.bias, RARE)  # type: ignore[arg-type]
+    return conv
+
+
+def _upsample(features: torch.Tensor) -> torch.Tensor:
+    return F.interpolate(features, scale_factor=2.0, mode="nearest")
+
+
+def _to_rows(features: torch.Tensor) -> torch.Tensor:
+    """[image, channel, seat] → [image, seat, channel]"""
+    return features.transpose(1, 2)
+
+
+def _encode_patches(
+    first: nn.Module,
+    second: nn.Module,
+    pixels: torch.Tensor,
+    fine: torch.Tensor,
+    coarse: torch.Tensor,
+    points: torch.Tensor,
+) -> torch.Tensor:
+    """[image, seat, …] what two convolutions make of the grids of points, and the colours there as they are.
+
+    The norms of the convolutions hide how bright and how colourful a patch is; its pixels tell.
+    """
+    colors = sample_features(pixels, points, 1)
+    found = torch.cat([colors, sample_features(fine, points, FINE), sample_features(coarse, points, COARSE)], 1)
+    made = second(first(found.transpose(1, 2).flatten(0, 1)))  # [image · seat, channel, y, x]
+    plain = colors.transpose(1, 2).flatten(2)
+    return torch.cat([made.reshape(*plain.shape[:2], -1), plain.to(made.dtype)], -1)
+
+
+def _gather_rows(rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """[image, part, …] the row of each number."""
+    return rows.gather(1, numbers[..., None].expand(*numbers.shape, rows.shape[-1]))

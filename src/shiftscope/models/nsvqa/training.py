@@ -1,0 +1,286 @@
+"""How the neuro-symbolic models are trained: a scene parser and a question parser, two stages of one Trainable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...lang.calibration import Calibration, fit_spatial_likelihood
+from ...lang.program import Program
+from ...lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
+from ...question import Question
+from ...scene import Scene
+from ...scene_table import pack_scenes
+from ...schema import Schema
+from ...trainable import (
+    IMAGES,
+    PROGRAMS,
+    SCENES,
+    Counts,
+    Gather,
+    Losses,
+    ProgressCallback,
+    Rows,
+    SplitData,
+    Trainable,
+    TrainRecipe,
+    TrainStage,
+    shuffle_batches,
+)
+from .labels import SceneLabels, join_labels, label_scenes
+from .trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from .scene_parser import SceneParserBatch
+
+QUESTION_AVERAGE = 0.995  # what a step leaves of the average of the question parser's weights
+MEASURED = 8192  # questions parsed together on a GPU, where the steps cost the same for one and for many
+CPU_IMAGES, GPU_IMAGES = 64, 256  # images parsed together for the calibration
+
+TextProgram = tuple[str, Program]
+
+
+class SceneParserStage(TrainStage):
+    """From images to a scene posterior; calibrated once it is trained."""
+
+    name, word = SCENE_PARSER, PARSERS[SCENE_PARSER]
+    supervision = frozenset((IMAGES, SCENES))
+    figures = ("calibration", "spatial")
+
+    @property
+    def recipe(self) -> TrainRecipe:
+        from .scene_parser import SceneParserRecipe
+
+        own = SceneParserRecipe()
+        return TrainRecipe(own.epochs, own.batch, own.lr, own.weight_decay, own.warmup, own.ema, own.clip)
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        from . import scene_parser
+
+        return {
+            "loss": scene_parser.list_loss_weights(),
+            "flip": scene_parser.SceneParserRecipe().flip,
+            "config": scene_parser.SceneParserConfig(schema).to_json(),
+            "checked": self.check,
+        }
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> SceneLabels:
+        return label_scenes(scenes)
+
+    def join(self, pieces: Sequence[SceneLabels]) -> SceneLabels:
+        return join_labels(pieces)
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+        from .scene_parser import SceneParserConfig
+
+        return SceneParserConfig(schema)
+
+    def read_config(self, data: Mapping[str, Any]) -> Any:
+        from .scene_parser import SceneParserConfig
+
+        return SceneParserConfig.from_json(dict(data))
+
+    def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
+        from .scene_parser import build
+
+        return build(config)
+
+    def make_examples(self, data: SplitData, config: Any, device: str) -> ImageExamples:
+        return ImageExamples(data, device)
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        from .scene_parser import SceneParserRecipe, make_training_loss
+
+        return make_training_loss(module.config, SceneParserRecipe())(module, batch)
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        from .scene_parser import measure
+
+        return measure(module, batch)
+
+    def finish(self, module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
+        return fit_calibration(module, val, device, tell)
+
+
+class QuestionParserStage(TrainStage):
+    """From a question's text to its program."""
+
+    name, word = QUESTION_PARSER, PARSERS[QUESTION_PARSER]
+    supervision = frozenset((PROGRAMS,))
+    check = 4000
+    learns_vocabulary = True
+
+    @property
+    def recipe(self) -> TrainRecipe:
+        from .question_parser import QuestionParserRecipe
+
+        own = QuestionParserRecipe()
+        return TrainRecipe(own.epochs, own.batch, own.rate, own.decay, own.warm_up, QUESTION_AVERAGE, own.clip)
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        from .question_parser import QuestionParserConfig
+
+        return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[TextProgram]:
+        return [(q.text, q.program) for q in questions if q.program is not None]
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+        from .question_parser import ParserVocabulary, QuestionParserConfig
+
+        assert train is not None
+        pairs: Sequence[TextProgram] = train.supervision[self.name]
+        if gather is not None:
+            pairs = gather(_select_covering(pairs))
+        return QuestionParserConfig(ParserVocabulary.learn(pairs, schema))
+
+    def read_config(self, data: Mapping[str, Any]) -> Any:
+        from .question_parser import QuestionParserConfig
+
+        return QuestionParserConfig.from_json(dict(data))
+
+    def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
+        from .question_parser import build
+
+        return build(config)
+
+    def make_examples(self, data: SplitData, config: Any, device: str) -> QuestionExamples:
+        return QuestionExamples(data, config, device)
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        from .question_parser import compute_loss
+
+        return compute_loss(module, batch)
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        from .question_parser import measure
+
+        return measure(module, batch)
+
+    def choose_by(self, shares: Mapping[str, float]) -> float:
+        return shares["exact"]
+
+    def batch_to_measure(self, device: str) -> int | None:
+        return MEASURED if device != "cpu" else None
+
+
+class NeuroSymbolicTraining(Trainable):
+    """One folder serves nsvqa, p_nsvqa and p_nsvqa_exact: they differ in how programs are executed."""
+
+    stages = (SceneParserStage(), QuestionParserStage())
+    folder = TrainedModel
+    requires = ("torch", "transformers", "accelerate", "safetensors", "scipy")
+
+
+class ImageExamples:
+    """Images with their labels, picked by number where they lie."""
+
+    def __init__(self, data: SplitData, device: str) -> None:
+        assert data.pixels is not None
+        self.pixels, self.device = data.pixels, device
+        self.labels: SceneLabels = data.supervision[SCENE_PARSER].to_tensors(device)
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
+        return shuffle_batches(len(self), batch, random)
+
+    def batch(self, rows: torch.Tensor) -> SceneParserBatch:
+        from .scene_parser import SceneParserBatch
+
+        images = self.pixels[rows.to(self.pixels.device)].to(self.device, non_blocking=True)
+        return SceneParserBatch(images, self.labels.take(rows.to(self.device)))
+
+
+class QuestionExamples:
+    """Questions as tables of numbers on the device; the batches of an epoch have more or less in them."""
+
+    def __init__(self, data: SplitData, config: Any, device: str) -> None:
+        from .question_parser import QuestionParserBatch
+
+        # A program with a token that no training question has cannot be parsed right.
+        pairs = data.supervision[QUESTION_PARSER]
+        self.all = QuestionParserBatch.from_encoded(config.vocabulary.encode(pairs, lenient=True), device)
+        self.config = config
+        self.under_way: Any = None  # the epoch
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
+        """Texts of similar length together."""
+        from . import question_parser as parser
+
+        rows = parser.make_batches(self.all.lengths[:, 0].numpy(), parser.QuestionParserRecipe(batch=batch), random)
+        self.under_way = parser.QuestionEpoch(self.all, rows, self.augmenter, random)
+        return rows
+
+    @cached_property
+    def augmenter(self) -> Any:
+        from .question_parser import QuestionAugmenter
+
+        return QuestionAugmenter(self.config).to(self.all.words.device)
+
+    def batch(self, rows: torch.Tensor) -> Any:
+        """Augmented, if it is one of the epoch that is under way."""
+        varied = self.under_way.batch(rows) if self.under_way else None
+        return self.all.take(rows) if varied is None else varied
+
+
+def _select_covering(pairs: Sequence[TextProgram]) -> list[TextProgram]:
+    """Some of the questions, in which every word and every token of all of them occurs."""
+    from .question_parser.tokens import order_tokens
+
+    plans: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # skeleton → its nodes and their kinds
+    kinds: dict[object, int] = {}
+    seen: set[object] = set()
+    kept = []
+    for text, program in pairs:
+        skeleton = program.skeleton()
+        if skeleton not in plans:
+            steps = (step.generalize() for step in order_tokens(program))
+            plans[skeleton] = [(at, kinds.setdefault(step, len(kinds))) for at, step in steps]
+        new = {*text.split(), *((kind, program.nodes[at].params) for at, kind in plans[skeleton])}
+        if not new <= seen:
+            seen |= new
+            kept.append((text, program))
+    return kept
+
+
+def fit_calibration(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
+    """`calibration` and `spatial` as model.json keeps them; null where the validation split teaches nothing.
+
+    Of several processes each does this on its own share of the split; the first one's is kept.
+    """
+    posterior = parse_validation(module, val, device, tell)
+    truth = pack_scenes(val.scenes)
+    found = match_to_truth(posterior, truth)
+    calibration = Calibration.fit(posterior, truth, found)
+    pairs = bool(((found.objects >= 0).sum(1) > 1).any())
+    spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
+    return {"calibration": calibration.to_json(), "spatial": spatial}
+
+
+def parse_validation(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> ScenePosterior:
+    """The scene posterior of all images, as NumPy arrays."""
+    import torch
+
+    from .scene_parser import parse
+
+    assert val.pixels is not None
+    pieces: list[ScenePosterior] = []
+    gpu = device.startswith("cuda")
+    together = GPU_IMAGES if gpu else CPU_IMAGES
+    for start in range(0, len(val.pixels), together):
+        some = val.pixels[start : start + together].to(device)
+        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+            pieces.append(parse(module, some))
+        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
+    return concatenate_posteriors(pieces).to_numpy()

@@ -1,0 +1,251 @@
+"""Any OpenAI-compatible endpoint, `openai:MODEL@URL`: vLLM, llama.cpp, hosted; several images a question."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from hashlib import blake2b
+from types import TracebackType
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ...errors import UserError
+from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ResponseCache, ServerIdentity
+from ...records import content_id
+from ...schema import Schema
+from .endpoint import CallRefused, Completion, Endpoint
+
+TRAITS = ModelTraits(target="openai:MODEL@URL", prompted=True, cached=True)
+HOSTED = "https://api.openai.com/v1"
+FORM = "openai:MODEL@http://HOST:PORT/v1"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+KEY_VERSION = 2  # the form of the keys; another form never meets a reply kept under this one
+
+
+class PaidCompletion(NamedTuple):
+    """A completion, the seconds it took, and since when it is kept where it came from the cache."""
+
+    said: Completion
+    seconds: float
+    stored: float | None = None
+
+
+class OpenAI:
+    """Asks one prompt at a time (`ask`), many of them at once; a reply that is known is not paid for again.
+
+    A kept reply is known by the prompt, the parameters, the URL and what the server there says of itself. One
+    that came with a `system_fingerprint` is used only once a reply of now came with the same.
+
+    Use it as `async with model:`, or call `predict`, which does so itself.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str,
+        key: str,
+        options: ModelOptions,
+        memory: ResponseCache | None,
+        warn: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        self._model, self._url, self._options, self._memory = model, url, options, memory
+        self._endpoint = Endpoint(url, model, key, options, warn)
+        self._identity: ServerIdentity | None = None
+        self._asking: dict[str, asyncio.Task[PaidCompletion]] = {}
+        self._own: set[str] = set()  # keys of what this object paid for
+        self.in_flight = options.in_flight
+        self.paid = 0  # calls made; the others were known
+        self.fingerprints: set[str] = set()  # of the replies it paid for; "" where one came without
+        self.unconfirmed = 0  # kept replies without a fingerprint, used before the server was known to give one
+
+    async def __aenter__(self) -> OpenAI:
+        await self._endpoint.open()
+        try:
+            self._identity = await self._endpoint.identify(patient=True)
+        except BaseException:
+            await self._endpoint.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        calls = list(self._asking.values())
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        self._asking.clear()
+        await self._endpoint.close()
+
+    def identify(self, *, patient: bool = False) -> ServerIdentity | None:
+        """What the server says of itself, asked once; None where it cannot be reached, unless `patient`."""
+
+        async def ask() -> ServerIdentity | None:
+            await self._endpoint.open()
+            try:
+                return await self._endpoint.identify(patient=patient)
+            finally:
+                await self._endpoint.close()
+
+        return asyncio.run(ask())
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        async def ask_all() -> list[Response]:
+            gate = asyncio.Semaphore(self.in_flight)
+
+            async def ask_one(prompt: Prompt) -> Response:
+                async with gate:
+                    return await self.ask(prompt)
+
+            async with self:
+                return list(await asyncio.gather(*map(ask_one, batch)))
+
+        return asyncio.run(ask_all())
+
+    async def ask(self, prompt: Prompt) -> Response:
+        """The reply to one prompt, from memory where the same server gave it before."""
+        key = self._cache_key(prompt)
+        known = self._read_cache(key)
+        while known is not None and known.said.fingerprint and not self.fingerprints and self._asking:
+            # What the server calls itself now, only a reply of now tells: one is under way.
+            await asyncio.wait(self._asking.values(), return_when=asyncio.FIRST_COMPLETED)
+        if known is None or not self._is_trusted(known):
+            task = self._asking.get(key)  # the same prompt may be under way already
+            if task is None:
+                task = self._asking[key] = asyncio.create_task(self._request_completion(key, prompt))
+            try:
+                known = await task
+            except CallRefused as error:
+                return Response(status="failed", reason=str(error))
+        elif not known.said.fingerprint and not self.fingerprints:
+            self.unconfirmed += 1
+        return self._make_response(known)
+
+    def _is_trusted(self, known: PaidCompletion) -> bool:
+        """Whether the system that gave a kept reply is, for all that is told, the one that is asked now."""
+        if self.fingerprints:
+            return known.said.fingerprint in self.fingerprints
+        return not known.said.fingerprint
+
+    def _read_cache(self, key: str) -> PaidCompletion | None:
+        kept = self._memory.get(key) if self._memory is not None else None
+        if kept is None:
+            return None
+        try:
+            fields = json.loads(kept.value)
+            seconds = float(fields.pop("seconds"))
+            said = Completion(**fields)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None  # kept by another version; it is asked anew
+        if not isinstance(said.text, str) or not isinstance(said.fingerprint, str):
+            return None
+        return PaidCompletion(said, seconds, None if key in self._own else kept.stored)
+
+    async def _request_completion(self, key: str, prompt: Prompt) -> PaidCompletion:
+        try:
+            said, seconds = await self._endpoint.post(self._build_body(prompt), key)
+            self.paid += 1
+            self._own.add(key)
+            self.fingerprints.add(said.fingerprint)
+            seconds = round(seconds, 4)
+            if self._memory is not None:
+                self._memory.put(key, json.dumps(asdict(said) | {"seconds": seconds}, ensure_ascii=False))
+            return PaidCompletion(said, seconds)
+        finally:
+            self._asking.pop(key, None)
+
+    def _request_parameters(self) -> dict[str, Any]:
+        o = self._options
+        all_of_them = {"max_tokens": o.max_tokens, "temperature": o.temperature, **o.parameters}
+        return {"model": self._model} | {k: v for k, v in all_of_them.items() if v is not None}
+
+    def _build_body(self, prompt: Prompt) -> bytes:
+        """The request in JSON pieces: to encode a picture's text again would take a millisecond."""
+        text = json.dumps({"type": "text", "text": prompt.text}, ensure_ascii=False).encode()
+        content = b",".join([*map(_encode_image_part, prompt.images), text])
+        rest = json.dumps(self._request_parameters(), ensure_ascii=False).encode()
+        return b'{"messages":[{"role":"user","content":[' + content + b"]}]," + rest[1:]
+
+    def _cache_key(self, prompt: Prompt) -> str:
+        """Of everything that the reply depends on."""
+        images = [_digest_image(png) for png in prompt.images]
+        return content_id([KEY_VERSION, self._url, self._identity, self._request_parameters(), prompt.text, images])
+
+    def _make_response(self, paid: PaidCompletion) -> Response:
+        said = paid.said
+        tokens = cost = None
+        if isinstance(said.read, int) and isinstance(said.wrote, int):
+            tokens = said.read + said.wrote
+            if self._options.price is not None:
+                cost = (said.read * self._options.price[0] + said.wrote * self._options.price[1]) / 1e6
+        cut = "cut at max_tokens" if said.ended == "length" else ""
+        return Response(
+            raw=said.text,
+            reason=cut,
+            seconds=paid.seconds,
+            cost=cost,
+            tokens=tokens,
+            stored=paid.stored,
+            fingerprint=said.fingerprint,
+        )
+
+
+@lru_cache(maxsize=64)  # questions about one image come one after the other
+def _encode_image_part(png: bytes) -> bytes:
+    url = b"data:image/png;base64," + b64encode(png)
+    return b'{"type":"image_url","image_url":{"url":"' + url + b'"}}'
+
+
+@lru_cache(maxsize=64)
+def _digest_image(png: bytes) -> str:
+    return blake2b(png, digest_size=16).hexdigest()
+
+
+def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
+    """What a run's spec says of the model besides its name and prompt."""
+    return {"parameters": dict(options.parameters), "price": list(options.price) if options.price else None}
+
+
+def parse_target(target: str) -> tuple[str, str]:
+    """MODEL and URL; a URL that carries a secret is refused, for the run's log would hold it."""
+    named = re.fullmatch(r"(.*?)@(\w+://.*)", target)
+    model, url = named.groups() if named else (target, os.environ.get("OPENAI_BASE_URL", HOSTED))
+    try:
+        parts = urlsplit(url)
+        carries = parts.username or parts.password or parts.query or parts.fragment
+        _ = parts.port
+    except ValueError as error:
+        if "@" in url.partition("://")[2] or "?" in url or "#" in url:
+            raise UserError(f"the URL of the endpoint cannot be read; write {FORM}") from None
+        raise UserError(f"{url} is not a URL ({error}); write {FORM}") from None
+    if carries:
+        raise UserError(
+            "the URL of an endpoint must not carry a user, a password or a query, nor a part after #: they "
+            "would be kept in the run's log; put the key into the environment variable OPENAI_API_KEY"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or not model:
+        raise UserError(f"model 'openai:{target}' is not of the form {FORM}")
+    return model, url.rstrip("/")
+
+
+def build(target: str, setting: ModelSetting) -> OpenAI:
+    """The key comes from the environment and goes nowhere but into the request's header."""
+    model, url = parse_target(target)
+    options = setting.options
+    if not _VARIABLE.fullmatch(options.key_env):
+        raise UserError("--key-env takes the name of an environment variable, not the key itself")
+    key = os.environ.get(options.key_env, "")
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(
+            f"the key in {options.key_env} has a line break or another character that no key has; set it anew"
+        )
+    if not key and url == HOSTED:
+        raise UserError(f"model 'openai:{model}' needs a key: set the environment variable {options.key_env}")
+    return OpenAI(model, url, key, options, setting.memory, setting.warn)

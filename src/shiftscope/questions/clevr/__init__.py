@@ -1,0 +1,1 @@
+"""CLEVR and Super-CLEVR questions: templates, the search for valid fillings, wording and inversion."""

@@ -1,0 +1,231 @@
+"""Question generation: valid, balanced, worded questions about scenes, every answer computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...answer import Answer
+from ...english.synonyms import Lexicon
+from ...errors import UserError
+from ...lang.exec.exact import execute
+from ...lang.program import Program
+from ...lang.world import ExecutionWorld
+from ...question import Notes, Provenance, Question
+from ...rng import seed_of
+from ...scene import Scene
+from ...scene_table import SceneTable
+from ...schema import Schema
+from .compiled_templates import EMPTY_SLOT, compile_templates
+from .packed_scenes import PackedScenes
+from .template import Template, TemplateProgramBuilder, TemplateSet, official_question_type
+from .wording import QuestionWording
+
+
+class AnswerMismatch(Exception):
+    """The search and the plain executor disagree about an answer: a bug in one of them."""
+
+
+class TemplateMatches(NamedTuple):
+    """What the search came up with, one entry per question, scene by scene."""
+
+    scene: list[int]
+    template: list[int]
+    answer: list[int]  # a number, a truth or a term's code
+    values: list[list[int]]  # codes of the slots
+    dice: list[int]  # random bits for the wording
+
+
+class BoundTemplate(NamedTuple):
+    """All that is needed to dress up a question of one template."""
+
+    template: Template
+    program: TemplateProgramBuilder
+    text: QuestionWording
+    kind: str  # what the official files call its type
+    answers: tuple[Answer, ...]  # by code; empty where the code is the answer
+
+
+TracedQuestion = tuple[Question, tuple[Any, ...]]  # with the value of every node of its program
+
+
+class ClevrQuestionGenerator:
+    """Templates bound to a schema."""
+
+    def __init__(self, templates: TemplateSet, schema: Schema) -> None:
+        self.lowered = compile_templates(templates.templates, schema, templates.synonyms)
+        vocabulary = self.lowered.vocabulary
+        lexicon = Lexicon(schema, templates.synonyms)
+        self.families: list[BoundTemplate] = []
+        for t in templates.templates:
+            last = t.nodes[-1].meaning
+            answers: tuple[Answer, ...] = (False, True)
+            if last.op == "query":
+                answers = vocabulary.names
+            elif "count" in (last.op, last.tail):
+                answers = ()
+            program = TemplateProgramBuilder(t, vocabulary)
+            wording = QuestionWording(t, vocabulary, lexicon)
+            self.families.append(
+                BoundTemplate(t, program, wording, official_question_type(t.nodes[-1].function), answers)
+            )
+        self.name = templates.name
+        self.source = "superclevr" if schema.part_attributes else "clevr"
+        self._provenance: dict[tuple[int, str], Provenance] = {}
+
+    def build_questions(self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int) -> list[Question]:
+        """Dress up what was found; each answer is computed again by the plain executor."""
+        return [question for question, _ in self.build_traced_questions(scenes, found, split, start)]
+
+    def build_traced_questions(
+        self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int
+    ) -> list[TracedQuestion]:
+        """The same, each question with the value of every node of its program."""
+        made: list[TracedQuestion] = []
+        at, place = -1, 0
+        for s, t, code, values, dice in zip(*found, strict=True):
+            if s != at:
+                at, place = s, 0
+                world = scenes.get_world(s)
+                (scene,) = world.scenes
+                notes = build_image_notes(scene)
+                where = split or str(scene.note("split", ""))
+                named, ids = f"{scene.id}_{self.name}", (scene.id,)
+            family = self.families[t]
+            program = family.program(values)
+            answer = family.answers[code] if family.answers else code
+            trace = _check_answer(program, world, answer, family.template)
+            question = Question(
+                id=f"{named}{place}",
+                text=family.text(values, dice),
+                scenes=ids,
+                program=program,
+                answer=answer,
+                kind=family.kind,
+                provenance=self._get_provenance(t, where),
+                notes=(("question_index", start + len(made)), *notes),
+            )
+            made.append((question, trace))
+            place += 1
+        return made
+
+    def find_matches(
+        self, scenes: PackedScenes, per_image: int, attempts: int, path: tuple[str | int, ...]
+    ) -> TemplateMatches:
+        """Search every scene; the balance of answers starts empty."""
+        from .search import search_questions
+
+        low = self.lowered
+        most = len(scenes) * per_image
+        path += (self.name,) if self.name else ()
+        seeds = np.array([seed_of(*path, s) & 0xFFFFFFFFFFFFFFFF for s in range(len(scenes))], np.uint64)
+        found = (
+            np.zeros(most, np.int64),
+            np.zeros(most, np.int64),
+            np.zeros(most, np.int64),
+            np.full((most, low.initial.shape[1]), EMPTY_SLOT, np.int64),
+            np.zeros(most, np.uint64),
+        )
+        words = low.vocabulary
+        size = search_questions(
+            (per_image, attempts),
+            seeds,
+            low.list_arrays(),
+            scenes.layout,
+            (words.sayings, words.offers, words.covers, words.value, words.answer),
+            found,
+        )
+        return TemplateMatches(*(column[:size].tolist() for column in found))
+
+    def _get_provenance(self, t: int, split: str) -> Provenance:
+        known = self._provenance.get((t, split))
+        if known is None:
+            template = self.families[t].template
+            known = self._provenance[t, split] = Provenance(self.source, split, template.file, template.family)
+        return known
+
+
+def _check_answer(program: Program, world: ExecutionWorld, answer: Answer, template: Template) -> tuple[Any, ...]:
+    """The value of every node, once the answer is as the search says."""
+    run = execute(program, world)
+    exact = run.answer
+    if type(exact) is not type(answer) or exact != answer:
+        scene = world.scenes[0].id
+        raise AnswerMismatch(f"{template.location} on scene {scene}: search says {answer!r}, execution {exact!r}")
+    return run.values
+
+
+def build_image_notes(scene: Scene) -> Notes:
+    """What the official question files say about the image."""
+    index: Any = scene.note("image_index", scene.note("index"))
+    return (
+        *((("image_index", index),) if index is not None else ()),
+        ("image_filename", scene.note("image_filename", f"{scene.id}.png")),
+        ("image", scene.id),
+    )
+
+
+PER_IMAGE = 10
+MOST_PER_IMAGE = 10_000
+ATTEMPTS = 60  # fillings tried for a template on a scene before the next template is taken
+SHARD_SIZE = 250  # scenes whose answers are balanced together
+
+
+def generate_questions(
+    scenes: PackedScenes | SceneTable | Iterable[Scene],
+    templates: TemplateSet,
+    *,
+    per_image: int = PER_IMAGE,
+    seed: int = 0,
+    split: str = "",
+    shard: int = 0,
+    start: int = 0,
+    attempts: int = ATTEMPTS,
+) -> list[Question]:
+    """The questions of one shard: a function of its scenes, the templates, seed, split and shard number.
+
+    Sets of templates that differ in name ask independently, and give their questions different ids.
+
+    Answers are balanced over the scenes given here. `start` numbers the first question. A scene that too few
+    templates fit gets fewer questions.
+    """
+    if per_image < 1 or attempts < 1:
+        raise UserError(f"questions per image and attempts must be at least 1, not {per_image} and {attempts}")
+    if per_image > MOST_PER_IMAGE:
+        raise UserError(f"at most {MOST_PER_IMAGE:,} questions can be asked of an image, not {per_image:,}")
+    subjects = PackedScenes.from_scenes(scenes)
+    generator = get_generator(templates, subjects.table.schema)
+    found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
+    return generator.build_questions(subjects, found, split, start)
+
+
+def generate_all_questions(
+    scenes: Iterable[Scene],
+    templates: TemplateSet,
+    *,
+    per_image: int = PER_IMAGE,
+    seed: int = 0,
+    split: str = "",
+    shard_size: int = SHARD_SIZE,
+    start: int = 0,
+    attempts: int = ATTEMPTS,
+) -> Iterator[Question]:
+    """Questions about any number of scenes of one schema, shard by shard, numbered from `start` on."""
+    rest = iter(scenes)
+    shard = 0
+    while block := list(islice(rest, shard_size)):
+        made = generate_questions(
+            block, templates, per_image=per_image, seed=seed, split=split, shard=shard, start=start, attempts=attempts
+        )
+        yield from made
+        shard, start = shard + 1, start + len(made)
+
+
+@lru_cache(maxsize=8)
+def get_generator(templates: TemplateSet, schema: Schema) -> ClevrQuestionGenerator:
+    """The templates bound to the schema, kept for the next shard."""
+    return ClevrQuestionGenerator(templates, schema)

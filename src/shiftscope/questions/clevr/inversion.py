@@ -1,0 +1,191 @@
+"""Inversion: the programs that a text may have been worded from.
+
+Each text of each template is matched word by word against the question. A slot takes any of the ways to say
+one of its terms, our own and the folder's; what the official generator gets wrong ("buss", "a airliner") is
+understood too. A word that several terms share means the widest of them, as it does in our own questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...english.inflection import plural
+from ...english.synonyms import PART, THING, Lexicon, noun_attribute
+from ...lang.program import Program
+from ...question import Question
+from ...schema import Schema
+from .compiled_templates import EMPTY_SLOT, compile_templates
+from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template, TemplateProgramBuilder, TemplateSet
+from .vocabulary import SlotVocabulary
+from .wording import ANOTHER, find_part_slots
+
+WORD_PATTERN = re.compile(r"\w[\w'’-]*|[^\w\s]")
+ARTICLES = ("a", "an")
+
+Words = tuple[str, ...]
+PhraseTable = dict[str, list[tuple[Words, int]]]
+Values = tuple[int, ...]  # codes of the slots; UNSAID where none was met yet
+UNSAID = EMPTY_SLOT - 2
+
+
+class SlotPattern(NamedTuple):
+    """A slot; `ways` are, by their first word, the phrases that fill it and the term of each."""
+
+    slot: int
+    ways: PhraseTable
+    silent: bool  # whether it may stay empty without a word
+
+
+class OptionalWords(NamedTuple):
+    """Words that may be left out."""
+
+    items: tuple[TextItem, ...]
+
+
+TextItem = str | SlotPattern | OptionalWords
+
+
+class QuestionReading(NamedTuple):
+    """One way to understand a question."""
+
+    template: Template
+    program: Program
+
+
+class TemplateInverter:
+    """Templates bound to a schema, read backwards."""
+
+    def __init__(self, templates: TemplateSet, schema: Schema) -> None:
+        self.vocabulary = compile_templates(templates.templates, schema, templates.synonyms).vocabulary
+        self.lexicon = Lexicon(schema, templates.synonyms)
+        self.texts: list[
+            tuple[str, Template, TemplateProgramBuilder, tuple[TextItem, ...]]
+        ] = []  # from their first word
+        self._known: dict[tuple[str, bool, bool, bool, str, str, str], PhraseTable] = {}
+        for template in templates.templates:
+            maker = TemplateProgramBuilder(template, self.vocabulary)
+            on_parts = find_part_slots(template)
+            for text in template.texts:
+                items = self._parse_text(text, template, on_parts)
+                self.texts.append((items[0] if isinstance(items[0], str) else "", template, maker, items))
+
+    def __call__(self, text: str) -> tuple[QuestionReading, ...]:
+        """Every way to read the text, each program once, in the order of the templates."""
+        words = tokenize_question(text)
+        found: dict[Program, QuestionReading] = {}
+        for first, template, maker, items in self.texts:
+            if first and not (words and _matches_word(first, words[0])):
+                continue
+            for values in _match_items(items, words, 0, (UNSAID,) * len(template.params)):
+                program = maker([max(v, EMPTY_SLOT) for v in values])
+                found.setdefault(program, QuestionReading(template, program))
+        return tuple(found.values())
+
+    def read_programs(self, question: Question) -> tuple[Program, ...]:
+        """The programs of the question; its template, where it is noted, decides between several."""
+        readings = self(question.text)
+        source = question.provenance
+        in_file = [r for r in readings if r.template.file == source.template]
+        in_family = [r for r in in_file if r.template.family == source.family]
+        return tuple(r.program for r in in_family or in_file or readings)
+
+    def _parse_text(self, text: str, template: Template, on_parts: frozenset[int]) -> tuple[TextItem, ...]:
+        items: list[TextItem] = []
+        outside: list[TextItem] = items
+        for raw in TOKEN.findall(text):
+            if raw == "[":
+                items = []
+            elif raw == "]":
+                outside.append(OptionalWords(tuple(items)))
+                items = outside
+            elif found := SLOT_TOKEN.fullmatch(raw):
+                items.append(self._build_slot_pattern(found.groups(""), template, on_parts))
+            else:
+                for word in tokenize_question(raw):
+                    items.append(OptionalWords((word,)) if word in (OTHER, REPAINTED) else word)
+        return tuple(items)
+
+    def _build_slot_pattern(self, pieces: tuple[str, ...], template: Template, on_parts: frozenset[int]) -> SlotPattern:
+        before, name, several, ending, after = pieces
+        slot = template.find_slot(name)
+        attribute = template.params[slot].attribute
+        part, never = slot in on_parts, slot in template.empty_slots
+        key = (attribute, part, never, bool(several), before, ending, after)
+        if key not in self._known:
+            self._known[key] = self._list_phrases(*key)
+        schema = self.vocabulary.schema
+        noun = attribute == noun_attribute(schema.part_attributes if part else schema.attributes)
+        return SlotPattern(slot, self._known[key], attribute != RELATION and not noun)
+
+    def _list_phrases(
+        self, attribute: str, part: bool, never: bool, several: bool, before: str, ending: str, after: str
+    ) -> PhraseTable:
+        schema, names = self.vocabulary.schema, self.vocabulary.names
+        terms: dict[int, str] = {}
+        if attribute == RELATION:
+            terms = dict(enumerate(schema.relations))
+        elif not never:
+            column = self.vocabulary.columns.index((attribute, part))
+            terms = {c: names[c] for c in self.vocabulary.terms(column)}
+        if attribute == noun_attribute(schema.part_attributes if part else schema.attributes):
+            terms[EMPTY_SLOT] = PART if part else THING
+        said: dict[Words, list[int]] = {}
+        for code, term in terms.items():
+            for way in self.lexicon.list_accepted_phrases(term):
+                for form in (plural(way), f"{way}s") if several else (way,):
+                    said.setdefault(tokenize_question(f"{before}{form}{ending}{after}"), []).append(code)
+        ways: PhraseTable = {}
+        for phrase, codes in said.items():
+            for code in _select_widest(codes, self.vocabulary) if attribute != RELATION else dict.fromkeys(codes):
+                ways.setdefault(phrase[0], []).append((phrase, code))
+        return ways
+
+
+def tokenize_question(text: str) -> Words:
+    """Words and marks, in lower case."""
+    return tuple(WORD_PATTERN.findall(text.lower()))
+
+
+def _select_widest(codes: list[int], vocabulary: SlotVocabulary) -> list[int]:
+    """Of the terms that a phrase may stand for, those that no other one takes in."""
+    covers = vocabulary.covers
+    distinct = list(dict.fromkeys(codes))
+    return [
+        c
+        for c in distinct
+        if c < 0 or not any(d >= 0 and d != c and covers[d, c] and not covers[c, d] for d in distinct)
+    ]
+
+
+def _match_items(items: tuple[TextItem, ...], words: Words, at: int, values: Values) -> Iterator[Values]:
+    """What the slots hold, for each way in which the items give the words from `at` to the end."""
+    if not items:
+        if at == len(words):
+            yield values
+        return
+    item, rest = items[0], items[1:]
+    if isinstance(item, OptionalWords):
+        yield from _match_items(item.items + rest, words, at, values)
+        yield from _match_items(rest, words, at, values)
+    elif isinstance(item, SlotPattern):
+        known = values[item.slot]
+        if item.silent and known in (UNSAID, EMPTY_SLOT):
+            yield from _match_items(rest, words, at, _set_slot(values, item.slot, EMPTY_SLOT))
+        for phrase, code in item.ways.get(words[at], ()) if at < len(words) else ():
+            if known in (UNSAID, code) and words[at : at + len(phrase)] == phrase:
+                yield from _match_items(rest, words, at + len(phrase), _set_slot(values, item.slot, code))
+    elif at < len(words) and _matches_word(item, words[at]):
+        yield from _match_items(rest, words, at + 1, values)
+
+
+def _matches_word(word: str, said: str) -> bool:
+    """Whether a text's word may be said so: a as an, and another as a where the two things differ anyway."""
+    if word in ARTICLES or word == ANOTHER:
+        return said in ARTICLES or said == word
+    return word == said
+
+
+def _set_slot(values: Values, slot: int, code: int) -> Values:
+    return (*values[:slot], code, *values[slot + 1 :])

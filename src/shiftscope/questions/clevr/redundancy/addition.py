@@ -1,0 +1,223 @@
+"""Addition (rd+): all that is true of what a question refers to, short of what it asks.
+
+Each set gets every attribute that its members share and that the question neither asks nor compares; each set taken
+from the whole scene gets one relation that all its members stand in, to a thing that all its attributes together
+single out and that is not asked about: nothing is asked or compared of it, and the words do not tell that it is among
+what is counted or looked for. An empty set gets what its stand-in shares (the things that fit a description with the
+same attributes), lest a long description mean "yes". "Anything else" that is like a given thing, where that is what
+the question is about, stays without a description: with one it would be another question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ....lang.world import ExecutionWorld
+from ....rng import seed_of
+from ....scene import mask_members
+from ....schema import Attribute, Schema
+from .program_tree import (
+    RELATIONS,
+    FilterWord,
+    TreeStep,
+    count_hops,
+    gives_itself_away,
+    is_subject,
+    list_steps,
+    list_suspects,
+    words_imply_member,
+)
+from .removal import order_attributes, rank_attribute
+
+
+def list_stand_ins(step: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> Iterator[int]:
+    """For each thing that the set starts from (or of the scene, if it starts from nothing) those like it."""
+    things, words = world.objects, step.words  # as they are now: they may change while this goes on
+    pool = step.root or things.everything
+    listed = list(mask_members(pool))
+    kinds = {a.name: a.kinds for a in schema.attributes}
+    first = seed_of("like", seed) % len(listed) if listed else 0
+    for thing in listed[first:] + listed[:first]:
+        like = pool
+        for word in words:
+            value = things.value(thing, word.attribute)
+            known = kinds.get(word.attribute, ())
+            if any(word.value == kind for kind, _ in known):
+                value = next((kind for kind, values in known if value in values), None)
+            like &= 0 if value is None else things.mask(word.attribute, value)
+        if like:
+            yield like
+
+
+def list_shared_words(these: int, attribute: Attribute, world: ExecutionWorld) -> list[str]:
+    """The words that all of these share, narrowest first: their value, or a kind that all values are of."""
+    values = {world.objects.value(i, attribute.name) for i in mask_members(these)}
+    around = [(len(inside), kind) for kind, inside in attribute.kinds if values <= set(inside)]
+    return [v for v in values if v is not None and len(values) == 1] + [kind for _, kind in sorted(around)]
+
+
+MOST_HOPS = 3
+SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
+TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
+READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
+
+RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
+
+
+def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> int:
+    """Add, in place, until nothing more can be added; how many additions there were.
+
+    `seed` decides between relations, and between stand-ins, that would do.
+    """
+    adding = _Saturation(last, world, schema, seed)
+    total = 0
+    while True:
+        added = sum([adding.add_words(n) for n in range(len(adding.own))])
+        added += sum([adding.add_relation(n) for n in range(len(adding.own))])
+        total += added
+        if not adding.suspected or not added:
+            return total
+
+
+class _Saturation:
+    """A question that is being added to."""
+
+    def __init__(self, last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> None:
+        self.world, self.schema, self.seed = world, schema, seed
+        listed = list_steps(last)
+        described = [s for s in listed if s.several and not s.is_half and not s.on_parts]
+        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not is_subject(s))]
+        self.silent = _list_silent_attributes(listed, self.own)
+        self.suspected = list_suspects(last)
+        self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
+        self.sought = [s for s in described if s.op in RELATIONS and is_subject(s)]
+        self.asked = self.mentioned = 0  # what no relation may lead to, and what it leads to only if need be
+        for step in described:
+            if _is_only_anchor(step) or (step.op in TIED and is_subject(step)):
+                self.mentioned |= step.value
+            elif step.op != "union":
+                self.asked |= step.value
+
+    def add_words(self, n: int) -> int:
+        """Add to set n what its members share; how many words came."""
+        step, silent = self.own[n], self.silent[n]
+        if not step.value:
+            return 0 if self.like[n] else self.add_words_for_nothing(n)
+        added = 0
+        for attribute in order_attributes(self.schema):
+            if attribute.name in silent:
+                continue
+            for value in list_shared_words(step.value, attribute, self.world):
+                step.words.append(FilterWord("filter", attribute.name, value))
+                if self.is_fine():
+                    silent.add(attribute.name)
+                    added += 1
+                    break
+                step.words.pop()
+        if added:
+            step.words.sort(key=lambda w: rank_attribute(self.schema, w.attribute))
+        return added
+
+    def add_words_for_nothing(self, n: int) -> int:
+        """Add to the empty set n what the first stand-in shares that will do; how many words came."""
+        step = self.own[n]
+        kept = step.words
+        for like in list_stand_ins(step, self.world, self.schema, f"{self.seed} {n}"):
+            new = [
+                FilterWord("filter", attribute.name, values[0])
+                for attribute in order_attributes(self.schema)
+                if attribute.name not in self.silent[n] and (values := list_shared_words(like, attribute, self.world))
+            ]
+            step.words = sorted(kept + new, key=lambda w: rank_attribute(self.schema, w.attribute))
+            if self.is_fine():
+                self.like[n] = like
+                return len(new)
+        step.words = kept
+        return 0
+
+    def add_relation(self, n: int) -> bool:
+        """Add a relation to set n, unless it has one; whether one was found."""
+        step, world, like = self.own[n], self.world, self.like[n]
+        if step.op != "scene" or not like or count_hops(step) >= MOST_HOPS:
+            return False
+        options: tuple[list[RelationOption], list[RelationOption]] = ([], [])
+        for relation in self.schema.relations:
+            rows = world.rows(relation) or ()
+            for i, full in list_unique_objects(world, self.schema) if rows else ():
+                if not self.asked >> i & 1 and not like & ~rows[i]:
+                    options[self.mentioned >> i & 1].append((relation, i, full, rows[i]))
+        for listed in options:
+            first = seed_of("related", self.seed, n) % len(listed) if len(listed) > 1 else 0
+            for option in listed[first:] + listed[:first]:
+                if self.try_relation(step, option):
+                    return True
+        return False
+
+    def try_relation(self, step: TreeStep, option: RelationOption) -> bool:
+        """Put the set in the relation; False, and nothing changed, where that gives the answer away."""
+        relation, i, full, row = option
+        described = TreeStep("scene", (), [], self.world.objects.everything)
+        described.words = [FilterWord("filter", name, value) for name, value in full]
+        described.value, described.several, described.added = 1 << i, True, True
+        kept = (step.op, step.params, step.inputs, step.root)
+        step.inputs = [TreeStep("unique", (), [described], 1 << i)]
+        step.op, step.params, step.root = "relate", (relation,), row
+        if self.is_fine() and not self.words_tell(i):
+            step.inputs[0].above = step
+            self.mentioned |= 1 << i
+            return True
+        step.op, step.params, step.inputs, step.root = kept
+        return False
+
+    def words_tell(self, thing: int) -> bool:
+        """Whether the words tell that the thing is among what is counted or looked for."""
+        return any(s.value >> thing & 1 and words_imply_member(s, self.schema) for s in self.sought)
+
+    def is_fine(self) -> bool:
+        return not self.suspected or not gives_itself_away(self.suspected, self.schema)
+
+
+def _is_only_anchor(step: TreeStep) -> bool:
+    """Whether it is there only for others to stand in a relation to; nothing is asked about it."""
+    above = step.above
+    if above is not None and above.op == "unique":
+        above = above.above
+    return above is not None and above.op in RELATIONS
+
+
+def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:
+    """For each set the attributes not to be said of it: they are asked, compared, or said already."""
+    asked: dict[int, set[str]] = {}  # by the thing they are asked of, however it is described
+    for step in listed:
+        if step.op in READS_ATTRIBUTE and step.inputs[0].op == "unique":
+            asked.setdefault(step.inputs[0].value, set()).add(step.params[0])
+    found = []
+    for step in own:
+        above = step.above
+        names = {w.attribute for w in step.words}
+        if above is not None and above.op == "unique":
+            names |= asked.get(step.value, set())
+        if step.op == "same":
+            names.add(step.params[0])
+        while above is not None and above.op == "union":
+            names |= {w.attribute for w in above.words}
+            above = above.above
+        found.append(names)
+    return found
+
+
+@lru_cache(maxsize=2)  # for the other questions about the same scene
+def list_unique_objects(world: ExecutionWorld, schema: Schema) -> list[tuple[int, tuple[tuple[str, str], ...]]]:
+    """The objects that all their attributes together fit alone, each with these, in the order of wording."""
+    things = world.objects
+    names = [a.name for a in order_attributes(schema)]
+    found = []
+    for i in mask_members(things.everything):
+        full = tuple([(n, v) for n in names if (v := things.value(i, n)) is not None])
+        fits = things.everything
+        for name, value in full:
+            fits &= things.mask(name, value)
+        if full and fits == 1 << i:
+            found.append((i, full))
+    return found

@@ -1,0 +1,245 @@
+"""Program tree: a program as steps, each set with the words that describe it, and what they give away.
+
+Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in
+place. `read_tree` makes a tree of its own, to be changed at will; `write_program` gives the program back.
+
+"More cubes than red cubes?" has its answer in its words. Dropping or adding a word must not make such a
+question out of an honest one: `gives_itself_away` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ....lang.check import ProgramPlan, plan_program
+from ....lang.exec.exact import execute
+from ....lang.program import Node, Program, node
+from ....lang.types import OBJECTS, PARTS
+from ....lang.world import ExecutionWorld
+from ....schema import Schema
+from ..compiled_templates import OPPOSITE
+
+FILTERS = frozenset(("filter", "exclude"))
+RELATIONS = frozenset(("relate", "related"))
+
+
+class FilterWord(NamedTuple):
+    """One filter of a set."""
+
+    op: str
+    attribute: str
+    value: str
+
+
+class TreeStep:
+    """An op that is no filter; where it gives a set, the words that narrow it."""
+
+    __slots__ = ("above", "added", "inputs", "on_parts", "op", "params", "root", "several", "value", "words")
+
+    def __init__(self, op: str, params: tuple[str, ...], inputs: list[TreeStep], root: Any) -> None:
+        self.op, self.params, self.inputs = op, params, inputs
+        self.words: list[FilterWord] = []
+        self.root: Any = root  # what the op gives
+        self.value: Any = root  # what the words leave of it
+        self.above: TreeStep | None = None  # the step that reads this one; None for the last, or if several do
+        self.several = self.on_parts = False  # whether it gives a set; of parts
+        self.added = False  # whether it only serves a relation that was added
+        for below in inputs:
+            below.above = self
+
+    @property
+    def is_half(self) -> bool:
+        """Whether it is half of a description: what stands both left of one thing and behind another."""
+        return self.above is not None and self.above.op == "intersect"
+
+
+def read_tree(program: Program, world: ExecutionWorld) -> TreeStep | None:
+    """The last step; None where the program has sub-programs, edits, or no answer on this world."""
+    plan = plan_program(program)
+    run = execute(program, world)
+    return build_tree(program, run.values, plan) if plan.straight and run.is_defined else None
+
+
+def build_tree(program: Program, values: Sequence[Any], plan: ProgramPlan | None = None) -> TreeStep:
+    """The last step of a program, `values` one per node."""
+    types = (plan or plan_program(program)).types
+    uses = [0] * len(values)
+    for n in program.nodes:
+        for i in n.inputs:
+            uses[i] += 1
+    made: list[TreeStep] = []
+    for n, value, kind in zip(program.nodes, values, types, strict=True):
+        if n.op in FILTERS and uses[n.inputs[0]] == 1:
+            step = made[n.inputs[0]]
+            step.words.append(FilterWord(n.op, n.params[0], n.params[1]))
+            step.value = value
+        else:
+            step = TreeStep(n.op, n.params, [made[i] for i in n.inputs], value)
+            step.several = kind in (OBJECTS, PARTS)
+            step.on_parts = kind == PARTS
+        made.append(step)
+    for step, count in zip(made, uses, strict=True):
+        if count > 1:
+            step.above = None
+    return made[-1]
+
+
+def write_program(last: TreeStep) -> Program:
+    """The program of the tree, depth first."""
+    nodes: list[Node] = []
+    placed: dict[int, int] = {}
+
+    def place(step: TreeStep) -> int:
+        if id(step) not in placed:
+            at = [place(s) for s in step.inputs]
+            nodes.append(node(step.op, tuple(at), step.params))
+            for word in step.words:
+                nodes.append(node(word.op, (len(nodes) - 1,), (word.attribute, word.value)))
+            placed[id(step)] = len(nodes) - 1
+        return placed[id(step)]
+
+    place(last)
+    return Program(tuple(nodes))
+
+
+def list_steps(last: TreeStep) -> list[TreeStep]:
+    """All steps, from the answer down, what is read first before what is read second."""
+    found: list[TreeStep] = []
+    todo = [last]
+    while todo:
+        step = todo.pop()
+        found.append(step)
+        if step.inputs:
+            todo += step.inputs[::-1]
+    return found
+
+
+def count_hops(step: TreeStep) -> int:
+    """How many relations lie between the step and the answer, its own not counted."""
+    found = 0
+    above = step.above
+    while above is not None:
+        found += above.op in RELATIONS
+        above = above.above
+    return found
+
+
+def is_subject(step: TreeStep) -> bool:
+    """Whether the set is what the question is about: counted, or asked for whether there is any."""
+    above = step.above
+    while above is not None and above.op in ("union", "intersect"):
+        above = above.above
+    return above is not None and above.op in ("count", "exist")
+
+
+# What the words alone give away: of "how many cubes are left of the cube?", when there is but one, or of "is any cube
+# left of the ball that is right of the cube?", the answer.
+
+DescribedValues = dict[str, str]  # attribute → the word that everything in a set fits
+COMPARED = frozenset(("less", "greater", "equal"))
+
+
+def list_suspects(last: TreeStep) -> list[TreeStep]:
+    """The steps by which a question may give itself away: they compare sets, find nothing, or ask if any."""
+    return [
+        s
+        for s in list_steps(last)
+        if (s.several and not s.value and not s.is_half) or _compares_sets(s) or _finds_any(s)
+    ]
+
+
+def gives_itself_away(suspected: list[TreeStep], schema: Schema) -> bool:
+    """Whether the words alone tell that a set is empty or is not, or that one of two holds the other."""
+    for step in suspected:
+        if _finds_any(step) and words_imply_member(step.inputs[0], schema):
+            return True
+        if _compares_sets(step):
+            one, two = (s.inputs[0] if s.op == "count" else s for s in step.inputs)
+            if _is_within(one, two, schema) or _is_within(two, one, schema):
+                return True
+        if step.several and not step.value:
+            said = _list_described_values(step)
+            if any(_covers(_list_described_values(thing), said, schema) for thing in _list_left_out(step)):
+                return True
+    return False
+
+
+def _compares_sets(step: TreeStep) -> bool:
+    """Whether it joins two sets or compares how many they are."""
+    return step.op == "union" or (step.op in COMPARED and step.inputs[0].op == "count")
+
+
+def _finds_any(step: TreeStep) -> bool:
+    """Whether it asks if there is any, and there is."""
+    return step.op == "exist" and bool(step.inputs[0].value)
+
+
+def words_imply_member(step: TreeStep, schema: Schema) -> bool:
+    """Whether one of the set is spoken of: A and all that A is right of, if B is right of A, left of B."""
+    if step.op != "relate":
+        return False
+    said, back = _list_described_values(step), OPPOSITE.get(step.params[0])
+    described = step.inputs[0].inputs[0]
+    while described.op == "relate" and described.params[0] == back:
+        described = described.inputs[0].inputs[0]
+        if _covers(said, _list_described_values(described), schema):
+            return True
+    return False
+
+
+def _is_within(inner: TreeStep, outer: TreeStep, schema: Schema) -> bool:
+    """Whether all of the inner set is in the outer, whatever the scene."""
+    if not _covers(_list_described_values(outer), _list_described_values(inner), schema):
+        return False
+    if outer.op == "scene":
+        return True
+    alike = outer.op in RELATIONS and (outer.op, outer.params) == (inner.op, inner.params)
+    return alike and outer.inputs[0].value == inner.inputs[0].value
+
+
+def _list_described_values(step: TreeStep) -> DescribedValues:
+    if step.op == "unique":
+        return _list_described_values(step.inputs[0])
+    said: DescribedValues = {}
+    if step.op == "intersect":
+        said = {**_list_described_values(step.inputs[0]), **_list_described_values(step.inputs[1])}
+    elif step.op == "same":
+        of_one = _list_described_values(step.inputs[0])
+        said = {step.params[0]: of_one[step.params[0]]} if step.params[0] in of_one else {}
+    for word in step.words:
+        if word.op == "filter":
+            said[word.attribute] = word.value
+    return said
+
+
+def _list_left_out(step: TreeStep) -> list[TreeStep]:
+    """The sets of one, each all that fits its words, whose thing the step never gives."""
+    if step.op in ("relate", "same"):
+        thing = step.inputs[0]
+        described = thing.inputs[0] if thing.op == "unique" else thing
+        return [described] if described.op == "scene" else []
+    if step.op == "intersect":
+        return _list_left_out(step.inputs[0]) + _list_left_out(step.inputs[1])
+    return []
+
+
+def _covers(broad: DescribedValues, narrow: DescribedValues, schema: Schema) -> bool:
+    return all(
+        attribute in narrow
+        and (
+            narrow[attribute] == word
+            or expand_word(schema, attribute, narrow[attribute]) <= expand_word(schema, attribute, word)
+        )
+        for attribute, word in broad.items()
+    )
+
+
+@lru_cache(maxsize=4096)
+def expand_word(schema: Schema, attribute: str, word: str) -> frozenset[str]:
+    """The values that a word stands for: a kind for several, a value for itself."""
+    for a in schema.attributes:
+        if a.name == attribute:
+            return frozenset(dict(a.kinds).get(word, (word,)))
+    return frozenset((word,))

@@ -1,0 +1,293 @@
+"""Rewording: a changed program in the words of a template of its shape.
+
+Where no template has the shape, relations are taken off until one has, and are put back into its texts:
+"Find the <Z> <C> <M> <S>; how large is it?" becomes "Find the <Z> <C> <M> <S> that is <R_5> the <Z_5> …; how
+large is it?". The slots of the template keep their numbers, new ones follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ....english.synonyms import noun_attribute
+from ....errors import UserError
+from ....lang.program import Node, Program, node
+from ....scene_table import Terms
+from ....schema import Schema
+from ..compiled_templates import EMPTY_SLOT
+from ..generator import ClevrQuestionGenerator
+from ..template import (
+    NULL,
+    RELATION,
+    Template,
+    TemplateNode,
+    TemplateProgramBuilder,
+    TemplateSlot,
+    check_template,
+    expand_nodes,
+)
+from ..wording import QuestionWording
+from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
+from .removal import list_relations
+
+NO_SLOT = -1
+NOTHING: frozenset[int] = frozenset()
+
+
+class StepSlots(NamedTuple):
+    """Where a template takes the words of a step from."""
+
+    relation: int  # slot, or NO_SLOT
+    words: dict[str, int]  # attribute → slot
+    needed: frozenset[str]  # attributes that its texts do not go without
+    node: int  # the template node that describes the step, or NO_SLOT
+
+
+def compute_shape(step: TreeStep, cut: frozenset[int] = NOTHING) -> str:
+    """The ops of a tree; the relations in `cut`, by identity, are taken off."""
+    if id(step) in cut:
+        return "scene()"
+    name = step.op
+    if step.params and name not in RELATIONS:
+        name = f"{name}:{','.join(step.params)}"
+    if not step.inputs:
+        return f"{name}()"
+    return f"{name}({''.join([compute_shape(s, cut) for s in step.inputs])})"
+
+
+def list_remaining_steps(last: TreeStep, cut: frozenset[int]) -> list[TreeStep]:
+    """The steps that are left, in the order of `steps`."""
+    found: list[TreeStep] = []
+    todo = [last]
+    while todo:
+        step = todo.pop()
+        found.append(step)
+        if id(step) not in cut:
+            todo += step.inputs[::-1]
+    return found
+
+
+def build_template_tree(template: Template) -> TreeStep:
+    """The template's tree with every slot filled by its number."""
+    nodes: list[Node] = []
+    last: list[int] = []
+    for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
+        inputs = tuple(last[i] for i in n.inputs)
+        for piece in pieces:
+            words = piece.fixed if piece.slot < 0 else (*piece.fixed, str(piece.slot))
+            nodes.append(node(piece.op, inputs, words))
+            inputs = (len(nodes) - 1,)
+        last.append(inputs[0])
+    return build_tree(Program(tuple(nodes)), (None,) * len(nodes))
+
+
+def list_step_slots(template: Template) -> tuple[StepSlots, ...]:
+    """One per step, in the order of `steps`."""
+    said = {p.name for p in template.params if all(p.name in text for text in template.texts)}
+    never = {s for s in template.empty_slots if template.params[s].name not in said}
+    single = {template.find_slot(s) for n in template.nodes if n.meaning.takes == "one" for s in n.slots}
+    describes = {
+        template.find_slot(s): number
+        for number, n in enumerate(template.nodes)
+        if n.meaning.takes in ("many", "relation and many")
+        for s in n.slots
+    }
+    found = []
+    for step in list_steps(build_template_tree(template)):
+        slots = {w.attribute: int(w.value) for w in step.words}
+        found.append(
+            StepSlots(
+                relation=int(step.params[0]) if step.op == "relate" else NO_SLOT,
+                words={a: s for a, s in slots.items() if s not in never},
+                needed=frozenset(a for a, s in slots.items() if s in single),
+                node=next((describes[s] for s in slots.values() if s in describes), NO_SLOT),
+            )
+        )
+    return tuple(found)
+
+
+# Relations inserted into a template's nodes and texts.
+
+
+class RelationInsert(NamedTuple):
+    """A chain of relations for the set that a template node describes."""
+
+    node: int
+    length: int  # of the chain
+    bare: bool  # "every cube left of …", without "that is"
+
+
+def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], schema: Schema) -> Template:
+    """The template with the chains put in."""
+    noun = noun_attribute(schema.attributes)
+    names = [a.name for a in schema.attributes if a.name != noun] + [noun]
+    params = list(template.params)
+    texts = template.texts
+    nodes: list[TemplateNode] = []
+    at: list[int] = []  # new number of each old node
+    by_node = {g.node: g for g in grafts}
+    freed = {template.nodes[g.node].inputs[0] for g in grafts}
+    for number, n in enumerate(template.nodes):
+        if number in freed:
+            at.append(-1)
+            continue
+        graft = by_node.get(number)
+        if graft is None:
+            nodes.append(replace(n, inputs=tuple(at[i] for i in n.inputs)))
+        else:
+            if not n.function.startswith("filter") or n.meaning.takes != "many":
+                raise UserError(f"{template.location}: node {number} ({n.function}) takes no relation")
+            firsts = [len(params) + k * (len(names) + 1) for k in range(graft.length)]
+            links = [[TemplateSlot(f"<{a}_{i}>", a.capitalize()) for a in (RELATION, *names)] for i in firsts]
+            params += [slot for link in links for slot in link]
+            texts = tuple(_insert_phrase(t, _find_noun_slot(template, n, noun), links, graft.bare) for t in texts)
+            nodes.append(TemplateNode("scene"))
+            function = "filter_unique"
+            relation: tuple[str, ...] = ()
+            for link in reversed(links):
+                words = tuple(slot.name for slot in link[1:])
+                nodes.append(TemplateNode(function, (len(nodes) - 1,), relation + words))
+                function, relation = "relate_filter_unique", (link[0].name,)
+            nodes.append(TemplateNode(f"relate_{n.function}", (len(nodes) - 1,), relation + n.slots))
+        at.append(len(nodes) - 1)
+    kept = tuple(c for c in template.constraints if c.type == NULL)
+    made = replace(template, params=tuple(params), texts=texts, nodes=tuple(nodes), constraints=kept)
+    return check_template(made)
+
+
+def _find_noun_slot(template: Template, n: TemplateNode, noun: str) -> str:
+    for slot in n.slots:
+        if template.params[template.find_slot(slot)].attribute == noun:
+            return slot
+    raise UserError(f"{template.location}: {n.function} has no noun that a relation could follow")
+
+
+def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: bool) -> str:
+    """The text with the chain after the noun, wherever it is mentioned."""
+    phrase = ""
+    for link in reversed(links):
+        relation, *words = (slot.name for slot in link)
+        that = "" if bare and link is links[0] else "that is "
+        phrase = f" {that}{relation} the {' '.join(words)}{phrase}"
+    pattern = re.compile(rf"{re.escape(noun)}(s(?![a-z]))?")
+    if not pattern.search(text):
+        raise UserError(f"the text {text!r} has no {noun} that a relation could follow")
+
+    def append_phrase(found: re.Match[str]) -> str:
+        plural = phrase.replace(" that is ", " that are ", 1) if found[1] and not bare else phrase
+        return found[0] + plural
+
+    return pattern.sub(append_phrase, text)
+
+
+class FittedTemplate(NamedTuple):
+    """A template ready to word the programs of its shape."""
+
+    template: Template
+    program: TemplateProgramBuilder
+    text: QuestionWording
+    places: tuple[StepSlots, ...]  # one a step
+
+
+class TemplateRewording:
+    """The templates of an generator by shape; those made here are kept for the next question."""
+
+    def __init__(self, generator: ClevrQuestionGenerator) -> None:
+        self.vocabulary = generator.lowered.vocabulary
+        self.schema = self.vocabulary.schema
+        self.code = Terms.of(self.schema.attributes).code
+        self.relation = {name: code for code, name in enumerate(self.schema.relations)}
+        self.own = [
+            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template)) for f in generator.families
+        ]
+        self.number: dict[tuple[str, int | None], int] = {
+            (f.template.file, f.template.family): n for n, f in enumerate(self.own)
+        }
+        trees = [build_template_tree(f.template) for f in self.own]
+        self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
+        self.relates = [bool(list_relations(tree)) for tree in trees]  # only these have a relation to drop
+        self._by_shape: dict[str, list[int]] = {}
+        for number, tree in enumerate(trees):
+            self._by_shape.setdefault(compute_shape(tree), []).append(number)
+        self._made: dict[tuple[int, tuple[RelationInsert, ...]], FittedTemplate] = {}
+
+    def fit(self, last: TreeStep, like: int) -> tuple[FittedTemplate, list[int]]:
+        """A template for the tree, that of number `like` where it fits, and the codes of its slots."""
+        for cut in _list_cuts(last):
+            left = list_remaining_steps(last, cut)
+            numbers = self._by_shape.get(compute_shape(last, cut), ())
+            for number in (like, *numbers) if like in numbers else numbers:
+                fitted = self.own[number]
+                if not all(map(_has_room, fitted.places, left)):
+                    continue
+                if cut:
+                    fitted = self._insert_relations(number, left, cut)
+                    left = list_steps(last)
+                return fitted, self._encode_slots(fitted, left)
+        raise UserError(f"no template says anything of the shape {compute_shape(last)}")
+
+    def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
+        fitted = self.own[number]
+        grafts = tuple(
+            RelationInsert(place.node, _count_chain(step), _is_conjoined(step))
+            for place, step in zip(fitted.places, left, strict=True)
+            if id(step) in cut
+        )
+        made = self._made.get((number, grafts))
+        if made is None:
+            template = insert_relations(fitted.template, grafts, self.schema)
+            text = QuestionWording(template, self.vocabulary, fitted.text.lexicon)
+            text.rivals = fitted.text.rivals  # "other" still tells the same two descriptions apart
+            made = FittedTemplate(
+                template, TemplateProgramBuilder(template, self.vocabulary), text, list_step_slots(template)
+            )
+            self._made[number, grafts] = made
+        return made
+
+    def _encode_slots(self, fitted: FittedTemplate, listed: list[TreeStep]) -> list[int]:
+        codes = [EMPTY_SLOT] * len(fitted.template.params)
+        for place, step in zip(fitted.places, listed, strict=True):
+            if place.relation != NO_SLOT:
+                codes[place.relation] = self.relation[step.params[0]]
+            for word in step.words:
+                codes[place.words[word.attribute]] = self.code[word.attribute, word.value]
+        return codes
+
+
+def _has_room(place: StepSlots, step: TreeStep) -> bool:
+    """Whether the template has a place for each of the step's words, and they fill those it needs."""
+    named: set[str] = set()
+    for word in step.words:
+        if word.op != "filter" or word.attribute not in place.words or word.attribute in named:
+            return False
+        named.add(word.attribute)
+    return place.needed <= named
+
+
+def _list_cuts(last: TreeStep) -> Iterator[frozenset[int]]:
+    """Relations to take off, in turn: those that were added, so that the rest reads as before; none; all."""
+    related = [s for s in list_steps(last) if s.op in RELATIONS and not s.is_half]
+    added = frozenset(id(s) for s in related if s.inputs[0].inputs[0].added)
+    if added:
+        yield added
+    yield NOTHING
+    yield frozenset(id(s) for s in related)
+
+
+def _is_conjoined(step: TreeStep) -> bool:
+    """Whether it is said in one breath with another by "and" or "or", where a second "that is" misleads."""
+    above = step.above
+    while above is not None and above.op not in ("union", "intersect"):
+        above = above.above
+    return above is not None
+
+
+def _count_chain(step: TreeStep) -> int:
+    """How many relations follow each other from here."""
+    length = 0
+    while step.op in RELATIONS:
+        length, step = length + 1, step.inputs[0].inputs[0]
+    return length

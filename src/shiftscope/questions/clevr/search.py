@@ -1,0 +1,821 @@
+"""The compiled search: questions that are valid on their scene, balanced over answers, none twice.
+
+For each scene the templates are taken in ascending use. A template gets a bounded number of attempts; an
+attempt fills the slots step by step and is dropped at the first step that makes no sense. Numba's cache
+notices changes in a kernel's own file only, hence one long file; its order is: dice, one step with its slots
+filled, filling the slots of a step, one attempt, the search. Arrays are passed on as they are, few and flat:
+tuples of arrays would be reference-counted at every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...kernels import count_bits, exact, exact_inline, find_lowest_bit, mix_bits
+from ...scene_table import WORD
+from .compiled_templates import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, ONE_OF_THEM, OPEN_SLOT, OPS
+from .compiled_templates import WORDS_APART as APART
+from .packed_scenes import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
+
+SCENE, DESCRIBE, UNIQUE, RELATE = (OPS.index(n) for n in ("scene", "describe", "unique", "relate"))
+UNION, INTERSECT, COUNT, EXIST = (OPS.index(n) for n in ("union", "intersect", "count", "exist"))
+QUERY, SAME, EQUAL, LESS, GREATER = (OPS.index(n) for n in ("query", "same", "equal", "less", "greater"))
+PARTS, OWNERS, EXCLUDE = (OPS.index(n) for n in ("parts", "owners", "exclude"))
+OP, FIRST, SECOND, COLUMN = (FIELDS.index(n) for n in ("op", "first", "second", "column"))
+RELATION, SINGLE, ON_PARTS = (FIELDS.index(n) for n in ("relation", "single", "on_parts"))
+NEEDS, EMPTY, DROPS = (FIELDS.index(n) for n in ("needs", "empty", "drops"))
+SLOTS = len(FIELDS)
+
+UNCHANGED, ELSEWHERE = range(2)  # why a question about an action's outcome is refused
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+TRIES = 10  # descriptions drawn for one step before the attempt is given up
+FEW_TRIES = 4  # of what an action touched
+
+
+@exact_inline
+def draw_bits(state: Any) -> Any:
+    """The next 64 random bits; `state` is an array of one word."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    return mix_bits(state[0])
+
+
+@exact_inline
+def draw_below(state: Any, limit: Any) -> Any:
+    """A number from 0 to limit − 1."""
+    return np.int64(((draw_bits(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
+
+
+@exact_inline
+def pick_member(state: Any, among: Any) -> Any:
+    """The number of a random member of a set that is not empty."""
+    left = among
+    for _ in range(draw_below(state, np.int64(count_bits(among)))):
+        left &= left - ONE
+    return np.int64(find_lowest_bit(left))
+
+
+@exact_inline
+def is_single(members: Any) -> Any:
+    """Whether a set has exactly one member."""
+    return members != ZERO and members & (members - ONE) == ZERO
+
+
+@exact_inline
+def select_related(one: Any, relation: Any, sets: Any, terms: Any) -> Any:
+    """The objects in that relation to the single one given."""
+    return sets[terms + EXTRA + ROWS + WORD * relation + np.int64(find_lowest_bit(one))]
+
+
+@exact_inline
+def run_step(
+    k: Any, steps: Any, values: Any, register: Any, anywhere: Any, sets: Any, codes: Any, value_of: Any
+) -> Any:
+    """(whether it is well-founded, its outcome); with `anywhere`, what it asks of its things is dropped:
+
+    its relation holds of the whole scene, the parts are those of all objects, the owners need not own.
+    """
+    terms = len(value_of)
+    op = steps[k, OP]
+    a = register[steps[k, FIRST]]
+    out = ZERO
+    if op in (DESCRIBE, RELATE):
+        out = a
+        if steps[k, RELATION] >= 0:
+            if not is_single(a):
+                return False, ZERO
+            out = sets[terms + ALL_OBJECTS] if anywhere else select_related(a, values[steps[k, RELATION]], sets, terms)
+        for c in range(SLOTS, steps.shape[1]):
+            slot = steps[k, c]
+            if slot >= 0 and values[slot] >= 0:
+                out &= sets[values[slot]]
+        if steps[k, SINGLE] == 1:
+            return is_single(out), out
+    elif op == SCENE:
+        out = sets[terms + ALL_OBJECTS]
+    elif op == EXCLUDE:
+        out = a
+        for c in range(SLOTS, steps.shape[1]):
+            if steps[k, c] >= 0:
+                out &= ~sets[values[steps[k, c]]]
+    elif op == UNIQUE:
+        return is_single(a), a
+    elif op == COUNT:
+        out = count_bits(a)
+    elif op == EXIST:
+        out = ONE if a != ZERO else ZERO
+    elif op == QUERY:
+        code = codes[WORD * steps[k, ON_PARTS] + np.int64(find_lowest_bit(a)), steps[k, COLUMN]]
+        if code < 0:
+            return False, ZERO
+        out = np.uint64(code)
+    elif op == SAME:
+        code = codes[np.int64(find_lowest_bit(a)), steps[k, COLUMN]]
+        if code >= 0:
+            out = sets[code] & ~a
+    elif op in (PARTS, OWNERS) and anywhere:
+        out = sets[terms + ALL_PARTS] if op == PARTS else register[steps[k, SECOND]]
+    elif op in (PARTS, OWNERS):
+        base = terms + EXTRA + (PARTS_OF if op == PARTS else OWNER_OF)
+        while a != ZERO:
+            out |= sets[base + np.int64(find_lowest_bit(a))]
+            a &= a - ONE
+    else:
+        b = register[steps[k, SECOND]]
+        if op == UNION:
+            out = a | b
+        elif op == INTERSECT:
+            out = a & b
+        elif op == LESS:
+            out = ONE if a < b else ZERO
+        elif op == GREATER:
+            out = ONE if a > b else ZERO
+        elif steps[k, COLUMN] == 1:  # two values: an object's red is a part's red
+            out = ONE if value_of[np.int64(a)] == value_of[np.int64(b)] else ZERO
+        else:
+            out = ONE if a == b else ZERO
+    return True, out
+
+
+@exact_inline
+def is_degenerate(
+    begin: Any, end: Any, steps: Any, values: Any, register: Any, again: Any, sets: Any, codes: Any, value_of: Any
+) -> Any:
+    """Whether some relation could be dropped, its set taken from the whole scene, with the same answer.
+
+    Having a part, and being part of something that is counted over, are such relations too.
+
+    A truth about how many there are is judged by the things or the numbers it looks at: with more things
+    around, `yes, there is one` can only stay true, and would never pass otherwise.
+    """
+    last = end - 1
+    left, right = last - begin, last - begin
+    op = steps[last, OP]
+    if op == EXIST:
+        left = right = steps[last, FIRST]
+    elif op in (LESS, GREATER, EQUAL) and steps[begin + steps[last, FIRST], OP] == COUNT:
+        left, right = steps[last, FIRST], steps[last, SECOND]
+    for dropped in range(begin, end):
+        if steps[dropped, DROPS] == 0:
+            continue
+        for i in range(dropped - begin):
+            again[i] = register[i]
+        fine = True
+        for k in range(dropped, end):
+            fine, out = run_step(k, steps, values, again, k == dropped, sets, codes, value_of)
+            if not fine:
+                break
+            again[k - begin] = out
+        if fine and again[left] == register[left] and again[right] == register[right]:
+            return True
+    return False
+
+
+@exact_inline
+def compute_fingerprint(begin: Any, end: Any, steps: Any, values: Any, place: Any) -> Any:
+    """A number for the program that the filled template stands for: equal programs have equal ones."""
+    found = ZERO
+    size = 0
+    for k in range(begin, end):
+        op = steps[k, OP]
+        a, b = (0, 0) if op == SCENE else (place[steps[k, FIRST]], place[steps[k, SECOND]])
+        if steps[k, RELATION] >= 0:
+            found = mix_bits(found ^ np.uint64(RELATE << 48 | a << 24 | values[steps[k, RELATION]]))
+            size += 1
+            a = size
+        for c in range(SLOTS, steps.shape[1]):
+            slot = steps[k, c]
+            if slot >= 0 and values[slot] >= 0:
+                found = mix_bits(found ^ np.uint64(DESCRIBE << 48 | a << 24 | values[slot]))
+                size += 1
+                a = size
+        if op == DESCRIBE and steps[k, SINGLE] == 1:
+            op = UNIQUE
+        if op not in (DESCRIBE, RELATE):
+            found = mix_bits(found ^ np.uint64(op << 48 | a << 24 | b << 12 | steps[k, COLUMN]))
+            size += 1
+            a = size
+        place[k - begin] = a
+    return found
+
+
+@exact_inline
+def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
+    """A relation for the slot: the one it holds, or a random one that the scene knows; −1 for none."""
+    if values[slot] >= 0:
+        return values[slot]
+    relation = draw_below(state, knows.shape[1])
+    return relation if knows[s, relation] else -1
+
+
+@exact_inline
+def draw_description(
+    k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
+    sets: Any, codes: Any, sayings: Any, offers: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Draw a description of `among` into `chosen`; whether it will do.
+
+    A description is what some of the attributes of a random member are. One that nothing fits is what a
+    thing outside is (the relation is all that rules it out), or has one word changed.
+    """
+    dice = draw_bits(state)
+    fits = everything  # what fits the words, wherever it stands
+    said = 0
+    columns = steps.shape[1] - SLOTS
+    for c in range(columns):
+        slot = steps[k, SLOTS + c]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
+    empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
+    source = among & fits
+    changed = -1
+    if empty:
+        source = everything & ~among
+        if steps[k, RELATION] < 0 and (source == ZERO or dice & np.uint64(8) != ZERO):
+            source = everything
+            changed = draw_below(state, columns)
+    if source == ZERO:
+        return False
+    thing = WORD * steps[k, ON_PARTS] + pick_member(state, source)
+    for c in range(columns):
+        chosen[c] = EMPTY_SLOT
+        slot = steps[k, SLOTS + c]
+        if slot < 0 or values[slot] != OPEN_SLOT or dice >> np.uint64(16 + c) & ONE == ZERO:
+            continue
+        code = codes[thing, c]
+        if c == changed:
+            code = offers[c, 1 + draw_below(state, offers[c, 0])]
+        elif code >= 0:
+            code = sayings[code, 1 + draw_below(state, sayings[code, 0]) if sayings[code, 0] > 1 else 1]
+        if code >= 0:
+            chosen[c] = code
+            fits &= sets[code]
+            said += 1
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+        return False
+    return steps[k, SINGLE] == 0 or is_single(found)
+
+
+@exact_inline
+def fill_slots(
+    k: Any, steps: Any, values: Any, chosen: Any, a: Any, sets: Any, codes: Any,
+    knows: Any, s: Any, sayings: Any, offers: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Fill the open slots of a description; `a` is what it starts from. False where nothing was found."""
+    terms = len(sayings)
+    among = a
+    everything = sets[terms + (ALL_PARTS if steps[k, ON_PARTS] == 1 else ALL_OBJECTS)]
+    slot = steps[k, RELATION]
+    for _ in range(TRIES):
+        relation = np.int64(-1)
+        if slot >= 0:
+            relation = choose_relation(slot, values, knows, s, state)
+            if relation < 0:
+                continue
+            among = select_related(a, relation, sets, terms)
+        if draw_description(k, steps, values, chosen, among, everything, sets, codes, sayings, offers, state):
+            if slot >= 0:
+                values[slot] = relation
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                    values[steps[k, SLOTS + c]] = chosen[c]
+            return True
+    return False
+
+
+@exact_inline
+def words_contain(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) -> Any:
+    """Whether, by the words alone, all that the narrow step gives fits the words of the broad one."""
+    for c in range(said.shape[1]):
+        slot, other = said[broad, c], said[narrow, c]
+        if slot >= 0 and values[slot] >= 0:
+            if other < 0 or values[other] < 0:
+                return False
+            if not covers[values[slot], values[other]]:
+                return False
+    return True
+
+
+@exact_inline
+def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: Any, opposite: Any) -> Any:
+    """Whether, by the words alone, a thing on the way to a set is in it.
+
+    "Left of the cube that is right of the ball" there is the ball, and whatever the ball itself is right of.
+    """
+    there = values[steps[k, RELATION]]
+    at = begin + steps[k, FIRST]
+    while steps[at, RELATION] >= 0 and values[steps[at, RELATION]] == opposite[there]:
+        at = begin + steps[at, FIRST]
+        if words_contain(k, at, said, values, covers):
+            return True
+    return False
+
+
+@exact_inline
+def is_one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any, covers: Any) -> Any:
+    """Whether the thing of step j fits what step i says of others like it, or its words tell it cannot."""
+    for c in range(said.shape[1]):
+        a, b = said[i, c], said[j, c]
+        if a >= 0 and values[a] >= 0 and b >= 0 and values[b] >= 0:
+            both = False
+            for term in range(len(covers)):
+                both = both or (covers[values[a], term] and covers[values[b], term])
+            if not both:
+                return True
+        if a >= 0 and values[a] >= 0:
+            thing &= sets[values[a]]
+    return thing != ZERO
+
+
+@exact_inline
+def check_rules(
+    k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, register: Any, sets: Any, covers: Any,
+) -> Any:  # fmt: skip
+    """Whether the rules hold that can be judged after step k."""
+    for r in range(rule_start[k], rule_start[k + 1]):
+        kind, i, j = rules[r, 0], rules[r, 1], rules[r, 2]
+        if kind == DIFFER:
+            broken = register[i] == register[j]
+        elif kind == CAN_HAVE:
+            owner, part = values[j], values[rules[r, 3]]
+            broken = register[i] == ZERO and owner >= 0 and part >= 0 and not can_have[owner, part]
+        elif kind == NO_WAY_BACK:
+            broken = leads_back(begin + i, begin, steps, said, values, covers, opposite)
+        elif kind == ONE_OF_THEM:
+            broken = not is_one_of_them(begin + i, begin + j, register[j], said, values, sets, covers)
+        else:
+            broken = words_contain(begin + j, begin + i, said, values, covers) or (
+                kind == APART and words_contain(begin + i, begin + j, said, values, covers)
+            )
+        if broken:
+            return False
+    return True
+
+
+@exact_inline
+def complete_step(
+    k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, register: Any, sets: Any, codes: Any, covers: Any, value_of: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Run a step whose slots are filled, or take what is excluded from one of its things; whether it makes sense."""
+    if steps[k, OP] == EXCLUDE:
+        a = register[steps[k, FIRST]]
+        if a == ZERO:
+            return False
+        thing = pick_member(state, a)
+        for c in range(steps.shape[1] - SLOTS):
+            if steps[k, SLOTS + c] >= 0:
+                values[steps[k, SLOTS + c]] = codes[thing, c]
+    fine, out = run_step(k, steps, values, register, False, sets, codes, value_of)
+    if not fine:
+        return False
+    register[k - begin] = out
+    return check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers)
+
+
+@exact_inline
+def fill_template(
+    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, sayings: Any,
+    offers: Any, covers: Any, value_of: Any, state: Any,
+) -> Any:  # fmt: skip
+    """Fill one template once; whether what came out makes sense."""
+    for k in range(begin, end):
+        op = steps[k, OP]
+        if op == DESCRIBE:
+            a = register[steps[k, FIRST]]
+            if not fill_slots(k, steps, values, chosen, a, sets, codes, knows, s, sayings, offers, state):
+                return False
+        elif op == RELATE:
+            relation = choose_relation(steps[k, RELATION], values, knows, s, state)
+            if relation < 0:
+                return False
+            values[steps[k, RELATION]] = relation
+        if not complete_step(
+            k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, codes, covers,
+            value_of, state,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@exact_inline
+def is_overrepresented(t: Any, answer: Any, size: Any, counts: Any, ordered: Any) -> Any:
+    """Whether the answer already leads: above 1.1 × the second count, or 5 × the median (at least 5)."""
+    if size < 2 or answer >= size:
+        return False
+    for i in range(size):
+        j = i
+        while j > 0 and ordered[j - 1] > counts[t, i]:
+            ordered[j] = ordered[j - 1]
+            j -= 1
+        ordered[j] = counts[t, i]
+    if 10 * counts[t, answer] > 11 * ordered[size - 2]:
+        return True
+    return counts[t, answer] > 5 * max(ordered[size // 2], 5)
+
+
+@exact_inline
+def order_templates(order: Any, uses: Any, state: Any) -> None:
+    """Put the templates in ascending use, equally used ones in random order."""
+    for i in range(len(order)):
+        j = draw_below(state, i + 1)
+        order[i] = order[j]
+        order[j] = i
+    for i in range(1, len(order)):
+        moved = order[i]
+        j = i
+        while j > 0 and uses[order[j - 1]] > uses[moved]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = moved
+
+
+@exact
+def search_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, found: Any) -> Any:
+    """Fill `found` scene by scene; the number of questions. The balance of answers starts empty."""
+    per_image, attempts = limits
+    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
+    all_sets, all_codes, knows = scenes
+    sayings, offers, covers, value_of, may_answer = words
+    scene_out, template_out, answer_out, values_out, wording_out = found
+    templates = len(start) - 1
+    most = max(2, answers[:, 1].max())
+    longest = np.diff(start).max()
+    register, again = np.zeros(longest, np.uint64), np.zeros(longest, np.uint64)
+    place = np.zeros(longest, np.int64)
+    chosen = np.zeros(steps.shape[1] - SLOTS, np.int64)
+    counts = np.zeros((templates, most + 1), np.int64)  # the balance; the last column is beyond counting
+    ordered = np.zeros(most, np.int64)
+    values = np.zeros(initial.shape[1], np.int64)
+    uses, order = np.zeros(templates, np.int64), np.zeros(templates, np.int64)
+    known = np.zeros(per_image, np.uint64)
+    state = np.zeros(1, np.uint64)
+    total = 0
+    for s in range(len(seeds)):
+        sets, codes = all_sets[s], all_codes[s]
+        state[0] = seeds[s]
+        order_templates(order, uses, state)
+        made = 0
+        before = -1
+        while made < per_image and made > before:  # another round where there are few templates
+            before = made
+            for turn in range(templates):
+                if made == per_image:
+                    break
+                t = order[turn]
+                for _ in range(attempts):
+                    for i in range(len(values)):
+                        values[i] = initial[t, i]
+                    if not fill_template(
+                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                        values, chosen, register, sets, codes, knows, s, sayings, offers, covers, value_of, state,
+                    ) or is_degenerate(
+                        start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
+                    ):  # fmt: skip
+                        continue
+                    last = start[t + 1] - 1
+                    code = np.int64(register[last - start[t]])
+                    if steps[last, OP] == QUERY and not may_answer[code]:
+                        continue
+                    answer = code - answers[t, 0]
+                    if answer > answers[t, 2]:
+                        continue
+                    if is_overrepresented(t, answer, answers[t, 1], counts, ordered):
+                        continue
+                    known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
+                    twice = False
+                    for q in range(made):
+                        twice = twice or known[q] == known[made]
+                    if twice:
+                        continue
+                    counts[t, min(answer, most)] += 1
+                    uses[t] += 1
+                    scene_out[total] = s
+                    template_out[total] = t
+                    answer_out[total] = code
+                    for i in range(len(values)):
+                        values_out[total, i] = values[i]
+                    wording_out[total] = draw_bits(state)
+                    made += 1
+                    total += 1
+                    break
+    return total
+
+
+@exact_inline
+def any_scene_answers(
+    answer: Any, alike: Any, first: Any, count: Any, begin: Any, end: Any, steps: Any, values: Any, register: Any,
+    all_sets: Any, all_codes: Any, value_of: Any,
+) -> Any:  # fmt: skip
+    """Whether a filled template has this answer, or where not `alike` another or none, on any of some scenes."""
+    for w in range(first, first + count):
+        out, fine = ZERO, True
+        for k in range(begin, end):
+            fine, out = run_step(k, steps, values, register, False, all_sets[w], all_codes[w], value_of)
+            if not fine:
+                break
+            register[k - begin] = out
+        if (fine and out == answer) == alike:
+            return True
+    return False
+
+
+@exact_inline
+def draw_outcome_description(
+    k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
+    sets: Any, codes: Any, looks: Any, first: Any, size: Any, offers: Any, state: Any,
+) -> Any:  # fmt: skip
+    """As `describe`, but three times of four of what an action touched, as it was or as it would be.
+
+    That are `size` rows of `looks` from `first` on; of none, it is of anything. A description that fits too
+    many, where one is meant, or says too little is made longer.
+    """
+    dice = draw_bits(state)
+    fits = everything
+    said = 0
+    columns = steps.shape[1] - SLOTS
+    for i in range(columns):
+        slot = steps[k, SLOTS + i]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
+    empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
+    changed = -1
+    touched = size > 0 and dice & np.uint64(48) != ZERO
+    if touched:
+        thing = first + draw_below(state, size)
+    else:
+        source = everything & ~among if empty else among & fits
+        if empty and steps[k, RELATION] < 0 and (source == ZERO or dice & np.uint64(8) != ZERO):
+            source = everything
+            changed = draw_below(state, columns)
+        if source == ZERO:
+            return False
+        thing = pick_member(state, source)
+    single = steps[k, SINGLE] == 1
+    for i in range(columns):
+        chosen[i] = EMPTY_SLOT
+    c: Any = np.int64(dice >> np.uint64(32)) & 3
+    for i in range(2 * columns):  # what the dice say, then what is still needed
+        c = c + 1 if c + 1 < columns else 0
+        slot = steps[k, SLOTS + c]
+        if slot < 0 or values[slot] != OPEN_SLOT or chosen[c] != EMPTY_SLOT:
+            continue
+        if i < columns and dice >> np.uint64(16 + c) & ONE == ZERO:
+            continue
+        if i >= columns and said >= steps[k, NEEDS] and (not single or is_single(among & fits)):
+            break
+        chosen[c] = looks[thing, c] if touched else codes[thing, c]
+        if c == changed:
+            chosen[c] = offers[c, 1 + draw_below(state, offers[c, 0])]
+        fits &= sets[chosen[c]]
+        said += 1
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+        return False
+    return not single or is_single(found)
+
+
+@exact_inline
+def draw_known_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
+    """A relation for the slot: the one it holds, or a random one that the scene knows, as all know some."""
+    if values[slot] >= 0:
+        return values[slot]
+    size = 0
+    for relation in range(knows.shape[1]):
+        size += knows[s, relation]
+    left = draw_below(state, size)
+    for relation in range(knows.shape[1]):
+        if knows[s, relation]:
+            if left == 0:
+                return relation
+            left -= 1
+    return 0
+
+
+@exact_inline
+def fill_outcome_template(
+    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
+    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, looks: Any,
+    first: Any, mine: Any, others: Any, offers: Any, covers: Any, value_of: Any, state: Any,
+) -> Any:  # fmt: skip
+    """As `filled`, with descriptions in turn of what one action touched and another, or of anything."""
+    terms = len(value_of)
+    second = draw_below(state, 2)
+    for k in range(begin, end):
+        op = steps[k, OP]
+        slot = steps[k, RELATION]
+        if op == DESCRIBE:
+            a = register[steps[k, FIRST]]
+            among, relation, found = a, np.int64(-1), False
+            for _ in range(FEW_TRIES):
+                if slot >= 0:
+                    relation = draw_known_relation(slot, values, knows, s, state)
+                    among = select_related(a, relation, sets, terms)
+                found = draw_outcome_description(
+                    k, steps, values, chosen, among, sets[terms + ALL_OBJECTS], sets, codes,
+                    looks, first + mine * second, others if second else mine, offers, state,
+                )  # fmt: skip
+                if found:
+                    break
+            if not found:
+                return False
+            second = 1 - second
+            if slot >= 0:
+                values[slot] = relation
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                    values[steps[k, SLOTS + c]] = chosen[c]
+        elif op == RELATE:
+            values[slot] = draw_known_relation(slot, values, knows, s, state)
+        if not complete_step(
+            k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, codes, covers,
+            value_of, state,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@exact_inline
+def find_emptiest_slot(taken: Any, room: Any) -> Any:
+    """Of the slots that have room, the first that was filled least often; −1 for none."""
+    best = -1
+    for slot in range(len(room)):
+        if room[slot] > 0 and (best < 0 or taken[slot] < taken[best]):
+            best = slot
+    return best
+
+
+@exact
+def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any, looks: Any,
+                 slot_of: Any, number_of: Any, wanted: Any, counts: Any, uses: Any, taken: Any,
+                 found: Any, refused: Any) -> Any:  # fmt: skip
+    """Questions about what each job's action leads to; how many were found.
+
+    A job is a row of: its scene after the action, how many scenes follow it in which a free place was taken
+    elsewhere, the first scene that lacks an action, how many of those there are, how many follow them in
+    which a free place was taken elsewhere, whether an action changes nothing but places, so that questions
+    without a relation need not be tried, and where in `looks` there is what its actions touched. The answer
+    must be the same in all of the first and none of the second.
+    Up to `per_job` questions are found, up to `per_slot` for a slot (`slot_of` a template), the slot that is
+    furthest behind first; with `strict` a job ends at the first slot that cannot be filled. `number_of` is
+    what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
+    and `taken` are the balance so far: of answers, of a template's turns, in vain or not, and of slots.
+    `found` also tells how many valid questions were refused before each.
+    """
+    per_job, slots = limits[0], limits[2]
+    steps, start, initial = plan[0], plan[2], plan[5]
+    templates = len(start) - 1
+    longest = 0
+    relates = np.zeros(templates, np.bool_)
+    for t in range(templates):
+        longest = max(longest, start[t + 1] - start[t])
+        for k in range(start[t], start[t + 1]):
+            relates[t] = relates[t] or steps[k, RELATION] >= 0
+    scratch = (
+        np.zeros(longest, np.uint64),
+        np.zeros(longest, np.uint64),
+        np.zeros(longest, np.int64),
+        np.zeros(steps.shape[1] - SLOTS, np.int64),
+        np.zeros(counts.shape[1], np.int64),
+        np.zeros(initial.shape[1], np.int64),
+        np.zeros(templates, np.int64),
+        np.zeros(per_job, np.uint64),
+        np.zeros((3, slots), np.int64),
+        refused.copy(),
+        np.zeros(1, np.uint64),
+    )
+    total = 0
+    for j in range(len(jobs)):
+        total = search_outcome_job(
+            j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, relates, wanted,
+            counts, uses, taken, found, refused, scratch,
+        )  # fmt: skip
+    return total
+
+
+@exact_inline
+def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any,
+               looks: Any, slot_of: Any, number_of: Any, relates: Any, wanted: Any, counts: Any, uses: Any,
+               taken: Any, found: Any, refused: Any, scratch: Any) -> Any:  # fmt: skip
+    """Questions about one job, after `total` that there are; how many there are then."""
+    per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict = limits
+    steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
+    all_sets, all_codes, knows = scenes
+    offers, covers, value_of = words
+    job_out, template_out, answer_out, values_out, wording_out, refused_out = found
+    register, again, place, chosen, ordered, values, order, known, per_slot_state, reported, state = scratch
+    room, turns, idle = per_slot_state
+    templates = len(start) - 1
+    s, places, without, lacking, placed, by_place, look, mine, others = jobs[j]
+    sets, codes = all_sets[s], all_codes[s]
+    state[0] = seeds[j]
+    order_templates(order, uses, state)
+    made = 0
+    for slot in range(slots):
+        room[slot], turns[slot], idle[slot] = per_slot, 0, 0
+    while made < per_job:
+        slot = find_emptiest_slot(taken, room)
+        if slot < 0:
+            break
+        got = False
+        while not got and turns[slot] < rounds * templates and idle[slot] <= persistence:
+            turn = turns[slot]
+            turns[slot] += 1
+            t = order[turn % templates]
+            if slot_of[t] != slot or (by_place == 1 and not relates[t]):
+                continue
+            open_answers = 0
+            for number in range(number_of[t] + answers[t, 0], number_of[t] + answers[t, 0] + answers[t, 1]):
+                open_answers += number < len(wanted) and wanted[number] > 0
+            if open_answers == 0:
+                continue
+            uses[t] += 1
+            more = 1 + 3 * (turn // templates)
+            before = idle[slot]
+            for _ in range(more * attempts):
+                if idle[slot] - before > more * patience:
+                    break
+                for i in range(len(values)):
+                    values[i] = initial[t, i]
+                if not fill_outcome_template(
+                    start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                    values, chosen, register, sets, codes, knows, s, looks, look, mine, others, offers,
+                    covers, value_of, state,
+                ):  # fmt: skip
+                    continue
+                last = start[t + 1] - 1
+                out = register[last - start[t]]
+                code = np.int64(out)
+                if steps[last, OP] == COUNT and code > most_counted:
+                    continue
+                number = number_of[t] + code
+                if wanted[number] <= 0:
+                    idle[slot] += 1
+                    continue
+                answer = code - answers[t, 0]
+                if any_scene_answers(
+                    out, True, without, lacking, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
+                    value_of,
+                ):  # fmt: skip
+                    refused[UNCHANGED] += 1
+                    idle[slot] += 1
+                    continue
+                if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
+                    continue
+                # From the second round on, also answers that already lead.
+                if turn < templates and is_overrepresented(t, answer, answers[t, 1], counts, ordered):
+                    continue
+                known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
+                twice = False
+                for q in range(made):
+                    twice = twice or known[q] == known[made]
+                if twice:
+                    continue
+                if any_scene_answers(
+                    out, False, s + 1, places, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
+                    value_of,
+                ):  # fmt: skip
+                    refused[ELSEWHERE] += 1
+                    idle[slot] += 1
+                    continue
+                if any_scene_answers(
+                    out, True, without + lacking, placed, start[t], start[t + 1], steps, values, again, all_sets,
+                    all_codes, value_of,
+                ):  # fmt: skip
+                    refused[UNCHANGED] += 1
+                    idle[slot] += 1
+                    continue
+                counts[t, min(answer, counts.shape[1] - 1)] += 1
+                wanted[number] -= 1
+                job_out[total] = j
+                template_out[total] = t
+                answer_out[total] = code
+                for i in range(len(values)):
+                    values_out[total, i] = values[i]
+                wording_out[total] = draw_bits(state)
+                for i in range(2):
+                    refused_out[total, i] = refused[i] - reported[i]
+                    reported[i] = refused[i]
+                made += 1
+                total += 1
+                got = True
+                break
+        if got:
+            room[slot] -= 1
+            taken[slot] += 1
+        else:
+            room[slot] = 0
+            if strict:
+                break
+    return total

@@ -1,0 +1,389 @@
+"""Template: the plan of a family of questions, with slots for the words that a scene fills in.
+
+The record mirrors the official files: `<Z>` is a slot, `[that is]` in a text may be left out, `<S>s` is a plural. A
+node is a function with an official name: `relate_filter_unique` is relate, then a description of up to one filter per
+attribute, then unique. Attributes are read off the name, so that `query_texture` works wherever a schema has a
+texture. Constraints say which fillings are no question. A filled template gives a program.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from ...errors import UserError, did_you_mean
+from ...lang.check import plan_program
+from ...lang.program import Node, Program, ProgramError, node
+from ...schema import Words
+from .vocabulary import SlotVocabulary
+
+Takes = Literal["nothing", "relation", "one", "many", "relation and many"]
+
+SIMPLE_FUNCTIONS = {  # official name → our op, number of inputs
+    "scene": ("scene", 0),
+    "unique": ("unique", 1),
+    "uniquepart": ("unique", 1),
+    "union": ("union", 2),
+    "intersect": ("intersect", 2),
+    "count": ("count", 1),
+    "exist": ("exist", 1),
+    "equal_integer": ("equal", 2),
+    "equal_object": ("equal", 2),
+    "less_than": ("less", 2),
+    "greater_than": ("greater", 2),
+    "object2part": ("parts", 1),
+    "part2object": ("owners", 1),
+}
+ATTRIBUTE_FUNCTIONS = {"query": 1, "same": 1, "equal": 2, "partquery": 1}
+TAILS = ("unique", "count", "exist")
+DESCRIPTIONS = tuple(
+    f"{head}{tail}" for head in ("filter", "relate_filter", "partfilter") for tail in ("", *(f"_{t}" for t in TAILS))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFunction:
+    """One template function, taken apart."""
+
+    op: str  # of our language; "describe" for the template-only ones and single filters
+    inputs: int
+    takes: Takes = "nothing"  # what its side inputs are
+    attribute: str = ""  # that the name fixes
+    relate: bool = False  # a description that starts with a relation
+    tail: str = ""  # what a description ends with: unique, count, exist or nothing
+    on_parts: bool = False  # filters or queries parts
+
+    @property
+    def question_type(self) -> str:
+        """The type of a question that ends here, without its attribute: count, query, equal, …"""
+        return self.tail or self.op
+
+
+def parse_attribute(word: str) -> str:
+    """The attribute that a parameter's type, or the end of a function's name, stands for."""
+    lowered = word.lower()
+    return "name" if lowered == "partname" else lowered
+
+
+@lru_cache(maxsize=512)
+def parse_function(name: str) -> TemplateFunction | None:
+    """What the function does; None for a name that says nothing."""
+    if name == "relate":
+        return TemplateFunction("relate", 1, "relation")
+    if name in DESCRIPTIONS:
+        head, _, tail = name.rpartition("filter")
+        relate = head == "relate_"
+        takes: Takes = "relation and many" if relate else "many"
+        return TemplateFunction("describe", 1, takes, relate=relate, tail=tail.strip("_"), on_parts=head == "part")
+    if name in SIMPLE_FUNCTIONS:
+        op, inputs = SIMPLE_FUNCTIONS[name]
+        return TemplateFunction(op, inputs)
+    head, _, attribute = name.partition("_")
+    if not attribute:
+        return None
+    on_parts = head.startswith("part")
+    if head in ("filter", "partfilter"):
+        return TemplateFunction("describe", 1, "one", parse_attribute(attribute), on_parts=on_parts)
+    if head == "not":
+        return TemplateFunction("exclude", 1, "one", parse_attribute(attribute))
+    if head in ATTRIBUTE_FUNCTIONS:
+        op = head.removeprefix("part")
+        return TemplateFunction(op, ATTRIBUTE_FUNCTIONS[head], "nothing", parse_attribute(attribute), on_parts=on_parts)
+    return None
+
+
+def suggest_function(name: str) -> str:
+    """`; did you mean 'filter_unique'?` for a name that is close to a known one."""
+    return did_you_mean(name, (*SIMPLE_FUNCTIONS, *DESCRIPTIONS, "relate", "query_color", "same_color", "equal_color"))
+
+
+def suggest_description(name: str) -> str:
+    """The same for `filter_uniq`, which reads like a filter by an attribute `uniq`."""
+    return did_you_mean(name, DESCRIPTIONS) if did_you_mean(name.rpartition("_")[2], TAILS) else ""
+
+
+def official_question_type(name: str) -> str:
+    """What the official files call a question that ends in this function: its last executable op."""
+    found = parse_function(name)
+    return found.tail if found and found.tail else name
+
+
+NULL = "NULL"  # the slot named stays empty
+OUT_NEQ = "OUT_NEQ"  # the two nodes give different things
+APART = "APART"  # neither of two descriptions contains the other by its words alone (ours)
+CONSTRAINTS = {NULL: str, OUT_NEQ: int, APART: int}
+RELATION = "relation"
+OTHER = "other"  # a word of a text that goes where the descriptions already differ
+REPAINTED = "repainted"  # goes where the part after it, of one object, is named outright
+MAX_SLOTS = 62  # so that the set of filled ones is one machine word
+MAX_STEPS = 64
+
+SLOT = re.compile(r"<[^<>\s]*>")
+OPTIONAL = re.compile(r"\[[^\]]*\]")
+TOKEN = re.compile(r"\[|\]|[^\s\[\]]+")
+# marks, the slot, an s for the plural, what belongs to its word ('s, -colored), marks
+SLOT_TOKEN = re.compile(rf"([^\w<]*)({SLOT.pattern})(s(?![a-z]))?([^<]*?)([^\w<]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSlot:
+    """A place for a word: `<Z2>`, of type Size."""
+
+    name: str
+    type: str
+
+    @property
+    def attribute(self) -> str:
+        """The attribute whose values fill it, or `relation`."""
+        return parse_attribute(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateNode:
+    """A function, the nodes it reads and the slots it takes its words from."""
+
+    function: str
+    inputs: tuple[int, ...] = ()
+    slots: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> TemplateFunction:
+        found = parse_function(self.function)
+        assert found is not None, self.function
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateConstraint:
+    type: str
+    params: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One family of questions."""
+
+    file: str
+    family: int  # its number in the file
+    params: tuple[TemplateSlot, ...]
+    texts: tuple[str, ...]
+    nodes: tuple[TemplateNode, ...]
+    constraints: tuple[TemplateConstraint, ...] = ()
+
+    @property
+    def location(self) -> str:
+        return f"{self.file}: template {self.family}"
+
+    def find_slot(self, name: str) -> int:
+        return [p.name for p in self.params].index(name)
+
+    @property
+    def empty_slots(self) -> frozenset[int]:
+        """The slots that constraints keep empty."""
+        return frozenset(self.find_slot(str(c.params[0])) for c in self.constraints if c.type == NULL)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSet:
+    """Templates that are used together, and the words to say things in."""
+
+    templates: tuple[Template, ...]
+    synonyms: Words = ()  # (word, how it may be said); where empty, our own lexicon
+    name: str = ""  # tells two sets apart that ask about the same scenes: in random paths and question ids
+
+    def __len__(self) -> int:
+        return len(self.templates)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPiece:
+    """One program node that a template node stands for: an op, its fixed words and perhaps a slot's."""
+
+    op: str
+    fixed: tuple[str, ...] = ()
+    slot: int = -1
+
+
+def expand_nodes(template: Template) -> tuple[tuple[ProgramPiece, ...], ...]:
+    """For each template node its program nodes, each reading the one before; empty slots drop theirs."""
+    found: list[tuple[ProgramPiece, ...]] = []
+    for n in template.nodes:
+        f = n.meaning
+        slots = [template.find_slot(s) for s in n.slots]
+        pieces: list[ProgramPiece] = []
+        if f.op == "relate" or f.relate:
+            pieces.append(ProgramPiece("relate", (), slots.pop(0)))
+        if f.op == "describe":
+            pieces += [ProgramPiece("filter", (f.attribute or template.params[s].attribute,), s) for s in slots]
+            pieces += [ProgramPiece(f.tail)] if f.tail else []
+        elif f.op == "exclude":
+            pieces.append(ProgramPiece("exclude", (f.attribute,), slots[0]))
+        elif f.op != "relate":
+            pieces.append(ProgramPiece(f.op, (f.attribute,) if f.op in ("query", "same") else ()))
+        found.append(tuple(pieces))
+    return tuple(found)
+
+
+def check_template(template: Template, where: str = "") -> Template:
+    """The template itself, or one sentence about what is wrong with it and where."""
+    trouble = _find_trouble(template)
+    if trouble:
+        raise UserError(f"{where or template.location}: {trouble}")
+    return template
+
+
+def _find_trouble(template: Template) -> str:
+    if not template.nodes or not template.texts:
+        return "it needs at least one node and one text"
+    if len(template.params) > MAX_SLOTS or len(template.nodes) > MAX_STEPS:
+        return f"it has more than {MAX_SLOTS} slots or {MAX_STEPS} nodes"
+    names = [p.name for p in template.params]
+    for name in names:
+        if not SLOT.fullmatch(name) or names.count(name) > 1:
+            return f"the slot {name!r} must be written like <Z> and be declared once"
+    return (
+        next((t for i in range(len(template.nodes)) if (t := _find_node_trouble(template, i))), "")
+        or next((t for c in template.constraints if (t := _find_constraint_trouble(template, c))), "")
+        or next((t for text in template.texts if (t := _find_text_trouble(template, text))), "")
+        or _find_program_trouble(template)
+    )
+
+
+def _find_node_trouble(template: Template, at: int) -> str:
+    n = template.nodes[at]
+    f = parse_function(n.function)
+    if f is None:
+        return f"node {at}: there is no function {n.function!r}{suggest_function(n.function)}"
+    where = f"node {at} ({n.function})"
+    if len(n.inputs) != f.inputs or any(not 0 <= i < at for i in n.inputs):
+        return f"{where} needs {f.inputs} earlier nodes as inputs, got {list(n.inputs)}"
+    types = {p.name: p.attribute for p in template.params}
+    missing = [s for s in n.slots if s not in types]
+    if missing:
+        return f"{where} takes {missing[0]}, which is not among the params"
+    relations = [s for s in n.slots if types[s] == RELATION]
+    fixed = {
+        "nothing": (0, 0, "no slots"),
+        "relation": (1, 1, "one relation slot"),
+        "one": (0, 1, "one attribute slot"),
+    }
+    if f.takes in fixed:
+        *wanted, words = fixed[f.takes]
+        if [len(relations), len(n.slots)] != wanted:
+            return f"{where} takes {words}, got {' '.join(n.slots) or 'none'}{suggest_description(n.function)}"
+    else:
+        lead = list(n.slots[:1]) if f.relate else []
+        if relations != lead or len(n.slots) <= len(lead):
+            return f"{where} takes {'a relation first, then ' if f.relate else ''}at least one attribute slot"
+        described = [types[s] for s in n.slots]
+        if len(set(described)) != len(described):
+            return f"{where} has two slots of one type"
+    return ""
+
+
+def _find_constraint_trouble(template: Template, constraint: TemplateConstraint) -> str:
+    kind, params = constraint.type, constraint.params
+    if kind not in CONSTRAINTS:
+        return f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
+    if kind == NULL:
+        if len(params) == 1 and params[0] in [p.name for p in template.params]:
+            return ""
+        return f"NULL takes one declared slot, got {list(params)}"
+    if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
+        return f"{kind} takes the numbers of two nodes, got {list(params)}"
+    if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+        return "APART takes two nodes that describe"
+    return ""
+
+
+def _find_text_trouble(template: Template, text: str) -> str:
+    known = {p.name for p in template.params}
+    strange = [s for s in SLOT.findall(text) if s not in known]
+    if strange:
+        return f"the text {text!r} mentions {strange[0]}, which is not among the params"
+    depth = 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if depth not in (0, 1):
+            break
+    if depth or not text.strip():
+        return f"the text {text!r} is empty, or its square brackets do not match"
+    if set("<>") & set(SLOT.sub("", text)):
+        return f"the text {text!r} has a < or > too many; a slot is written like <Z>"
+    crowded = [t for t in TOKEN.findall(text) if SLOT.search(t) and not SLOT_TOKEN.fullmatch(t)]
+    if crowded:
+        return f"the text {text!r} has a slot stuck to what is before or after it: {crowded[0]!r}"
+    always = [t for t in TOKEN.findall(OPTIONAL.sub(" ", text)) if not SLOT.search(t) and t.lower() != OTHER]
+    if not any(letter.isalnum() for letter in "".join(always)):
+        return f"the text {text!r} has no word that is always there, outside slots and square brackets"
+    return ""
+
+
+def _find_program_trouble(template: Template) -> str:
+    """Type-check the program with every slot filled."""
+    nodes: list[Node] = []
+    last: list[int] = []
+    try:
+        for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
+            inputs = tuple(last[i] for i in n.inputs)
+            for p in pieces:
+                nodes.append(node(p.op, inputs, p.fixed if p.slot < 0 else (*p.fixed, "?")))
+                inputs = (len(nodes) - 1,)
+            last.append(inputs[0])
+        kind = plan_program(Program(tuple(nodes))).types[-1]
+    except ProgramError as error:
+        return f"its program does not fit together: {error}"
+    if kind.name not in ("Int", "Bool", "Value"):
+        return f"it ends in {kind}, which is not an answer"
+    return ""
+
+
+# Programs from filled templates.
+
+NodeKey = tuple[int, int, int, int]  # piece, its inputs, and the code in its slot
+
+
+class TemplateProgramBuilder:
+    """The programs of one template; a node made once is used again."""
+
+    def __init__(self, template: Template, vocabulary: SlotVocabulary) -> None:
+        self.terms = vocabulary.names
+        self.relations = vocabulary.schema.relations
+        self._pieces: list[ProgramPiece] = []
+        self._plan: list[tuple[tuple[int, ...], list[tuple[int, int]]]] = []  # inputs, (piece, slot)
+        for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
+            first = len(self._pieces)
+            self._pieces += pieces
+            self._plan.append((n.inputs, [(first + i, p.slot) for i, p in enumerate(pieces)]))
+        self._nodes: dict[NodeKey, Node] = {}
+
+    def __call__(self, values: list[int]) -> Program:
+        """The program for these codes, one a slot; a negative one leaves the slot empty."""
+        nodes: list[Node] = []
+        last: list[int] = []
+        known = self._nodes
+        for inputs, pieces in self._plan:
+            left = last[inputs[0]] if inputs else -1
+            right = last[inputs[1]] if len(inputs) == 2 else -1
+            for piece, slot in pieces:
+                code = -1
+                if slot >= 0:
+                    code = values[slot]
+                    if code < 0:
+                        continue
+                key = (piece, left, right, code)
+                made = known.get(key)
+                if made is None:
+                    made = known[key] = self._build_node(key)
+                left = len(nodes)
+                nodes.append(made)
+            last.append(left)
+        return Program(tuple(nodes))
+
+    def _build_node(self, key: NodeKey) -> Node:
+        number, left, right, code = key
+        piece = self._pieces[number]
+        word = () if code < 0 else ((self.relations if piece.op == "relate" else self.terms)[code],)
+        return node(piece.op, tuple(i for i in (left, right) if i >= 0), piece.fixed + word)

@@ -1,0 +1,360 @@
+"""Wording: the text of a question from one of its template's texts and the words in its slots.
+
+Everything that does not depend on the scene is done once: a text is cut into words and slots, for each choice
+of its optional words, with and without "other".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...english.inflection import article, capitalize_first
+from ...english.synonyms import PART, THING, Lexicon, WordForms, noun_attribute
+from ...rng import seed_of
+from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template
+from .vocabulary import SlotVocabulary
+
+ANOTHER = "another"
+OPTION_BITS = 40  # a question's random bits from here on choose its text and optional words
+SEED_BITS = 128
+SPARE_BITS = 64 - OPTION_BITS - 8  # of them, left for the optional words
+CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last word
+OPENING = "\"'(«“‘„"
+
+PhraseChoices = tuple[tuple[str, ...], int]  # phrases, shift
+
+
+class WordingSlot(NamedTuple):
+    """A slot in a text. `ways[code]` says its term; the last entry is for an empty slot."""
+
+    slot: int
+    ways: tuple[PhraseChoices, ...]
+
+
+class ClosingMark(NamedTuple):
+    """What stands right after the last word: a comma, a question mark."""
+
+    text: str
+
+
+class OpeningMark(NamedTuple):
+    """What stands right before the next word: a bracket, a quotation mark."""
+
+    text: str
+
+
+class ArticleToken(NamedTuple):
+    """a or an, by the word that follows."""
+
+
+WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedText:
+    """A text cut into tokens; `options` are the spans that may be left out."""
+
+    tokens: tuple[WordingToken, ...]
+    options: tuple[tuple[int, int], ...]
+    has_other: bool
+
+
+class QuestionWording:
+    """The texts of one template, ready to be filled."""
+
+    def __init__(self, template: Template, vocabulary: SlotVocabulary, lexicon: Lexicon) -> None:
+        self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
+        self.on_parts = find_part_slots(template)
+        self.of_one = _find_single_part_slots(template)
+        self.part_noun = noun_attribute(vocabulary.schema.part_attributes)
+        self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
+        self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
+        self._flat: dict[tuple[int, int, bool], tuple[WordingToken, ...]] = {}
+
+    def __call__(self, values: list[int], dice: int, other: bool | None = None) -> str:
+        """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
+
+        `other`: whether the thing that others are like is one of them; by default the words must tell.
+        """
+        which = (dice >> OPTION_BITS) % len(self.cuts)
+        cut = self.cuts[which]
+        kept = _draw_option_bits(dice, len(cut.options))
+        other = cut.has_other and (not self._are_exclusive(values) if other is None else other)
+        key = (which, kept, other)
+        tokens = self._flat.get(key)
+        if tokens is None:
+            tokens = self._flat[key] = _flatten_tokens(cut, kept, other)
+        words: list[str] = []
+        articles: list[int] = []
+        head = ""
+        for token in tokens:
+            if type(token) is str:
+                words.append(head + token)
+                head = ""
+            elif type(token) is WordingSlot:
+                ways, shift = token.ways[values[token.slot]]
+                if ways:
+                    said = ways[(dice >> shift & 255) % len(ways)] if len(ways) > 1 else ways[0]
+                    words.append(head + said)
+                    head = ""
+            elif type(token) is ClosingMark:
+                if words and not head:
+                    words[-1] += token.text
+                else:
+                    words.append(head + token.text)
+                    head = ""
+            elif type(token) is OpeningMark:
+                head += token.text
+            else:
+                articles.append(len(words))
+                words.append("a")
+        for at in articles:
+            if words[at] == "a" and at + 1 < len(words):
+                words[at] = article(words[at + 1].lstrip(OPENING))
+        return capitalize_first(" ".join(words) + head)
+
+    def _are_exclusive(self, values: list[int]) -> bool:
+        """Whether the two descriptions cannot fit one thing, so that "other" would be odd."""
+        pairs = ((values[left], values[right]) for left, right in self.rivals)
+        return any(a >= 0 and b >= 0 and self.vocabulary.are_exclusive(a, b) for a, b in pairs)
+
+    def _tokenize_text(self, text: str) -> TokenizedText:
+        tokens: list[WordingToken] = []
+        options: list[tuple[int, int]] = []
+        opened = 0
+        for raw in TOKEN.findall(text):
+            if raw == "[":
+                opened = len(tokens)
+            elif raw == "]":
+                options.append((opened, len(tokens)))
+            else:
+                tokens += self._tokenize_word(raw)
+        for i, token in enumerate(tokens):
+            if token == REPAINTED:
+                tokens[i] = self._resolve_repainted(tokens[i + 1 :])
+        words = [t.lower() for t in tokens if isinstance(t, str)]
+        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
+
+    def _tokenize_word(self, raw: str) -> list[WordingToken]:
+        found = SLOT_TOKEN.fullmatch(raw)
+        if not found:
+            return [ClosingMark(raw)] if raw[0] in CLOSING else [raw]
+        before, name, several, ending, after = found.groups()
+        gap = self._build_slot(self.template.find_slot(name), bool(several), ending)
+        return [*([OpeningMark(before)] if before else []), gap, *([ClosingMark(after)] if after else [])]
+
+    def _resolve_repainted(self, after: list[WordingToken]) -> WordingToken:
+        """The word itself, or where it stands before the one part of an object, a gap for it.
+
+        The roof of the bus is one part, painted as it is; the wheels of the bus are several.
+        """
+        for token in after:
+            if not isinstance(token, WordingSlot) or token.slot not in self.on_parts:
+                break
+            if self.template.params[token.slot].attribute == self.part_noun and token.slot in self.of_one:
+                return WordingSlot(token.slot, _list_repainted_phrases(self.vocabulary, self.lexicon))
+        return REPAINTED
+
+    def _build_slot(self, slot: int, several: bool, ending: str) -> WordingSlot:
+        attribute = self.template.params[slot].attribute
+        schema, on_parts = self.vocabulary.schema, slot in self.on_parts
+        blank: PhraseChoices = ((), 0)
+        if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
+            blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
+        names = schema.relations if attribute == RELATION else self.vocabulary.names
+        return WordingSlot(slot, (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank))
+
+
+@lru_cache(maxsize=256)
+def _list_all_phrases(
+    names: tuple[str, ...], lexicon: Lexicon, several: bool, ending: str
+) -> tuple[PhraseChoices, ...]:
+    return tuple(_list_phrases(lexicon.get_forms(n), several, ending) for n in names)
+
+
+@lru_cache(maxsize=16)
+def _list_repainted_phrases(vocabulary: SlotVocabulary, lexicon: Lexicon) -> tuple[PhraseChoices, ...]:
+    """`repainted` for the terms that may be several parts of an object, and for none.
+
+    All that the front left wheel takes in goes by its words alone, whereas a front wheel may be the left one.
+    """
+    names = vocabulary.names
+    said: list[PhraseChoices] = []
+    for code, inside in enumerate(vocabulary.covers):
+        ways = lexicon.list_synonyms(names[code])
+        outright = all(lexicon.list_synonyms(names[c]) == ways for c in inside.nonzero()[0].tolist())
+        said.append(((), 0) if outright else ((REPAINTED,), 0))
+    return (*said, ((REPAINTED,), 0), ((REPAINTED,), 0))
+
+
+def _list_phrases(said: WordForms, several: bool, ending: str) -> PhraseChoices:
+    ways = said.several if several else said.one
+    return (tuple(w + ending for w in ways) if ending else ways, said.shift)
+
+
+def _draw_option_bits(dice: int, options: int) -> int:
+    """A random bit for each of a text's optional words."""
+    bits, size = dice >> (64 - SPARE_BITS), SPARE_BITS
+    while size < options:
+        bits |= seed_of("optional words", dice, size) << size
+        size += SEED_BITS
+    return bits & ((1 << options) - 1)
+
+
+def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[WordingToken, ...]:
+    """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined."""
+    left_out = {i for n, (first, last) in enumerate(cut.options) if not kept >> n & 1 for i in range(first, last)}
+    tokens: list[WordingToken] = []
+    for i, token in enumerate(cut.tokens):
+        if i in left_out:
+            continue
+        if isinstance(token, str) and cut.has_other and not other:
+            if token.lower() == OTHER:
+                continue
+            if token.lower() == ANOTHER:
+                token = ArticleToken()
+        tokens.append(token)
+    for i in range(len(tokens) - 1):
+        word = tokens[i]
+        if (
+            isinstance(word, str)
+            and word.lower() in ("a", "an")
+            and isinstance(tokens[i + 1], WordingSlot | OpeningMark)
+        ):
+            tokens[i] = ArticleToken()
+    joined: list[WordingToken] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        if isinstance(token, str) and isinstance(last, str):
+            joined[-1] = f"{last} {token}"
+        elif isinstance(token, ClosingMark) and isinstance(last, str):
+            joined[-1] = last + token.text
+        else:
+            joined.append(token)
+    return tuple(joined)
+
+
+def find_part_slots(template: Template) -> frozenset[int]:
+    """The slots that describe parts."""
+    names = {p.name: i for i, p in enumerate(template.params)}
+    return frozenset(names[s] for n in template.nodes if n.meaning.on_parts for s in n.slots)
+
+
+def _find_single_part_slots(template: Template) -> frozenset[int]:
+    """The slots that describe one part of a single object."""
+
+    def is_single(at: int) -> bool:
+        n = template.nodes[at]
+        return n.meaning.question_type == "unique" or (n.meaning.op == "owners" and is_single(n.inputs[0]))
+
+    found: set[int] = set()
+    for n in template.nodes:
+        before = template.nodes[n.inputs[0]] if n.inputs else n
+        one = n.meaning.on_parts and n.meaning.tail == "unique"
+        if one and before.meaning.op == "parts" and is_single(before.inputs[0]):
+            found |= {template.find_slot(s) for s in n.slots}
+    return frozenset(found)
+
+
+def _find_rival_slots(template: Template) -> tuple[tuple[int, int], ...]:
+    """The pairs of slots, by attribute, of the two object descriptions that "other" tells apart."""
+    described = [
+        {template.params[template.find_slot(s)].attribute: template.find_slot(s) for s in n.slots}
+        for n in template.nodes
+        if n.meaning.op == "describe" and not n.meaning.on_parts
+    ]
+    if len(described) != 2:
+        return ()
+    left, right = described
+    return tuple((left[a], right[a]) for a in left if a in right and a != RELATION)
+
+
+# The random bits that a question may have been worded with, recovered from its text, so that its twins take the same
+# phrases. Bits that made no difference are drawn anew.
+
+WORD_PATTERN = re.compile(r"[\w'-]+|[^\w\s]")
+ARTICLES = ("a", "an")
+CHOICE_BITS = 8  # bits that choose a way to say a word
+
+PhraseChoice = tuple[int, int, int]  # shift, how many ways there are, and which was taken
+
+
+def recover_random_bits(text: str, wording: QuestionWording, values: list[int]) -> int | None:
+    """Bits with which the wording of these values gives the text; None where no bits do."""
+    heard = _split_words(text)
+    drawn = seed_of("heard", text)
+    for which, cut in enumerate(wording.cuts):
+        for kept, choices in _match_text(cut, values, heard):
+            high = kept << CHOICE_BITS
+            high += (which - high) % len(wording.cuts)
+            low = _fit_bits(choices, drawn & ((1 << OPTION_BITS) - 1), 0)
+            if low is not None and wording(values, dice := high << OPTION_BITS | low) == text:
+                return dice
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(WORD_PATTERN.findall(text.lower()))
+
+
+def _match_text(
+    cut: TokenizedText, values: list[int], heard: tuple[str, ...]
+) -> Iterator[tuple[int, tuple[PhraseChoice, ...]]]:
+    """The ways to get the words out of the text: which optional words were kept, how slots were said."""
+    begins = {first: (1 << n, last) for n, (first, last) in enumerate(cut.options)}
+    todo: list[tuple[int, int, int, tuple[PhraseChoice, ...], bool]] = [(0, 0, 0, (), False)]
+    while todo:
+        i, at, kept, choices, inside = todo.pop()
+        if i in begins and not inside:
+            bit, last = begins[i]
+            todo.append((last, at, kept, choices, False))
+            todo.append((i, at, kept | bit, choices, True))
+            continue
+        if i == len(cut.tokens):
+            if at == len(heard):
+                yield kept, choices
+            continue
+        token = cut.tokens[i]
+        if isinstance(token, WordingSlot):
+            ways, shift = token.ways[values[token.slot]]
+            said = [(_split_words(way), (*choices, (shift, len(ways), n))) for n, way in enumerate(ways)]
+        else:
+            said = [(words, choices) for words in _list_literal_readings(token)]
+        for words, chosen in said or [((), choices)]:
+            if heard[at : at + len(words)] == words:
+                todo.append((i + 1, at + len(words), kept, chosen, False))
+
+
+def _list_literal_readings(token: object) -> list[tuple[str, ...]]:
+    """What may be read where a text has this."""
+    word = token if isinstance(token, str) else getattr(token, "text", "a")
+    lowered = word.lower()
+    if lowered in ARTICLES or isinstance(token, ArticleToken):
+        return [(a,) for a in ARTICLES]
+    if lowered == ANOTHER:
+        return [(ANOTHER,), *((a,) for a in ARTICLES)]
+    return [(OTHER,), ()] if lowered == OTHER else [_split_words(word)]
+
+
+def _fit_bits(choices: tuple[PhraseChoice, ...], drawn: int, fixed: int) -> int | None:
+    """The drawn bits, changed outside `fixed` until they make these choices."""
+    if not choices:
+        return drawn
+    (shift, ways, wanted), rest = choices[0], choices[1:]
+    window = (drawn >> shift) & ((1 << CHOICE_BITS) - 1)
+    if ways == 1:
+        return _fit_bits(rest, drawn, fixed)
+    matters = ways - 1 if ways & (ways - 1) == 0 else (1 << CHOICE_BITS) - 1  # of a power of two the last bits
+    for change in range(1 << CHOICE_BITS):
+        if change & ~matters or change & (fixed >> shift):
+            continue
+        if (window ^ change) % ways == wanted:
+            found = _fit_bits(rest, drawn ^ change << shift, fixed | matters << shift)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,1 @@
+"""COVR: questions about subgraphs of scene graphs, over several images."""

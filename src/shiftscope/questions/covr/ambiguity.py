@@ -1,0 +1,141 @@
+"""Ambiguity: whether a person would count the objects of a graph as the graph does.
+
+Annotators call four cows "cows", or "several" cow; and where one writes "animal", another writes "kitty". The
+first is one object of the graph and several things, the second may be one of those asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...english.adjectives import count_colors
+from ...english.inflection import plural
+from ...english.nouns import grammatical_number, is_many, is_quantity
+from ...scene_graph.exclusivity import MutualExclusivity
+from ...scene_graph.pack import PackedGraphs
+from ...scene_graph.subgraph import Subgraph
+
+GRAPHS = 8192  # are kept at hand
+
+
+class CountAmbiguity:
+    """What each object of the graphs is besides, worked out once for a word."""
+
+    def __init__(self, graphs: PackedGraphs, overlap: MutualExclusivity) -> None:
+        self._graphs, self._overlap, self._closed = graphs, overlap, graphs.schema.closed
+        self._alike: dict[str, tuple[set[int], set[int]]] = {}  # names that may be this one, and that are not
+        self._there = lru_cache(GRAPHS)(self._summarize_graph)
+        self._colors = lru_cache(GRAPHS)(self._list_color_codes)
+        if self._closed:
+            return
+        names = np.array([is_many(name) for name in graphs.names], bool)
+        quantities = np.array([is_quantity(word) for word in graphs.attributes], bool)
+        colors = np.array([count_colors(word) for word in graphs.attributes], np.int64)
+        several = _sum_per_object(graphs, quantities.astype(np.int64)) > 0
+        self._many = (names[graphs.object_names] | several).tobytes()  # [object]
+        self._colorful = (_sum_per_object(graphs, colors) > 1).tobytes()
+
+    def has_plural_objects(self, subgraph: Subgraph, things: Iterable[int]) -> bool:
+        """Whether one of the objects is several things where its name in the subgraph is one thing's.
+
+        Or the other way round: the apples are not one apple.
+        """
+        called = grammatical_number(subgraph.name)
+        if self._closed or called == "mass":
+            return False
+        return any(self._many[thing] != (called == "several") for thing in things)
+
+    def has_mixed_colors(self, subgraph: Subgraph, graph: int) -> bool:
+        """Whether something there has a color that the subgraph tells of it or of a thing it is related to,
+        and another one: to some a white and red shirt is a white one."""
+        if self._closed or not (colors := self._colors(subgraph)):
+            return False
+        there, start = self._there(graph), self._graphs.object_starts[graph]
+        return any(self._colorful[start + k] for code in colors for k in there.attributes.find_things(code))
+
+    def _list_color_codes(self, subgraph: Subgraph) -> tuple[int, ...]:
+        codes = self._graphs.attribute_codes
+        words = (node.name for node in subgraph.nodes() if node.kind == "attribute")
+        return tuple(codes[word] for word in words if word in codes and count_colors(word))
+
+    def is_multicolored(self, things: Iterable[int]) -> bool:
+        """Whether one of the objects has more than one color."""
+        return not self._closed and any(self._colorful[thing] for thing in things)
+
+    def has_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
+        """Whether the graph has something that may be one of those described, but is called otherwise.
+
+        It has the attribute and the relations that are asked for, though perhaps not to the same things.
+        """
+        if self._closed:
+            return False
+        there = self._there(graph)
+        if not subgraph.attribute and not subgraph.relations:
+            return self._is_any_alike(subgraph.name, there.names)
+        codes = self._graphs.relation_codes
+        found = [there.relations.find_things(codes.get(link.relation, -1)) for link in subgraph.relations]
+        if subgraph.attribute:
+            code = self._graphs.attribute_codes.get(subgraph.attribute, -1)
+            found.append(there.attributes.find_things(code))
+        things = set(found[0]).intersection(*found[1:])
+        return bool(things) and self._is_any_alike(subgraph.name, [there.names[thing] for thing in things])
+
+    def _is_any_alike(self, name: str, codes: Sequence[int]) -> bool:
+        """Whether something of these names may be called this as well, but is not found by it as it is."""
+        known = self._alike.get(name)
+        if known is None:
+            own = self._graphs.name_codes.get(name, -1)
+            found = set(self._graphs.narrower[own].tolist() if own >= 0 else ())
+            known = self._alike[name] = set(), found
+        alike, others = known
+        if not alike.isdisjoint(codes):
+            return True
+        if new := sorted(set(codes).difference(others)):
+            words = [self._graphs.names[code] for code in new]
+            judged = self._overlap.find_overlaps("object", name, words)
+            for code, word, may_be in zip(new, words, judged, strict=True):
+                same = may_be or word == plural(name) or plural(word) == name
+                (alike if same else others).add(code)
+        return not alike.isdisjoint(new)
+
+    def _summarize_graph(self, graph: int) -> GraphContents:
+        graphs = self._graphs
+        start, end = graphs.object_starts[graph : graph + 2].tolist()
+        said = slice(*graphs.attribute_starts[[start, end]].tolist())
+        related = slice(*graphs.triple_starts[[start, end]].tolist())
+        return GraphContents(
+            graphs.object_names[start:end].tolist(),
+            CodesByThing(graphs.object_attributes[said].tolist(), (graphs.attribute_owners[said] - start).tolist()),
+            CodesByThing(graphs.triple_relations[related].tolist(), (graphs.triple_subjects[related] - start).tolist()),
+        )
+
+
+class CodesByThing(NamedTuple):
+    """Words, and the thing that each is said of."""
+
+    codes: list[int]
+    things: list[int]
+
+    def find_things(self, wanted: int) -> list[int]:
+        """The things that this is said of."""
+        if wanted not in self.codes:
+            return []
+        return [thing for code, thing in zip(self.codes, self.things, strict=True) if code == wanted]
+
+
+class GraphContents(NamedTuple):
+    """The things of a graph: their names, their attributes and their relations."""
+
+    names: list[int]
+    attributes: CodesByThing
+    relations: CodesByThing
+
+
+def _sum_per_object(graphs: PackedGraphs, weights: np.ndarray) -> np.ndarray:
+    """[object] the sum over its attributes."""
+    sums = np.concatenate([[0], np.cumsum(weights[graphs.object_attributes])])
+    return np.asarray(sums[graphs.attribute_starts[1:]] - sums[graphs.attribute_starts[:-1]])

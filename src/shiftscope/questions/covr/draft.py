@@ -1,0 +1,266 @@
+"""Draft: a question worded and programmed, and the sets of images about which it can be asked.
+
+What a template filled in is kept in slots, from which its `reword` says the question in other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+from ...answer import Answer
+from ...lang.ops.images import SIZE_TESTS as OPS
+from ...lang.program import Program
+from ...scene_graph.related_images import Distractor
+from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
+from ..random_choices import PathDice
+from .context_images import MOST_IMAGES, SubgraphCase
+from .phrases import phrase_one
+from .program import CovrProgramBuilder
+from .wording import phrase_quantity
+
+QuestionType = Literal["true/false", "or", "how many", "open"]
+Slot = ObjectNode | SubgraphLink | str | int
+Slots = tuple[tuple[str, Slot], ...]
+
+
+class ContextImages(NamedTuple):
+    """Images in no order yet, and the answer that the template means the question to have there."""
+
+    graphs: tuple[int, ...]
+    answer: Answer
+
+
+def pick_two_answers(contexts: Iterable[ContextImages]) -> tuple[ContextImages, ...]:
+    """The first context and the first with another answer; what comes after is not made."""
+    found: list[ContextImages] = []
+    for context in contexts:
+        if not found or context.answer != found[0].answer:
+            found.append(context)
+        if len(found) == 2:
+            break
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CovrDraft:
+    """One question of a template."""
+
+    template: str
+    text: str
+    program: Program
+    slots: Slots
+    about: tuple[Subgraph, ...]  # what it was made from, the subgraph of the source image first
+    contexts: tuple[ContextImages, ...]  # the better ones first
+
+    def slot(self, name: str) -> Any:
+        """What was filled in; None where this question has no such slot."""
+        return next((value for key, value in self.slots if key == name), None)
+
+
+# Numbers in questions: which of them are asked about, how they are said and tested.
+
+TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # as said → the op
+MOST_NUMBER = 5
+
+
+def passes_test(test: str, count: int, number: int) -> bool:
+    """Whether a count is as it was said to be."""
+    return bool(OPS[TESTS[test]](count, number))
+
+
+def is_unambiguous(test: str, count: int, number: int) -> bool:
+    """Whether nobody could take it otherwise: of 5 one may say that there are 2, but not "exactly" 2."""
+    return bool(test) or count <= number
+
+
+# Sets of images with few or many instances of the subgraph, for questions that count.
+
+
+class ImageSetCounts(NamedTuple):
+    """Images, and how often the subgraph is in each."""
+
+    graphs: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+def list_image_sets(case: SubgraphCase) -> tuple[ImageSetCounts, ...]:
+    """Sets with none, one, two, … images that contain the subgraph, in a drawn order; one for all templates.
+
+    The rest are distractors, and there is at least one of them.
+    """
+    key = "tallies"
+    if key not in case.kept:
+        case.kept[key] = tuple(_draw_image_sets(case, case.make_dice(key)))
+    found: tuple[ImageSetCounts, ...] = case.kept[key]
+    return found
+
+
+def count_per_image(case: SubgraphCase) -> dict[int, int]:
+    """The images with the subgraph in which its instances can be counted, and how many each has."""
+    there = case.find_roots(case.subgraph)
+    return {g: len(there[g]) for g in case.containing_images if case.is_countable_in(case.subgraph, g)}
+
+
+def _draw_image_sets(case: SubgraphCase, dice: PathDice) -> Iterator[ImageSetCounts]:
+    counted = list(count_per_image(case))
+    for many in dice.shuffle(range(min(len(counted), MOST_IMAGES) + 1)):
+        graphs = tuple(dice.shuffle(counted)[:many])
+        if many < MOST_IMAGES:
+            graphs = case.add_distractors(graphs, case.distractors, [case.subgraph], dice)
+            if len(graphs) == many:
+                continue
+        if len(graphs) > 1:
+            there = case.find_roots(case.subgraph)
+            yield ImageSetCounts(graphs, tuple(len(there[graph]) for graph in graphs))
+
+
+# Images that contain so many instances of a subgraph: the condition, and sets with few or many.
+
+ANY_NUMBER = 0  # as a number: an image contains one, or more
+UNTESTED = 10  # one in so many names no number
+NUMBERED = tuple(test for test in TESTS if test)
+
+
+class ImageCondition(NamedTuple):
+    """A condition on an image, and sets of images with how many of them meet it."""
+
+    test: str
+    number: int
+    image_sets: tuple[tuple[tuple[int, ...], int], ...]
+
+    def build_images_node(self, builder: CovrProgramBuilder, subgraph: Subgraph) -> int:
+        """The node of the images that meet the condition."""
+        found = builder.find_described(subgraph)
+        if self.number == ANY_NUMBER:
+            return builder.put("images", found)
+        words = (TESTS[self.test], str(self.number))
+        return builder.put("keep", builder.put("group", found), words=words)
+
+    def describe(self, subgraph: Subgraph) -> str:
+        return (
+            phrase_one(subgraph, "a")
+            if self.number == ANY_NUMBER
+            else phrase_quantity(subgraph, self.test, self.number)
+        )
+
+
+def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
+    """A drawn condition, with a number that images of the case have."""
+    test = dice.draw_one(NUMBERED) if dice.draw_below(UNTESTED) else ""
+    if test == "at most":
+        return _draw_at_most(case, dice)
+    found = list_image_sets(case)
+    seen = sorted({count for one in found for count in one.counts if count})
+    if not seen:
+        return None
+    number = dice.draw_one(seen) if test else ANY_NUMBER
+    sets = tuple(
+        (one.graphs, sum(1 for count in one.counts if count and (not test or passes_test(test, count, number))))
+        for one in found
+    )
+    return ImageCondition(test, number, sets)
+
+
+def _draw_at_most(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
+    """A number below the largest met; all images contain one, and some contain more than that."""
+    counts = count_per_image(case)
+    most = max(counts.values(), default=0)
+    if most < 2:
+        return None
+    number = 1 + dice.draw_below(most - 1)
+    few = dice.shuffle([graph for graph, count in counts.items() if count <= number])
+    more = dice.shuffle([graph for graph, count in counts.items() if count > number])
+    sets = tuple(_mix_images(few, more, dice))
+    return ImageCondition("at most", number, sets) if sets else None
+
+
+def _mix_images(few: list[int], more: list[int], dice: PathDice) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Sets with so many of these, and at least one of those."""
+    for some, others in dice.shuffle(list(product(range(len(few) + 1), range(1, len(more) + 1)))):
+        if 2 <= some + others <= MOST_IMAGES:
+            yield (*few[:some], *more[:others]), some
+
+
+# Images in which a description refers to one thing alone, for questions about one of its nodes.
+
+
+class ReferenceImages(NamedTuple):
+    """Images in one of which the thing is, and what stands at the node there."""
+
+    graphs: tuple[int, ...]
+    value: str
+
+
+class ReferenceChoice(NamedTuple):
+    """Another name for the node, and sets of images in which the answer is its own name, or the other."""
+
+    other: str
+    sets: tuple[ReferenceImages, ...]
+
+
+def find_references(
+    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice
+) -> list[ReferenceImages]:
+    """Sets of images with one such thing: first as in the subgraph, then with something else at the node.
+
+    `asked` are the nodes that the description leaves out. All other images are distractors that differ in the
+    node and in the description: were they to differ in the node alone, the description would fit them too.
+    """
+    holders = case.filter_unique(thing, case.containing_images)
+    if not holders:
+        return []
+    far = case.find_replacing_also(node, asked)
+    found = [ReferenceImages(case.add_distractors(holders[:1], far, [thing], dice), case.nodes[node].name)]
+    for near in case.find_replacing_only(node):
+        if case.is_unique_in(thing, near.graph):
+            value = get_replacement(near, node)
+            rest = [*case.find_replacing_others(asked), *(one for one in far if get_replacement(one, node) != value)]
+            found.append(ReferenceImages(case.add_distractors([near.graph], rest, [thing], dice), value))
+    return [one for one in found if len(one.graphs) > 1]
+
+
+def find_choice(
+    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice, fits: Callable[[str], bool]
+) -> ReferenceChoice | None:
+    """A name that fits beside the node's own; the images are as for `referred`, some with it.
+
+    Preferred is a name that the thing itself has at the node in some image: then both answers can be had.
+    """
+    holders = case.filter_unique(thing, case.containing_images)
+    if not holders:
+        return None
+    own = case.nodes[node].name
+    near: dict[str, list[int]] = {}
+    for one in case.find_replacing_only(node):
+        if case.is_unique_in(thing, one.graph) and fits(value := get_replacement(one, node)):
+            near.setdefault(value, []).append(one.graph)
+    for other in dice.shuffle(list(near)):
+        graphs = case.add_distractors(holders[:1], case.find_beside(thing, node, other)[:2], [thing], dice)
+        if len(graphs) > 1:
+            first = ReferenceImages(
+                case.add_distractors(graphs, case.find_replacing_also(node, asked), [thing], dice), own
+            )
+            rest = (
+                ReferenceImages(case.add_distractors([g], case.find_replacing_others(asked), [thing], dice), other)
+                for g in near[other]
+            )
+            return ReferenceChoice(other, (first, *(one for one in rest if len(one.graphs) > 1)))
+    far = [one for one in case.find_replacing_also(node, asked) if not case.count_instances(thing, one.graph)]
+    for other in dice.shuffle(list(dict.fromkeys(get_replacement(one, node) for one in far))):
+        if fits(other):
+            return ReferenceChoice(
+                other, (ReferenceImages(case.add_distractors(holders[:1], far, [thing], dice), own),)
+            )
+    return None
+
+
+def get_replacement(one: Distractor, node: int) -> str:
+    """What stands at the node in a distractor; "" where the node is as it was."""
+    return next((change.after for change in one.changes if change.node == node), "")

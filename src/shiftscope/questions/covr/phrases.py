@@ -1,0 +1,348 @@
+"""Phrases: a subgraph in English, "the cup that is on a table that is in front of a man".
+
+Nothing here is drawn: the same subgraph always gives the same words. What cannot be said well is refused by
+`is_sayable`; the other functions expect what it lets through. A subgraph of a closed schema is spelled out by
+`spell_subgraph` first: suv → SUV, left → to the left of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ...english.adjectives import describe_attribute
+from ...english.inflection import join_list
+from ...english.inflection import plural as several
+from ...english.nouns import (
+    GAMES,
+    ON_FLESH,
+    SIDED,
+    THE_AFTER,
+    THE_OR_A,
+    capitalize_name,
+    grammatical_number,
+    is_alive,
+    is_interior,
+    is_living_body_part,
+    is_location,
+    is_noun,
+    is_own_part,
+    is_person,
+    is_plural_noun,
+    is_scene_region,
+    is_thing,
+    is_worn,
+)
+from ...english.phrases import add_article, be_form
+from ...english.relations import AFTER_VERBS, RelationPredicate, parse_relation
+from ...english.synonyms import Lexicon
+from ...scene_graph.subgraph import ObjectNode, RelationModifier, Subgraph, SubgraphLink
+from ...schema import Schema
+
+BETWEEN = ("between", "among", "amongst", "in between")  # of several things
+BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
+HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
+ON = ("on", "on top of", "above", "over", "under", "around")
+LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
+
+
+def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
+    """Whether the thing's attribute and relations can be said; `above` are the names on the way to it."""
+    if thing.attribute and not _is_attribute_fluent(thing):
+        return False
+    names = [link.thing.name for link in thing.relations]
+    if len(set(names)) < len(names):  # on a chair and next to a chair: one of them or two?
+        return False
+    if sum(has_more_to_say(link.thing) for link in thing.relations) > 1:  # no telling what the last one is about
+        return False
+    return all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations)
+
+
+def has_more_to_say(thing: ObjectNode) -> bool:
+    """Whether there is more to say after the thing's noun."""
+    phrase = describe_attribute(thing.attribute) if thing.attribute else None
+    return bool(thing.relations) or (phrase is not None and not phrase.before)
+
+
+def _is_attribute_fluent(thing: ObjectNode) -> bool:
+    phrase = describe_attribute(thing.attribute)
+    if phrase is None or (thing.attribute in ("left", "right") and thing.name not in SIDED):
+        return False
+    return not set(thing.attribute.split()) & set(thing.name.split())
+
+
+def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
+    predicate, target = parse_relation(link.relation), link.thing
+    if predicate is None or target.name in above[:-1]:
+        return False
+    if not is_noun(target.name) and (target.relations or not is_scene_region(target.name, predicate.rest)):
+        return False
+    if thing.attribute and predicate.rest.startswith(thing.attribute):  # a walking dog that is walking on a road
+        return False
+    if target.name == thing.name and not _can_relate_to_another(thing, target, predicate):
+        return False
+    if predicate.rest in BETWEEN and grammatical_number(target.name) != "several":
+        return False
+    if predicate.rest == "made of" and grammatical_number(target.name) == "one":
+        return False
+    if not _is_sensible(thing, predicate, target):
+        return False
+    if link.modifiers and (has_more_to_say(target) or not all(map(_is_modifier_fluent, link.modifiers))):
+        return False
+    return is_fluent(target, above)
+
+
+def _can_relate_to_another(thing: ObjectNode, target: ObjectNode, predicate: RelationPredicate) -> bool:
+    """Whether one of them can be so related to another: next to another man, not wearing another man."""
+    worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
+    return not worn and grammatical_number(thing.name) == "one" and not target.relations and target.attribute == ""
+
+
+def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
+    """Annotators' slips, and what is true of everyone."""
+    alive = is_alive(thing.name)
+    if predicate.rest.startswith("wearing"):
+        return not is_alive(target.name)
+    if predicate.verb == "have" and target.name in HARDLY_HAD and not target.attribute:  # as all of them do
+        return False
+    if alive and predicate.verb == "have":
+        return bool(target.attribute) or not is_own_part(target.name)
+    if is_own_part(target.name) and predicate.is_place and (is_person(thing.name) or is_own_part(thing.name)):
+        return False  # a man on a stomach, unlike a bird on a head
+    if is_own_part(thing.name) and is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
+        return False
+    if not alive and is_living_body_part(target.name) and thing.name.rpartition(" ")[2] not in LIKENESSES:
+        if predicate.verb == "have":  # a train that has a head
+            return False
+        if predicate.rest in ON and not _can_be_on_body(thing.name):  # an umbrella on a head
+            return False
+    if (
+        predicate.rest == "in"
+        and grammatical_number(thing.name) == "mass"
+        and grammatical_number(target.name) == "several"
+    ):
+        return False  # the grass that is in fields
+    if predicate.verb == "have" and is_person(target.name):
+        return is_person(thing.name)
+    return not (alive and predicate.rest in ON and is_worn(target.name))
+
+
+def _can_be_on_body(name: str) -> bool:
+    """Whether it can be on a head or a finger: what is worn, grows there or was put on the skin."""
+    if name.startswith("umbrella"):  # held, though an accessory
+        return False
+    return (
+        is_worn(name) or is_own_part(name) or grammatical_number(name) == "mass" or name.rpartition(" ")[2] in ON_FLESH
+    )
+
+
+def _is_modifier_fluent(modifier: RelationModifier) -> bool:
+    thing = modifier.thing
+    named = modifier.name in AFTER_VERBS or modifier.name in ("using", "by")
+    return named and is_noun(thing.name) and not thing.relations and is_fluent(thing)
+
+
+# How a thing and its relations are put together: nouns with articles, and what is said after "that".
+
+
+@lru_cache(maxsize=512)
+def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner: bool = False) -> str:
+    """The noun and all that is said of it: "sink that is below a towel"."""
+    named = build_noun(thing, pluralize)
+    phrase = build_predicates(thing, plural, inner)
+    return f"{named} that {phrase}" if phrase else named
+
+
+def build_noun(thing: ObjectNode, pluralize: bool) -> str:
+    """The noun with the attribute that stands before it."""
+    name = several(thing.name) if pluralize and grammatical_number(thing.name) == "one" else thing.name
+    phrase = describe_attribute(thing.attribute) if thing.attribute else None
+    return capitalize_name(f"{phrase.words} {name}" if phrase and phrase.before else name)
+
+
+def get_postposed_attribute(thing: ObjectNode) -> str:
+    """The attribute, if it cannot stand before the noun."""
+    phrase = describe_attribute(thing.attribute) if thing.attribute else None
+    return phrase.words if phrase and not phrase.before else ""
+
+
+def _add_article(phrase: str, thing: ObjectNode, article: str) -> str:
+    return add_article(phrase, thing.name, article, keep_the=not thing.relations or thing.name not in THE_OR_A)
+
+
+@lru_cache(maxsize=512)
+def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> str:
+    """All that is said of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
+    links = _order_links(thing.relations)
+    after = get_postposed_attribute(thing)
+    parts = [f"{be_form(plural)} {after}"] if after else []
+    if _are_alike(links):
+        predicate = get_predicate(links[0])
+        targets = " and ".join(build_target(link, predicate, thing.name) for link in links)
+        parts.append(f"{predicate.write_finite(plural)} {targets}")
+    else:
+        parts += [build_clause(link, plural, thing.name) for link in links]
+    if not inner or len(parts) != 2:
+        return join_list(parts)
+    start = f"{be_form(plural)} "
+    if all(part.startswith(start) for part in parts):
+        return f"{start}both {' and '.join(part.removeprefix(start) for part in parts)}"
+    return f"both {' and '.join(parts)}"
+
+
+def build_short_tail(thing: ObjectNode) -> str | None:
+    """What is said of a thing, straight after its noun; None if that could be misread."""
+    after, links = get_postposed_attribute(thing), _order_links(thing.relations)
+    if after:
+        plain = after.partition(" ")[0].endswith("ing") or after.startswith(("in ", "on ", "for "))
+        return after if plain and not links else None
+    if not links:
+        return ""
+    predicates = [get_predicate(link) for link in links]
+    targets = [build_target(link, predicate, thing.name) for link, predicate in zip(links, predicates, strict=True)]
+    if _are_alike(links):
+        return f"{predicates[0].write_reduced()} {' and '.join(targets)}"
+    if len({predicate.manner for predicate in predicates}) > 1:
+        return None
+    return " and ".join(f"{predicate.write_reduced()} {to}" for predicate, to in zip(predicates, targets, strict=True))
+
+
+def build_clause(link: SubgraphLink, plural: bool, subject: str) -> str:
+    predicate = get_predicate(link)
+    return f"{predicate.write_finite(plural)} {build_target(link, predicate, subject)}"
+
+
+def build_target(link: SubgraphLink, predicate: RelationPredicate, subject: str) -> str:
+    """What a relation leads to, and its modifiers."""
+    return f"{build_object(link.thing, predicate, subject)}{build_modifiers(link)}"
+
+
+def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) -> str:
+    """A noun phrase for what a relation leads to, with the article that goes there: in the water, a hat."""
+    words = build_phrase(thing, is_plural_noun(thing.name), inner=True)
+    if thing.name == subject and grammatical_number(subject) == "one":
+        return f"another {words}"
+    bare = not thing.attribute and not thing.relations
+    if bare and predicate.rest == "playing" and thing.name in GAMES:
+        return words
+    if bare and thing.name in THE_AFTER and predicate.is_place:
+        return f"the {words}"
+    return _add_article(words, thing, "a")
+
+
+def build_modifiers(link: SubgraphLink) -> str:
+    """Where something is done comes last: "cutting bread with a knife in a kitchen"."""
+    places = ("at", "in", "inside", "outside")
+    words = ""
+    for one in sorted(link.modifiers, key=lambda m: m.name in places and is_location(m.thing.name)):
+        phrase = "in" if one.name == "at" and is_interior(one.thing.name) else one.name
+        words += f" {phrase} {build_object(one.thing, RelationPredicate('', phrase), '')}"
+    return words
+
+
+def get_predicate(link: SubgraphLink) -> RelationPredicate:
+    """One is *with* somebody, but *has* something."""
+    accompanied = link.relation == "with" and is_alive(link.thing.name)
+    return RelationPredicate("", "with") if accompanied else require_predicate(link.relation)
+
+
+def require_predicate(relation: str) -> RelationPredicate:
+    predicate = parse_relation(relation)
+    if predicate is None:
+        raise ValueError(f"no words for the relation {relation!r}")
+    return predicate
+
+
+def phrase_attribute(attribute: str) -> str:
+    phrase = describe_attribute(attribute)
+    if phrase is None or not phrase.after:
+        raise ValueError(f"no words for being {attribute!r}")
+    return phrase.words
+
+
+def _are_alike(links: Sequence[SubgraphLink]) -> bool:
+    """Whether two relations are one and can be said once: wearing a hat and a coat."""
+    return (
+        len(links) == 2 and get_predicate(links[0]) == get_predicate(links[1]) and not any(k.modifiers for k in links)
+    )
+
+
+def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
+    """What goes on further comes last, so that what follows "and" is about the first noun."""
+    return sorted(
+        links, key=lambda link: (has_more_to_say(link.thing), bool(link.modifiers), get_predicate(link).manner)
+    )
+
+
+# Whole phrases.
+
+
+def is_sayable(subgraph: Subgraph) -> bool:
+    """Whether it reads as sensible English: no odd names, attributes or relations, nothing said twice."""
+    if not is_thing(subgraph.name) or not is_fluent(subgraph):
+        return False
+    had = any(get_predicate(link).verb == "have" for link in subgraph.relations)
+    return not (had and subgraph.name in THE_OR_A)  # there is one sky, with clouds or without
+
+
+def is_mass(subgraph: Subgraph) -> bool:
+    """Whether there is some of it, not one or several: water."""
+    return grammatical_number(subgraph.name) == "mass"
+
+
+def spell_name(name: str, schema: Schema) -> str:
+    """A name of a closed schema in plain English: suv → SUV, double → double-decker bus."""
+    return name if not schema.closed else _get_lexicon(schema).get_forms(name).one[0]
+
+
+def spell_subgraph(subgraph: Subgraph, schema: Schema) -> Subgraph:
+    """The subgraph with its schema's names in plain English; one of an open vocabulary is left as it is."""
+    if not schema.closed:
+        return subgraph
+    return subgraph.replace_nodes({k: spell_name(node.name, schema) for k, node in enumerate(subgraph.nodes())})
+
+
+def phrase_one(subgraph: Subgraph, article: str = "the") -> str:
+    """A noun phrase for one: "the sink that is below a towel"; `a` gives a, an or what the noun wants."""
+    return _add_article(build_phrase(subgraph, is_plural_noun(subgraph.name)), subgraph, article)
+
+
+def phrase_many(subgraph: Subgraph) -> str:
+    """A noun phrase for any number of them: "men that are in the water"; a mass noun stays as it is."""
+    return build_phrase(subgraph, not is_mass(subgraph), pluralize=True)
+
+
+def phrase_definite(subject: Subgraph, plural: bool = False) -> str:
+    """The one meant, or all of them: "the sink that is below a towel", "the dogs that are on a bed"."""
+    return f"the {phrase_many(subject) if plural else phrase_one(subject, '')}"
+
+
+def phrase_short(subgraph: Subgraph, article: str = "the", plural: bool = False) -> str:
+    """A noun phrase that leaves out "that is" where it can: "the man wearing a hat", "cups on a table"."""
+    named = build_noun(subgraph, plural)
+    if (tail := build_short_tail(subgraph)) is not None:
+        phrase = f"{named} {tail}".rstrip()
+    else:
+        who = "who" if is_person(subgraph.name) else "that"
+        phrase = f"{named} {who} {build_predicates(subgraph, plural or is_plural_noun(subgraph.name))}"
+    return phrase if plural else _add_article(phrase, subgraph, article)
+
+
+def phrase_clause(link: SubgraphLink, plural: bool = False) -> str:
+    """What is said of a subject: "is wearing a jersey", "are on a table", "has a tail"."""
+    return build_clause(link, plural, "")
+
+
+def phrase_state(attribute: str, plural: bool = False) -> str:
+    """What an attribute says of a subject: "is white", "are looking up"."""
+    return f"{be_form(plural)} {phrase_attribute(attribute)}"
+
+
+def phrase_relation(subject: Subgraph, relation: str) -> str:
+    """The relation said of the subject, less its object: "is holding", "has"."""
+    return require_predicate(relation).write_finite(is_plural_noun(subject.name))
+
+
+@lru_cache(maxsize=8)
+def _get_lexicon(schema: Schema) -> Lexicon:
+    return Lexicon(schema)

@@ -1,0 +1,1 @@
+"""COVR's 15 question templates, one file each."""

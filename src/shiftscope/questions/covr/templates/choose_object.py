@@ -1,0 +1,113 @@
+"""To which of two things one is related: "Is the woman in a dress carrying a bottle or a purse?".
+
+The root has a relation, neither to a part nor to clothes, to a thing of which nothing else is said; or the
+relation has a modifier: "Is the woman that is lighting a cigar lighting it using a candle or a lighter?". The
+other name is that of a distractor in which something else is different as well; neither belongs to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from ....english.inflection import lower_first
+from ....english.nouns import are_part_and_whole
+from ....scene_graph.subgraph import (
+    ObjectNode,
+    SubgraphBranch,
+    SubgraphLink,
+    is_relation_mentioned,
+    is_to_plain_thing,
+    split_branches,
+    split_modifiers,
+)
+from ...random_choices import PathDice
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..phrases import is_sayable
+from ..program import name_modified_relation
+from ..wording import (
+    ask_after_naming,
+    ask_either_modifier,
+    ask_either_object,
+    ask_what,
+    phrase_clearly,
+    phrase_two_objects,
+)
+
+KIND: QuestionType = "or"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    dice = case.make_dice("choose_object")
+    for branch in split_branches(case.subgraph):
+        if is_to_plain_thing(branch.link) and not is_relation_mentioned(branch.rest, branch.link):
+            yield from _propose_drafts(case, branch, branch.link.relation, dice)
+    for branch in split_modifiers(case.subgraph):
+        (modifier,) = branch.link.modifiers
+        if modifier.thing.size == 1 and not _is_ambiguous(case, branch.link):
+            yield from _propose_drafts(case, branch, name_modified_relation(branch.link, modifier), dice)
+
+
+def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
+    thing, own = branch.rest, case.nodes[branch.thing].name
+    found = find_choice(case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch))
+    if found is None:
+        return
+    this, that = dice.shuffle([own, found.other])
+    builder = case.make_program_builder()
+    either = builder.put("union", builder.find_named(this), builder.find_named(that))
+    reached = builder.put("related", builder.find_unique(thing), words=(relation, "object"))
+    one = builder.put("unique", builder.put("intersect", either, reached))
+    builder.put("choose", one, words=(builder.noun, this, that))
+    spelled = case.spell_subgraph(thing)
+    (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (_redirect_link(branch.link, this),))).relations
+    ask = ask_either_modifier if link.modifiers else ask_either_object
+    yield CovrDraft(
+        template="choose_object",
+        text=f"{ask(spelled, link, case.spell_word(that))}?",
+        program=builder.build(),
+        slots=(("thing", spelled), ("link", link), ("other", case.spell_word(that))),
+        about=(case.subgraph,),
+        contexts=tuple(ContextImages(one.graphs, one.value) for one in found.sets),
+    )
+
+
+def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> bool:
+    own = case.nodes[branch.thing].name
+    if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
+        return False
+    return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
+
+
+def _redirect_link(link: SubgraphLink, name: str) -> SubgraphLink:
+    """The link with another thing at its end: its modifier's, where it has one."""
+    if not link.modifiers:
+        return replace(link, thing=ObjectNode(name))
+    return replace(link, modifiers=(replace(link.modifiers[0], thing=ObjectNode(name)),))
+
+
+def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:
+    """Whether "opening it with" could be misread, or one of two such modifiers would give an answer away."""
+    (modifier,) = link.modifiers
+    names = [node.name for node in case.nodes]
+    relations = [one.relation for one in case.subgraph.relations]
+    twice = names.count(modifier.name) > 1 or relations.count(link.relation) > 1
+    return twice or modifier.thing.name == link.thing.name
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, link, other = draft.slot("thing"), draft.slot("link"), draft.slot("other")
+    if link.modifiers:
+        question = ask_either_modifier(thing, link, other)
+        return [
+            f"which is it: {lower_first(question)}?",
+            *ask_after_naming(thing, lambda it, plural: ask_either_modifier(thing, link, other, plural, it)),
+        ]
+    the = phrase_clearly(thing, link.relation)
+    return [
+        f"{ask_either_object(thing, link, other, phrase=the)}?",
+        *ask_after_naming(thing, lambda it, plural: ask_either_object(thing, link, other, plural, it)),
+        f"{ask_what(thing, link.relation, phrase=the)}: {phrase_two_objects(thing, link, other)}?",
+    ]

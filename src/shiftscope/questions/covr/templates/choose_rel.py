@@ -1,0 +1,57 @@
+"""In which of two relations one is to a thing: "Is the sitting man holding a hat or wearing it?".
+
+The root has a relation; the other one comes from a distractor in which something else is different as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ....english.inflection import lower_first
+from ....scene_graph.subgraph import ObjectNode, SubgraphLink, split_branches
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..wording import are_comparable, ask_after_naming, ask_either_relation, phrase_clearly
+
+KIND: QuestionType = "or"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    dice = case.make_dice("choose_rel")
+    for branch in split_branches(case.subgraph):
+        link, thing = branch.link, branch.rest
+        if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
+            continue
+        found = find_choice(case, thing, branch.relation, branch.nodes, dice, partial(_is_comparable, case, link))
+        if found is None:
+            continue
+        this, that = dice.shuffle([link.relation, found.other])
+        builder = case.make_program_builder()
+        one, others = builder.find_unique(thing), builder.find_described(link.thing)
+        builder.put("choose_relation", one, others, words=(this, that, "object"))
+        spelled = case.spell_subgraph(thing)
+        (first,) = case.spell_subgraph(ObjectNode(thing.name, "", (SubgraphLink(this, link.thing),))).relations
+        yield CovrDraft(
+            template="choose_rel",
+            text=f"{ask_either_relation(spelled, first, case.spell_word(that))}?",
+            program=builder.build(),
+            slots=(("thing", spelled), ("link", first), ("other", case.spell_word(that))),
+            about=(case.subgraph,),
+            contexts=tuple(ContextImages(one.graphs, one.value) for one in found.sets),
+        )
+
+
+def _is_comparable(case: SubgraphCase, link: SubgraphLink, other: str) -> bool:
+    (spelled,) = case.spell_subgraph(ObjectNode(link.thing.name, "", (link,))).relations
+    return are_comparable(spelled, case.spell_word(other), case.spell_word(case.subgraph.name))
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, link, other = draft.slot("thing"), draft.slot("link"), draft.slot("other")
+    question = ask_either_relation(thing, link, other, phrase=phrase_clearly(thing, link.relation))
+    return [
+        f"{question}?",
+        f"which is it: {lower_first(question)}?",
+        *ask_after_naming(thing, lambda it, plural: ask_either_relation(thing, link, other, plural, it)),
+    ]

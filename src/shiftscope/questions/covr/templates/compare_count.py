@@ -1,0 +1,84 @@
+"""Whether there are more of one than of another: "There are more tables in a room than couches.".
+
+The other is what a distractor holds instead of the subgraph; each is there at least once in some image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from ....english.nouns import is_countable
+from ...random_choices import PathDice
+from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..phrases import phrase_many, phrase_short
+
+KIND: QuestionType = "true/false"
+COMPARATIVES = {"more": "greater", "fewer": "less", "same": "equal"}
+MOST_OF_ONE = 3  # images chosen because they contain the one, or the other
+WORDS = {
+    "more": "There are more {} than {}.",
+    "fewer": "There are fewer {} than {}.",
+    "same": "There are exactly as many {} as {}.",
+}
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    thing, rival = case.subgraph, case.rival
+    spelled = case.spell_subgraph(thing)
+    if rival is None or not is_countable(spelled.name) or not is_countable(case.spell_subgraph(rival.subgraph).name):
+        return
+    dice = case.make_dice("compare_count")
+    comparative = dice.draw_one(tuple(COMPARATIVES))
+    contexts = pick_two_answers(_build_contexts(case, rival, comparative, dice))
+    if not contexts:
+        return
+    builder = case.make_program_builder()
+    left = builder.put("count", builder.find_described(thing))
+    right = builder.put("count", builder.find_described(rival.subgraph))
+    builder.put(COMPARATIVES[comparative], left, right)
+    other = case.spell_subgraph(rival.subgraph)
+    yield CovrDraft(
+        template="compare_count",
+        text=WORDS[comparative].format(phrase_many(spelled), phrase_many(other)),
+        program=builder.build(),
+        slots=(("thing", spelled), ("other", other), ("comparative", comparative)),
+        about=(thing, rival.subgraph),
+        contexts=contexts,
+    )
+
+
+def _build_contexts(
+    case: SubgraphCase, rival: RivalSubgraph, comparative: str, dice: PathDice
+) -> Iterator[ContextImages]:
+    thing, other = case.subgraph, rival.subgraph
+    for some, others in dice.shuffle(list(product(range(MOST_OF_ONE + 1), repeat=2))):
+        chosen = [*dice.shuffle(case.containing_images)[:some], *dice.shuffle(rival.graphs)[:others]]
+        graphs = case.add_distractors(
+            tuple(dict.fromkeys(chosen))[:MOST_IMAGES], case.distractors, [thing, other], dice
+        )
+        left, right = case.count_total(thing, graphs), case.count_total(other, graphs)
+        if len(graphs) < 2 or not left or not right:
+            continue
+        if all(case.is_countable_in(each, graph) for each in (thing, other) for graph in graphs):
+            answers = {"more": left > right, "fewer": left < right, "same": left == right}
+            yield ContextImages(graphs, answers[comparative])
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    first, second = (phrase_short(draft.slot(name), plural=True) for name in ("thing", "other"))
+    numbers = f"the number of {first}", f"the number of {second}"
+    return {
+        "more": [
+            f"are there more {first} than {second}?",
+            f"do {first} outnumber {second}?",
+            f"is {numbers[0]} greater than {numbers[1]}?",
+        ],
+        "fewer": [f"are there fewer {first} than {second}?", f"is {numbers[0]} smaller than {numbers[1]}?"],
+        "same": [
+            f"is {numbers[0]} the same as {numbers[1]}?",
+            f"is {numbers[0]} equal to {numbers[1]}?",
+            f"are there just as many {first} as {second}?",
+        ],
+    }[draft.slot("comparative")]

@@ -1,0 +1,46 @@
+"""How many there are in all images: "How many people are erasing a mark from a paper?".
+
+Any subgraph that can be counted; the images that do not contain it hold something much like it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.nouns import is_countable
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, list_image_sets
+from ..phrases import phrase_short
+from ..wording import ask_how_many
+
+KIND: QuestionType = "how many"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    spelled = case.spell_subgraph(case.subgraph)
+    if not is_countable(spelled.name):
+        return
+    found = list_image_sets(case)
+    if not found:
+        return
+    builder = case.make_program_builder()
+    builder.put("count", builder.find_described(case.subgraph))
+    yield CovrDraft(
+        template="count",
+        text=f"{ask_how_many(spelled)}?",
+        program=builder.build(),
+        slots=(("thing", spelled),),
+        about=(case.subgraph,),
+        contexts=tuple(ContextImages(one.graphs, one.total) for one in found),
+    )
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing = draft.slot("thing")
+    them = phrase_short(thing, plural=True)
+    return [
+        f"how many {them} can you see?",
+        f"what is the number of {them}?",
+        f"in all the images together, how many {them} are there?",
+        f"{ask_how_many(thing)}?",
+    ]

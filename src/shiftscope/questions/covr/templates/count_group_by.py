@@ -1,0 +1,47 @@
+"""How many images contain so many: "How many images contain exactly 2 men that are in water?".
+
+Any subgraph that can be counted; a number that some of the images have. "At most" is asked only of images all of which
+contain one, and some more: to the program an image without any is no group, in English it does contain at most 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.nouns import is_countable, is_plural_noun
+from ....english.phrases import be_form
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, draw_image_condition
+from ..wording import phrase_short_quantity
+
+KIND: QuestionType = "how many"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    spelled = case.spell_subgraph(case.subgraph)
+    if not is_countable(spelled.name):
+        return
+    found = draw_image_condition(case, case.make_dice("count_group_by"))
+    if found is None:
+        return
+    builder = case.make_program_builder()
+    builder.put("count", found.build_images_node(builder, case.subgraph))
+    yield CovrDraft(
+        template="count_group_by",
+        text=f"How many images contain {found.describe(spelled)}?",
+        program=builder.build(),
+        slots=(("thing", spelled), ("test", found.test), ("number", found.number)),
+        about=(case.subgraph,),
+        contexts=tuple(ContextImages(graphs, many) for graphs, many in found.image_sets),
+    )
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, number = draft.slot("thing"), draft.slot("number")
+    there = phrase_short_quantity(thing, draft.slot("test"), number)
+    verb = be_form(number > 1 or (number == 0 and is_plural_noun(thing.name)))
+    return [
+        f"in how many of the images {verb} there {there}?",
+        f"how many of the images show {there}?",
+        f"what is the number of images that show {there}?",
+    ]

@@ -1,0 +1,59 @@
+"""Which color, material, … a thing has: "What is the color of the cat that is on a black floor?".
+
+The root has an attribute of a kind that a thing has one value of; distractors differ in it and in something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.nouns import is_plural_noun
+from ....english.phrases import be_form, do_form
+from ....scene_graph.subgraph import root_attribute
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..phrases import phrase_one, phrase_short
+from ..wording import MEASURES, ask_after_naming, be_form_of
+
+KIND: QuestionType = "open"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    node, family = root_attribute(case.subgraph), case.queryable_attribute
+    if node is None or not family:
+        return
+    thing = case.subgraph.drop_attribute()
+    found = find_references(case, thing, node, (node,), case.make_dice("query_attr"))
+    known = []
+    for one in found:
+        (described,) = case.find_things(thing, one.graphs[0])
+        if case.get_value(described, family) == one.value:
+            known.append(one)
+    if not known:
+        return
+    builder = case.make_program_builder()
+    builder.put("query", builder.find_unique(thing), words=(family,))
+    spelled = case.spell_subgraph(thing)
+    yield CovrDraft(
+        template="query_attr",
+        text=f"What is the {family} of {phrase_one(spelled)}?",
+        program=builder.build(),
+        slots=(("thing", spelled), ("family", family)),
+        about=(case.subgraph,),
+        contexts=tuple(ContextImages(one.graphs, one.value) for one in known),
+    )
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, family = draft.slot("thing"), draft.slot("family")
+    the, verb, do = phrase_short(thing), be_form_of(thing), do_form(is_plural_noun(thing.name))
+    made = f"what {verb} {the} made of?", f"what material {verb} {the} made of?"
+    if family == "material":
+        return [*made, *ask_after_naming(thing, lambda it, plural: f"what {be_form(plural)} {it} made of")]
+    if family in MEASURES:
+        return [
+            f"what {family} {verb} {the}?",
+            f"which {family} {do} {the} have?",
+            *ask_after_naming(thing, lambda it, plural: f"what {family} {be_form(plural)} {it}"),
+        ]
+    return [f"which {family} {do} {the} have?", f"what {family} can be seen on {the}?"]

@@ -1,0 +1,54 @@
+"""To what a thing is related: "What is the woman that is wearing glasses holding?".
+
+The root has a relation, neither to a part nor to clothes, and in its image to one thing only; distractors
+differ in that thing and in something else. What the question names already is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.inflection import plural
+from ....scene_graph.subgraph import is_relation_mentioned, is_to_plain_thing, split_branches
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..phrases import phrase_relation
+from ..wording import ask_after_naming, ask_what, phrase_clearly
+
+KIND: QuestionType = "open"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    dice = case.make_dice("query_object")
+    for branch in split_branches(case.subgraph):
+        link, thing = branch.link, branch.rest
+        if not is_to_plain_thing(link) or is_relation_mentioned(thing, link):
+            continue
+        sets = find_references(case, thing, branch.thing, branch.nodes, dice)
+        named = {form for kind, name in thing.nodes() if kind == "object" for form in (name, plural(name))}
+        found = [one for one in sets if one.value not in named]  # the red car is next to another car
+        if not found:
+            continue
+        builder = case.make_program_builder()
+        reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
+        builder.put("query", builder.put("unique", reached), words=(builder.noun,))
+        spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
+        yield CovrDraft(
+            template="query_object",
+            text=f"{ask_what(spelled, relation)}?",
+            program=builder.build(),
+            slots=(("thing", spelled), ("relation", relation)),
+            about=(case.subgraph,),
+            contexts=tuple(ContextImages(one.graphs, one.value) for one in found),
+        )
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, relation = draft.slot("thing"), draft.slot("relation")
+    the = phrase_clearly(thing, relation)
+    question = ask_what(thing, relation, phrase=the)
+    return [
+        f"{question}?",
+        *ask_after_naming(thing, lambda it, plural: ask_what(thing, relation, plural, it)),
+        f"what is it that {the} {phrase_relation(thing, relation)}?",
+    ]

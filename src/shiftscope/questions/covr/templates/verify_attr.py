@@ -1,0 +1,52 @@
+"""Whether a thing has an attribute: "Is the sink that is below a towel white?".
+
+The root has an attribute. What is described without it is in one image alone; in the others the attribute and
+something else are different, so that neither "white" nor "sink" by itself gives the answer away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.adjectives import is_predicative
+from ....english.nouns import is_plural_noun
+from ....scene_graph.subgraph import root_attribute
+from ..context_images import SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..phrases import phrase_short, phrase_state
+from ..wording import ask_after_naming, ask_is
+
+KIND: QuestionType = "true/false"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    value, node = case.subgraph.attribute, root_attribute(case.subgraph)
+    if node is None or not is_predicative(case.spell_word(value)):
+        return
+    thing = case.subgraph.drop_attribute()
+    sets = find_references(case, thing, node, (node,), case.make_dice("verify_attr"))
+    found = [one for one in sets if case.is_attribute_clear(thing, one.graphs[0], value)]
+    if not found:
+        return
+    builder = case.make_program_builder()
+    builder.put("verify", builder.find_unique(thing), words=(builder.get_attribute(value), value))
+    spelled, word = case.spell_subgraph(thing), case.spell_word(value)
+    yield CovrDraft(
+        template="verify_attr",
+        text=f"{ask_is(spelled, word)}?",
+        program=builder.build(),
+        slots=(("thing", spelled), ("attribute", word)),
+        about=(case.subgraph,),
+        contexts=tuple(ContextImages(one.graphs, one.value == value) for one in found),
+    )
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing, attribute = draft.slot("thing"), draft.slot("attribute")
+    the = phrase_short(thing)
+    return [
+        f"{ask_is(thing, attribute, phrase=the)}?",
+        f"would you say that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
+        f"is it true that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
+        *ask_after_naming(thing, lambda it, plural: ask_is(thing, attribute, plural, it)),
+    ]

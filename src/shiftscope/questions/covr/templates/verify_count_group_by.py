@@ -1,0 +1,87 @@
+"""Whether so many images contain so many: "There is at least 1 image that contains exactly 2 women.".
+
+As for counting such images; the number of images is smaller than in any context that it is asked about, so that
+"at most" can be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.nouns import is_countable
+from ....english.phrases import be_form, phrase_number
+from ..context_images import SubgraphCase
+from ..draft import (
+    TESTS,
+    ContextImages,
+    CovrDraft,
+    ImageCondition,
+    QuestionType,
+    draw_image_condition,
+    is_unambiguous,
+    passes_test,
+)
+from ..wording import phrase_short_quantity
+
+KIND: QuestionType = "true/false"
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    spelled = case.spell_subgraph(case.subgraph)
+    if not is_countable(spelled.name):
+        return
+    dice = case.make_dice("verify_count_group_by")
+    found = draw_image_condition(case, dice)
+    if found is None:
+        return
+    test = dice.draw_one(tuple(TESTS))
+    numbers = range(1, max(len(graphs) for graphs, _ in found.image_sets))
+    contexts_by_number = {n: tuple(_build_contexts(found, test, n)) for n in numbers}
+    telling = [n for n, contexts in contexts_by_number.items() if len({one.answer for one in contexts}) > 1]
+    some = [n for n, contexts in contexts_by_number.items() if contexts]
+    if not some:
+        return
+    number = dice.draw_one(telling or some)
+    builder = case.make_program_builder()
+    images = builder.put("count", found.build_images_node(builder, case.subgraph))
+    builder.put(TESTS[test], images, builder.add_number(number))
+    so_many = f"{test} {number}".lstrip()
+    contain = "image that contains" if number == 1 else "images that contain"
+    yield CovrDraft(
+        template="verify_count_group_by",
+        text=f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}.",
+        program=builder.build(),
+        slots=(
+            ("thing", spelled),
+            ("test", found.test),
+            ("number", found.number),
+            ("images_test", test),
+            ("images", number),
+        ),
+        about=(case.subgraph,),
+        contexts=contexts_by_number[number],
+    )
+
+
+def _build_contexts(found: ImageCondition, test: str, number: int) -> Iterator[ContextImages]:
+    """The sets of more images than that, of which nobody could take the number otherwise."""
+    for graphs, many in found.image_sets:
+        if number < len(graphs) and is_unambiguous(test, many, number):
+            yield ContextImages(graphs, passes_test(test, many, number))
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    there = phrase_short_quantity(draft.slot("thing"), draft.slot("test"), draft.slot("number"))
+    images = draft.slot("images")
+    those = phrase_number(draft.slot("images_test") or "exactly", images)
+    if images == 1:
+        return [
+            f"is there {those} image with {there}?",
+            f"does {those} of the images show {there}?",
+            f"is it true that {those} of the images shows {there}?",
+        ]
+    return [
+        f"are there {those} images with {there}?",
+        f"do {those} of the images show {there}?",
+        f"is it true that {those} of the images show {there}?",
+    ]

@@ -1,0 +1,101 @@
+"""Whether there are both, or either, of two: "Are there both people packing tea and people packing salt?".
+
+The other is what a distractor holds instead of the subgraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....english.nouns import THE, is_countable, is_plural_noun
+from ....scene_graph.subgraph import Subgraph
+from ...random_choices import PathDice
+from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
+from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
+from ..wording import be_form_of
+
+KIND: QuestionType = "true/false"
+LOGIC = {"both": "and", "either": "or"}  # as said → the op, and the word between
+
+
+def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
+    thing, rival = case.subgraph, case.rival
+    if rival is None:
+        return
+    dice = case.make_dice("verify_logic")
+    logic = dice.draw_one(tuple(LOGIC))
+    spelled, other = case.spell_subgraph(thing), case.spell_subgraph(rival.subgraph)
+    text = _phrase_both(spelled, other) if logic == "both" else _phrase_either(spelled, other)
+    if not text:
+        return
+    contexts = pick_two_answers(_build_contexts(case, rival, logic, dice))
+    if not contexts:
+        return
+    builder = case.make_program_builder()
+    left = builder.put("exist", builder.find_described(thing))
+    builder.put(LOGIC[logic], left, builder.put("exist", builder.find_described(rival.subgraph)))
+    yield CovrDraft(
+        template="verify_logic",
+        text=text,
+        program=builder.build(),
+        slots=(("thing", spelled), ("other", other), ("logic", logic)),
+        about=(thing, rival.subgraph),
+        contexts=contexts,
+    )
+
+
+def _phrase_both(spelled: Subgraph, other: Subgraph) -> str:
+    """Of several and of several, or of some and of some; "" where the two do not go together."""
+    if _is_some(spelled) and _is_some(other):
+        return f"Is there both {phrase_many(spelled)} and {phrase_many(other)}?"
+    return (
+        f"Are there both {phrase_many(spelled)} and {phrase_many(other)}?"
+        if _is_plural(spelled) and _is_plural(other)
+        else ""
+    )
+
+
+def _phrase_either(spelled: Subgraph, other: Subgraph) -> str:
+    """One is enough: "Is there either a pole or a woman?"."""
+    if not all(_is_plural(each) or _is_some(each) for each in (spelled, other)):
+        return ""
+    verb = "Are" if is_plural_noun(spelled.name) else "Is"
+    return f"{verb} there either {phrase_one(spelled, 'a')} or {phrase_one(other, 'a')}?"
+
+
+def _is_plural(spelled: Subgraph) -> bool:
+    return is_countable(spelled.name) or is_plural_noun(spelled.name)
+
+
+def _is_some(spelled: Subgraph) -> bool:
+    return is_mass(spelled) and spelled.name not in THE  # water, but not the rain
+
+
+def _build_contexts(case: SubgraphCase, rival: RivalSubgraph, logic: str, dice: PathDice) -> Iterator[ContextImages]:
+    both = case.subgraph, rival.subgraph
+    for some, others in dice.shuffle([(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 2)]):
+        chosen = [*dice.shuffle(case.containing_images)[:some], *dice.shuffle(rival.graphs)[:others]]
+        graphs = case.add_distractors(tuple(dict.fromkeys(chosen))[:MOST_IMAGES], case.distractors, both, dice)
+        there = [case.count_total(each, graphs) > 0 for each in both]
+        sure = all(
+            any_ or all(case.has_no_lookalikes(each, g) for g in graphs) for each, any_ in zip(both, there, strict=True)
+        )
+        if len(graphs) > 1 and sure:
+            yield ContextImages(graphs, all(there) if logic == "both" else any(there))
+
+
+def reword(draft: CovrDraft) -> list[str]:
+    thing = draft.slot("thing")
+    first, second = phrase_short(thing, "a"), phrase_short(draft.slot("other"), "a")
+    if draft.slot("logic") == "both":
+        return [
+            f"{be_form_of(thing)} there {first} and also {second}?",
+            f"can you see both {first} and {second}?",
+            f"do the images show {first} as well as {second}?",
+        ]
+    return [
+        f"{be_form_of(thing)} there {first} or {second}?",
+        f"can you see either {first} or {second}?",
+        f"do the images show at least one of these: {first} or {second}?",
+    ]

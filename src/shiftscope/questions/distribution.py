@@ -1,0 +1,67 @@
+"""Distribution: what a set of questions asks and answers, as plain counts for cards and tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..answer import spell
+from ..question import Question
+
+Counts = tuple[tuple[str, int], ...]
+Lengths = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDistribution:
+    """How many questions there are of each type, family, length and answer."""
+
+    questions: int
+    scenes: int
+    types: Counts  # most frequent first
+    families: Counts  # "file#number", by name
+    words: Lengths  # length of the text, ascending
+    steps: Lengths  # length of the program, ascending
+    answers: tuple[tuple[str, Counts], ...]  # by type, each most frequent first
+    family_answers: tuple[tuple[str, Counts], ...]  # by family
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in ("questions", "scenes")}
+        counts = {name: {str(k): n for k, n in getattr(self, name)} for name in ("types", "families", "words", "steps")}
+        nested = {name: {k: dict(n) for k, n in getattr(self, name)} for name in ("answers", "family_answers")}
+        return plain | counts | nested
+
+
+def count_questions(questions: Iterable[Question]) -> QuestionDistribution:
+    """Count a set of questions."""
+    listed = list(questions)
+    by_type: dict[str, Counter[str]] = {}
+    by_family: dict[str, Counter[str]] = {}
+    for q in listed:
+        answer = () if q.answer is None else (spell(q.answer),)
+        by_type.setdefault(q.kind or "unknown", Counter()).update(answer)
+        by_family.setdefault(template_id(q), Counter()).update(answer)
+    words = Counter(len(q.text.split()) for q in listed)
+    steps = Counter(len(q.program) for q in listed if q.program is not None)
+    return QuestionDistribution(
+        questions=len(listed),
+        scenes=len({scene for q in listed for scene in q.scenes}),
+        types=_sort_by_count(Counter(q.kind or "unknown" for q in listed)),
+        families=tuple(sorted(Counter(template_id(q) for q in listed).items())),
+        words=tuple(sorted(words.items())),
+        steps=tuple(sorted(steps.items())),
+        answers=tuple((kind, _sort_by_count(by_type[kind])) for kind in sorted(by_type)),
+        family_answers=tuple((family, _sort_by_count(by_family[family])) for family in sorted(by_family)),
+    )
+
+
+def template_id(question: Question) -> str:
+    """The template a question was made from: `one_hop.json#3`."""
+    p = question.provenance
+    return f"{p.template or 'unknown'}#{'?' if p.family is None else p.family}"
+
+
+def _sort_by_count(counts: Counter[str]) -> Counts:
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -1,0 +1,361 @@
+"""Wording: a question over one image in English, read off its program: "Is the cat that is on the mat black?"
+
+The same program always gives the same words; one that we have no good words for is Unsayable. An
+ObjectDescription is how a program refers to objects: a name, words, and a relation to others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...english.adjectives import AdjectivePhrase as Adjective
+from ...english.adjectives import describe_attribute as adjective
+from ...english.inflection import capitalize_first, plural
+from ...english.nouns import is_noun, is_plural_noun
+from ...english.phrases import add_article, be_form, do_form, helper_verb
+from ...english.relations import RelationPredicate, parse_relation
+from ...errors import UserError
+from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
+from ...lang.program import Node, Program
+from ..program_builder import ProgramBuilder
+
+ANYTHING = ""  # the name where none is said
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionWord:
+    """A value that a thing has, or has not."""
+
+    attribute: str
+    value: str
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionLink:
+    """A relation to another thing; `subject` says that the thing described is the relation's subject.
+
+    With `alike`, `relation` is an attribute in which the two are the same.
+    """
+
+    relation: str
+    other: ObjectDescription
+    subject: bool = True
+    alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDescription:
+    """Things by name, words and relation."""
+
+    name: str = ANYTHING
+    words: tuple[DescriptionWord, ...] = ()
+    link: DescriptionLink | None = None
+
+    def names(self) -> frozenset[str]:
+        """All names that are said."""
+        return frozenset({self.name}) | (self.link.other.names() if self.link else frozenset())
+
+
+def read_description(program: Program, at: int) -> ObjectDescription | None:
+    """How the set at a node is described; None where it is not by one name and at most one relation."""
+    n = program.nodes[at]
+    match n.op:
+        case "scene":
+            return ObjectDescription()
+        case "find":
+            return ObjectDescription(n.params[0])
+        case "unique":
+            return read_description(program, n.inputs[0])
+        case "related" | "relate" | "same":
+            other = read_description(program, n.inputs[0])
+            if other is None:
+                return None
+            subject = n.op == "relate" or n.params[1:] in ((), ("subject",))
+            return ObjectDescription(link=DescriptionLink(n.params[0], other, subject, n.op == "same"))
+        case "filter" | "exclude":
+            inside = read_description(program, n.inputs[0])
+            attribute, value = n.params
+            if inside is None or (attribute == "name" and (inside.name or n.op == "exclude")):
+                return None
+            if attribute == "name":
+                return ObjectDescription(value, inside.words, inside.link)
+            word = DescriptionWord(attribute, value, n.op == "exclude")
+            return ObjectDescription(inside.name, (*inside.words, word), inside.link)
+    return None
+
+
+class GqaProgramBuilder(ProgramBuilder):
+    """The programs of descriptions, as GQA writes them."""
+
+    def add_set(self, thing: ObjectDescription) -> int:
+        """The things described."""
+        link = thing.link
+        if link is None:
+            at = self.put("find", words=(thing.name,)) if thing.name else self.put("scene")
+        else:
+            other = self.add_unique(link.other) if link.alike else self.add_set(link.other)
+            role = () if link.alike else ("subject" if link.subject else "object",)
+            at = self.put("same" if link.alike else "related", other, words=(link.relation, *role))
+            at = self.put("filter", at, words=("name", thing.name)) if thing.name else at
+        for word in thing.words:
+            at = self.put("exclude" if word.denied else "filter", at, words=(word.attribute, word.value))
+        return at
+
+    def add_unique(self, thing: ObjectDescription) -> int:
+        """The only one that fits the description."""
+        return self.put("unique", self.add_set(thing), notes=IMPLICIT)
+
+
+# Questions in words.
+
+PEOPLE = ("person", "people")
+THING = "thing"
+_ATTRIBUTE_QUESTIONS = {
+    "color": "what color {be} {it}",
+    "size": "what size {be} {it}",
+    "shape": "what shape {be} {it}",
+    "material": "what {be} {it} made of",
+    "pattern": "what pattern {do} {it} have",
+    **dict.fromkeys(("pose", "activity", "sportActivity"), "what {be} {it} doing"),
+}
+_PLACES = {
+    ("hposition", "left"): "on the left of the picture",
+    ("hposition", "right"): "on the right of the picture",
+    ("vposition", "top"): "at the top of the picture",
+    ("vposition", "middle"): "in the middle of the picture",
+    ("vposition", "bottom"): "at the bottom of the picture",
+}
+_OF_IMAGE = {"location": "where was the picture taken", "weather": "what is the weather like"}
+
+
+class Unsayable(UserError):
+    """A program that we have no words for."""
+
+
+def question_text(program: Program) -> str:
+    """The question that the program asks."""
+    return f"{capitalize_first(_QuestionWriter(program).write_question(len(program) - 1))}?"
+
+
+def is_sayable(program: Program) -> bool:
+    try:
+        question_text(program)
+    except Unsayable:
+        return False
+    return True
+
+
+class _QuestionWriter:
+    """The nodes of one program in words; questions come without capital and question mark."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def get_description(self, at: int) -> ObjectDescription:
+        found = read_description(self.program, at)
+        if found is None:
+            raise Unsayable(f"node {at} ({self.program.nodes[at].op}) describes things in a way we have no words for")
+        return found
+
+    def write_question(self, at: int) -> str:
+        n = self.program.nodes[at]
+        match n.op:
+            case "query":
+                return _ask_attribute(self.get_description(n.inputs[0]), n.params[0])
+            case "verify":
+                return _ask_is(self.get_description(n.inputs[0]), _get_predicate_words(*n.params))
+            case "not" if self.program.nodes[n.inputs[0]].op == "verify":
+                inside = self.program.nodes[n.inputs[0]]
+                return _ask_is(self.get_description(inside.inputs[0]), f"not {_get_predicate_words(*inside.params)}")
+            case "choose":
+                return _ask_which(self.get_description(n.inputs[0]), *n.params)
+            case "choose_relation":
+                return _ask_which_relation(
+                    self.get_description(n.inputs[0]), self.get_description(n.inputs[1]), *n.params
+                )
+            case "choose_more":
+                first, second = map(self.get_description, n.inputs)
+                return f"which is {n.params[0]}, {write_phrase(first)} or {write_phrase(second)}"
+            case "exist":
+                found = self.get_description(n.inputs[0])
+                return _ask_relation(found) if n.note("said") == VERIFY_REL else _ask_existence([found], "")
+            case "and" | "or":
+                return self.write_conjunction(n)
+            case "alike" | "differ" | "common":
+                one, other = map(self.get_description, n.inputs)
+                return _ask_comparison(n.op, one, other, "".join(n.params))
+            case "query_image":
+                return _OF_IMAGE.get(n.params[0], f"what {n.params[0]} is shown in the picture")
+            case "verify_image":
+                return f"is it {n.params[1]}"
+            case "choose_image":
+                return f"is it {n.params[1]} or {n.params[2]}"
+        raise Unsayable(f"node {at} ({n.op}) is nothing we have a question for")
+
+    def write_conjunction(self, n: Node) -> str:
+        """Two questions in one."""
+        first, second = (self.program.nodes[i] for i in n.inputs)
+        if (first.op, second.op) == ("exist", "exist") and not (first.note("said") or second.note("said")):
+            return _ask_existence([self.get_description(first.inputs[0]), self.get_description(second.inputs[0])], n.op)
+        if (first.op, second.op) == ("verify", "verify") and first.params == second.params:
+            one, other = self.get_description(first.inputs[0]), self.get_description(second.inputs[0])
+            if n.op == "and":
+                return f"are both {write_phrase(one)} and {write_phrase(other)} {_get_predicate_words(*first.params)}"
+            return (
+                f"{_be_form(other)} {write_phrase(one)} or {write_phrase(other)} {_get_predicate_words(*first.params)}"
+            )
+        return f"{self.write_question(n.inputs[0])} {n.op} {self.write_question(n.inputs[1])}"
+
+
+def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool = False) -> str:
+    """The things in words: "the black cat that is on the mat"; `a` gives a, an or what the noun wants.
+
+    `reduced` says it without "that is": "a black cat on the mat".
+    """
+    name = thing.name or THING
+    if not is_noun(name) and name != THING:
+        raise Unsayable(f"the name {name!r} does not read as a noun")
+    before, after = _split_words(thing.words)
+    noun = " ".join((*before, name))
+    clauses = [f"{_be_form(thing)} {word}" for word in after]
+    tail = ""
+    if thing.link is not None:
+        if reduced and not after and thing.link.subject and not thing.link.alike:
+            tail = f" {_require_predicate(thing.link.relation).write_reduced()} {write_phrase(thing.link.other)}"
+        else:
+            clauses.append(_write_clause(thing, thing.link))
+    tail = f" that {' and that '.join(clauses)}" if clauses else tail
+    return add_article(f"{noun}{tail}", name, article)
+
+
+def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[str]]:
+    """What can stand before the noun, the last word nearest to it, and what only after "that is"."""
+    before, after = [], []
+    for word in words:
+        phrase = _get_place(word.attribute, word.value) or adjective(word.value)
+        if phrase is None:
+            raise Unsayable(f"{word.value!r} is no word that we can describe a thing with")
+        if word.denied:
+            after.append(f"not {phrase.words}")
+        elif phrase.before:
+            before.append(phrase.words)
+        else:
+            after.append(phrase.words)
+    return before, after
+
+
+def _write_clause(thing: ObjectDescription, link: DescriptionLink) -> str:
+    """What is said after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
+    if link.alike:
+        return f"{'have' if _is_plural(thing) else 'has'} the same {link.relation} as {write_phrase(link.other)}"
+    predicate = _require_predicate(link.relation)
+    if link.subject:
+        return f"{predicate.write_finite(_is_plural(thing))} {write_phrase(link.other)}"
+    return f"{write_phrase(link.other)} {predicate.write_finite(_is_plural(link.other))}"
+
+
+def _ask_attribute(thing: ObjectDescription, attribute: str) -> str:
+    if attribute == "name":
+        return _ask_name(thing)
+    form = _ATTRIBUTE_QUESTIONS.get(attribute, f"what is the {attribute} of {{it}}")
+    return form.format(be=_be_form(thing), do=do_form(_is_plural(thing)), it=write_phrase(thing))
+
+
+def _ask_name(thing: ObjectDescription) -> str:
+    """What the thing is: "What is on the mat", "What animal is the man riding", "Who is wearing the hat"."""
+    link = thing.link
+    word = "who" if thing.name in PEOPLE and not thing.words else " ".join(["what", *_write_kind(thing)])
+    if link is None:
+        return f"{word} is in the picture"
+    if link.alike:
+        return f"{word} {_write_clause(ObjectDescription('one'), link)}"
+    predicate = _require_predicate(link.relation)
+    if link.subject:
+        return f"{word} {predicate.write_finite(False)} {write_phrase(link.other)}"
+    helper = helper_verb(predicate, _is_plural(link.other))
+    return f"{word} {helper} {write_phrase(link.other)} {predicate.write_bare()}"
+
+
+def _write_kind(thing: ObjectDescription) -> list[str]:
+    before, after = _split_words(thing.words)
+    if after:
+        raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
+    return [*before, thing.name or (THING if before else "")] if before or thing.name else []
+
+
+def _ask_is(thing: ObjectDescription, what: str) -> str:
+    return f"{_be_form(thing)} {write_phrase(thing)} {what}"
+
+
+def _ask_which(thing: ObjectDescription, attribute: str, this: str, that: str) -> str:
+    if attribute == "name":
+        return f"{_ask_name(thing)}, {add_article(this, this, 'a')} or {add_article(that, that, 'a')}"
+    return _ask_is(thing, f"{_get_predicate_words(attribute, this)} or {_get_predicate_words(attribute, that)}")
+
+
+def _ask_which_relation(one: ObjectDescription, others: ObjectDescription, this: str, that: str, role: str) -> str:
+    """Which of two: "is the cat on the mat or under it"; the second is said after the first's object."""
+    subject, other = (others, one) if role == "subject" else (one, others)
+    first, second = _require_predicate(this), _require_predicate(that)
+    if first.verb or second.verb:
+        raise Unsayable(f"{this!r} or {that!r} is no choice that we have words for")
+    return f"{_ask_is(subject, first.rest)} or {second.rest} {write_phrase(other)}"
+
+
+def _ask_relation(thing: ObjectDescription) -> str:
+    """Whether such a thing stands in a relation to the one meant: "is the man wearing a hat"."""
+    link = thing.link
+    if link is None or link.alike or link.subject:
+        return _ask_existence([thing], "")
+    predicate = _require_predicate(link.relation)
+    other = write_phrase(ObjectDescription(thing.name, thing.words), "a")
+    return (
+        f"{helper_verb(predicate, _is_plural(link.other))} {write_phrase(link.other)} {predicate.write_bare()} {other}"
+    )
+
+
+def _ask_existence(things: list[ObjectDescription], joined: str) -> str:
+    description = [write_phrase(thing, "a", reduced=True) for thing in things]
+    if joined == "and":
+        return f"are there both {description[0]} and {description[1]}"
+    return f"{_be_form(things[0])} there {f' {joined} '.join(description)}"
+
+
+def _ask_comparison(how: str, one: ObjectDescription, other: ObjectDescription, attribute: str) -> str:
+    alone = one == other
+    them = f"all the {plural(one.name)}" if alone else f"{write_phrase(one)} and {write_phrase(other)}"
+    if alone and (one.words or one.link or not one.name):
+        raise Unsayable("we have no words for all things of a longer description")
+    if how == "common":
+        return f"what do {them} have in common"
+    kind = "kind of thing" if attribute == "name" else attribute
+    return f"do {them} have {'the same' if how == 'alike' else 'a different'} {kind}"
+
+
+def _get_predicate_words(attribute: str, value: str) -> str:
+    phrase = _get_place(attribute, value) or adjective(value)
+    if phrase is None or not phrase.after:
+        raise Unsayable(f"one cannot ask whether something is {value!r}")
+    return phrase.words
+
+
+def _get_place(attribute: str, value: str) -> Adjective | None:
+    """Where in the picture it is, if the value says that."""
+    words = _PLACES.get((attribute, value))
+    return Adjective(words, before=False, after=True) if words else None
+
+
+def _require_predicate(relation: str) -> RelationPredicate:
+    predicate = parse_relation(relation)
+    if predicate is None:
+        raise Unsayable(f"no words for the relation {relation!r}")
+    return predicate
+
+
+def _is_plural(thing: ObjectDescription) -> bool:
+    return is_plural_noun(thing.name)
+
+
+def _be_form(thing: ObjectDescription) -> str:
+    return be_form(_is_plural(thing))

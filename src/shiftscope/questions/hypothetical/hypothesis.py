@@ -1,0 +1,271 @@
+"""Hypothesis: one or two actions on a scene that can be done, their program, words and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...geometry.camera import camera_of
+from ...lang.exec.exact import Undefined, execute
+from ...lang.program import Node, Program
+from ...lang.world import ExecutionWorld
+from ...scene import Scene, mask_members
+from ..clevr.generator import AnswerMismatch
+from ..random_choices import RandomChoices
+from .action import HypotheticalAction, NewObject, ObjectReference, build_action_nodes
+from .action_wording import ActionText, choose_synonym, word_actions
+from .proposals import (
+    ReferableScene,
+    propose_add,
+    propose_change,
+    propose_move_in_plane,
+    propose_move_on_top,
+    propose_remove,
+)
+from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
+
+PROPOSERS: dict[str, Callable[[ReferableScene, RandomChoices, bool, int], HypotheticalAction | None]] = {
+    "add": propose_add,
+    "remove": propose_remove,
+    "change": propose_change,
+    "move_in_plane": propose_move_in_plane,
+    "move_on_top": propose_move_on_top,
+}
+TRIES = 30
+SECOND_TRIES = 4  # second actions proposed after one first
+IT = "it"
+NO_EDITS: Ints = np.empty((0, 0), np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InitialScene:
+    """A scene before any action, prepared once for all hypotheses about it."""
+
+    world: ExecutionWorld
+    view: ReferableScene
+
+    @property
+    def stage(self) -> SceneArrays:
+        return self.view.stage
+
+
+class OutcomeWithout(NamedTuple):
+    """What there is with an action left out: the scene, and the edits that led there."""
+
+    stage: SceneArrays
+    edits: Ints
+    leaves_place_open: bool  # whether these leave a place open
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hypothesis:
+    """One or two actions, and their outcome."""
+
+    label: str  # the kind of action, or two joined by +
+    actions: tuple[HypotheticalAction, ...]
+    edits: Ints  # [action, number]: the same for kernels
+    stage: SceneArrays  # of the scene after
+    lacking: tuple[OutcomeWithout, ...]  # without the action, or with one of two left out, as far as defined
+    looks: tuple[list[list[int]], ...]  # of each action: the codes of what it touches, before and after
+
+    @property
+    def leaves_place_open(self) -> bool:
+        """Whether some place is left open."""
+        return any(a.leaves_place_open for a in self.actions)
+
+    @property
+    def by_place(self) -> bool:
+        """Whether some action changes nothing but where things stand."""
+        return any(a.op in ("move", "swap") for a in self.actions)
+
+
+class WordedHypothesis(NamedTuple):
+    """A hypothesis in words and as a program, and the world that running it leads to."""
+
+    text: ActionText
+    nodes: tuple[Node, ...]  # of the program whose last node is the (last) action
+    after: ExecutionWorld
+
+
+def prepare_scene(scene: Scene) -> InitialScene:
+    """The scene before anything is done."""
+    return InitialScene(ExecutionWorld((scene,)), ReferableScene(build_scene_arrays(scene, camera_of(scene))))
+
+
+def propose_hypothesis(before: InitialScene, kinds: Sequence[str], dice: RandomChoices) -> Hypothesis | None:
+    """One action of each kind given, one after the other; None where none that can be done was found."""
+    for _ in range(TRIES * len(kinds)):
+        found = _try_hypothesis(before, tuple(kinds), dice)
+        if found is not None:
+            return found
+    return None
+
+
+def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomChoices) -> Hypothesis | None:
+    """A first action, and where two are asked for one of a few tried after it."""
+    hops = len(kinds)
+    first = _get_proposer(kinds[0])(before.view, dice, False, hops)
+    done = _apply_action(first, before.stage) if first else None
+    if done is None:
+        return None
+    if hops == 1:
+        return _build_hypothesis(before, kinds, (done,), ())
+    view = ReferableScene(done.after)
+    for _ in range(SECOND_TRIES):
+        second = _get_proposer(kinds[1])(view, dice, True, hops)
+        if second is None or undoes_first(done.action, second, view.size):
+            continue
+        then = _apply_action(_refer_in_context(done.action, second, view, dice), done.after)
+        if then is not None:
+            return _build_two_hop_hypothesis(before, kinds, done, then)
+    return None
+
+
+class _AppliedAction(NamedTuple):
+    """An action, its edit, and the scene before it and after."""
+
+    action: HypotheticalAction
+    edit: Ints
+    before: SceneArrays
+    after: SceneArrays
+
+
+def _apply_action(action: HypotheticalAction, before: SceneArrays) -> _AppliedAction | None:
+    """The action, where it can be done and what comes of it is sound."""
+    edit = encode_action(action)
+    after = before.apply_edit(edit)
+    return _AppliedAction(action, edit, before, after) if after is not None else None
+
+
+def _build_two_hop_hypothesis(
+    before: InitialScene, kinds: tuple[str, ...], first: _AppliedAction, second: _AppliedAction
+) -> Hypothesis:
+    """Two actions, with what there is where either is left out, the second as its words read then."""
+    lacking = [OutcomeWithout(first.after, np.array([first.edit]), first.action.leaves_place_open)]
+    alone = _resolve_action(before.view, ignore_first(first.action, second.action))
+    if alone is not None:
+        edit = encode_action(alone)
+        reached = before.stage.apply_edit(edit, strict=False)
+        lacking += [OutcomeWithout(reached, np.array([edit]), alone.leaves_place_open)] if reached is not None else []
+    return _build_hypothesis(before, kinds, (first, second), tuple(lacking))
+
+
+def _build_hypothesis(
+    before: InitialScene, kinds: tuple[str, ...], done: tuple[_AppliedAction, ...], lacking: tuple[OutcomeWithout, ...]
+) -> Hypothesis:
+    return Hypothesis(
+        _build_label(kinds),
+        actions=tuple([d.action for d in done]),
+        edits=np.array([d.edit for d in done]),
+        stage=done[-1].after,
+        lacking=(OutcomeWithout(before.stage, NO_EDITS, False), *lacking),
+        looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
+    )
+
+
+@cache
+def _build_label(kinds: tuple[str, ...]) -> str:
+    if len(kinds) == 1:
+        return kinds[0]
+    return "+".join(sorted({k.partition("_")[0] for k in kinds}, key=("add", "remove", "change", "move").index))
+
+
+def _list_touched_codes(action: HypotheticalAction, before: SceneArrays, after: SceneArrays) -> list[list[int]]:
+    """What an action's objects look like, and looked like; questions that it matters to are about these."""
+    if action.new is not None:
+        return [after.codes[after.n - 1].tolist()]
+    touched = [ref.mask for ref in (action.subject, action.anchor if action.op == "swap" else None) if ref]
+    found = [i for mask in touched for i in mask_members(mask)]
+    looks: list[list[int]] = before.codes[found].tolist()
+    return looks + after.codes[found].tolist() if action.op == "change" else looks
+
+
+def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomChoices) -> WordedHypothesis:
+    """Put it into words and into a program, whose plain execution must lead to the same scene.
+
+    It is executed action by action: programs of one action are of few shapes, and soon all known.
+    """
+    nodes: tuple[Node, ...] = ()
+    after: ExecutionWorld | None = before.world
+    for action in hypothesis.actions:
+        alone = build_action_nodes(action)
+        after = compute_outcome(alone, after) if after else None
+        nodes = build_action_nodes(action, nodes) if nodes else alone
+    if after is None or not hypothesis.stage.matches_scene(after.scenes[0]):
+        raise AnswerMismatch(f"{hypothesis.actions} on scene {before.world.scenes[0].id}: execution leads elsewhere")
+    return WordedHypothesis(word_actions(hypothesis.actions, dice), nodes, after)
+
+
+def _get_proposer(kind: str) -> Callable[[ReferableScene, RandomChoices, bool, int], HypotheticalAction | None]:
+    return PROPOSERS[kind]
+
+
+def compute_outcome(nodes: tuple[Node, ...], world: ExecutionWorld) -> ExecutionWorld | None:
+    """The world after the action that the nodes end in; None where it cannot be done."""
+    run = execute(Program(nodes), world)
+    return None if isinstance(run.answer, Undefined) else run.worlds[-1]
+
+
+def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: int) -> bool:
+    """Whether the second action takes away just what the first one added, changed or moved."""
+    if second.op != "remove" or second.subject is None or second.subject.many:
+        return False
+    touched = 1 << (size - 1) if first.new is not None else first.subject.mask if first.subject else 0
+    return first.op != "remove" and bool(touched & second.subject.mask)
+
+
+def ignore_first(first: HypotheticalAction, second: HypotheticalAction) -> HypotheticalAction:
+    """The second action as it is meant where the first is ignored: "it" is still what the first was about."""
+    if second.subject is None or second.subject.said != IT:
+        return second
+    return replace(second, subject=first.subject)
+
+
+def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> HypotheticalAction | None:
+    """The action as its program reads in another scene; None where that has no such object."""
+    subject, anchor, new = action.subject, action.anchor, action.new
+    source = new.source if new else None
+    refs = [_resolve_reference(view, ref) for ref in (subject, anchor, source)]
+    if any(ref is not None and not ref.many and ref.mask.bit_count() != 1 for ref in refs):
+        return None
+    subject, anchor, source = refs
+    if new is not None and source is not None:
+        looks = dict(new.pairs)
+        for name in (new.attribute,) if new.attribute else looks:
+            looks[name] = view.get_value(source.index, name)
+        new = NewObject(tuple(looks.items()), source, new.attribute)
+    rest = (action.relation, new, action.attribute, action.value)
+    return HypotheticalAction(action.kind, action.op, subject, anchor, *rest)
+
+
+def _resolve_reference(view: ReferableScene, ref: ObjectReference | None) -> ObjectReference | None:
+    """The same words, with the objects that they are true of here."""
+    if ref is None:
+        return None
+    assert ref.anchor is None, "the second of two actions points out objects by what they are"
+    return ObjectReference(ref.pairs, view.find_matching(ref.pairs), many=ref.many, said=ref.said)
+
+
+def _refer_in_context(
+    first: HypotheticalAction, second: HypotheticalAction, view: ReferableScene, dice: RandomChoices
+) -> HypotheticalAction:
+    """The second action, in which what the first was about is called it, or the new one."""
+
+    def reword_reference(ref: ObjectReference | None) -> ObjectReference | None:
+        if ref is None or ref.many or ref.anchor is not None:
+            return ref
+        if first.new is not None and ref.index == view.size - 1:
+            shape = dict(first.new.pairs)["shape"]
+            what = "the copy" if first.form.endswith("copy") else f"the new {choose_synonym(shape, dice)}"
+            return replace(ref, said=what)
+        single = first.op == "change" and first.subject is not None and not first.subject.many
+        if single and first.subject is not None and first.subject.anchor is None:
+            return replace(ref, said=IT) if ref.mask == first.subject.mask else ref
+        return ref
+
+    subject = reword_reference(second.subject)
+    return second if subject is second.subject else replace(second, subject=subject)

@@ -1,0 +1,264 @@
+"""Partitions: the examples of a run of scenes for each of the paper's four partitions.
+
+original     five actions per image, five kinds of questions per action
+balanced     as many questions for each of the 27 answers
+two_actions  three of six pairs of actions per image, five kinds of questions per pair (2HopT_A)
+two_parts    three actions per image, five questions with "and", "or" and "not" per action (2HopQ_H)
+
+An example is an action on a scene and a question whose answer the action changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...lang.program import join_action
+from ...question import JOINED, Provenance, Question
+from ...scene import Scene
+from ..clevr.generator import build_image_notes
+from ..random_choices import RandomChoices
+from .action import ATTRIBUTES, KINDS
+from .action_wording import join_question, paraphrase
+from .generator import (
+    ANSWERS,
+    AnswerBalance,
+    HypotheticalQuestionGenerator,
+    OutcomeJob,
+    OutcomeMatch,
+    SearchLimits,
+    get_logic_generator,
+    get_question_type_generator,
+)
+from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
+from .scene_arrays import Ints, OutcomeLayout, create_layout
+
+PLACEMENTS = 20
+MOST_PLACEMENTS = 1000
+TWO_HOPS = 3  # scenes at most that lack an action of two: without either, and without one or the other
+REFUSED = ("refused_unchanged", "refused_elsewhere")  # notes: valid questions dropped before this one
+TRIES = 8  # hypotheses looked at for one with enough admissible places
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePlan:
+    """How a scene is asked about: which actions, and which questions."""
+
+    kinds: tuple[tuple[str, ...], ...]  # the kinds of each hypothesis: one, or two in turn
+    generator: HypotheticalQuestionGenerator
+    mark: str  # of question ids
+    wish: SearchLimits  # for the questions about one action
+    spare: int = 0  # further hypotheses tried where there are fewer questions about one
+
+
+class PlannedHypothesis(NamedTuple):
+    """A hypothesis, where its scenes are in a layout, and which entry of the plan it is for."""
+
+    entry: int
+    hypothesis: Hypothesis
+    job: OutcomeJob
+    dice: RandomChoices
+
+
+def generate_examples(
+    before: InitialScene,
+    plan: ExamplePlan,
+    balance: AnswerBalance,
+    *,
+    seed: int,
+    split: str,
+    placements: int = PLACEMENTS,
+) -> list[Question]:
+    """The examples of one scene: a function of it, the plan, seed, split, and the balance so far."""
+    scene = before.world.scenes[0]
+    best: dict[int, tuple[PlannedHypothesis, list[OutcomeMatch]]] = {}
+    entries = list(range(len(plan.kinds)))
+    full = plan.wish.questions
+    for turn in range(1 + plan.spare):
+        path = ("clevr_hyp", seed, split, plan.mark, scene.id, turn)
+        layout, looks, cases = build_hypotheses(before, plan, entries, placements, path)
+        found: list[list[OutcomeMatch]] = [[] for _ in cases]
+        if cases:
+            seeds = [case.dice.draw_bits() for case in cases]
+            jobs = [case.job for case in cases]
+            wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
+            for one in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
+                found[one.job].append(one)
+        for case, mine in zip(cases, found, strict=True):
+            if len(mine) > len(best.get(case.entry, ((), ()))[1]):
+                best[case.entry] = case, mine
+        entries = [e for e in entries if len(best.get(e, ((), ()))[1]) < full]
+        if not entries:
+            break
+    notes = build_image_notes(scene)
+    made: list[Question] = []
+    for entry in sorted(best):
+        case, mine = best[entry]
+        worded = word_hypothesis(before, case.hypothesis, case.dice)
+        for one in mine:
+            made.append(_build_question(one, case.hypothesis, worded, plan, scene, split, len(made), notes))
+    return made
+
+
+def build_hypotheses(
+    before: InitialScene, plan: ExamplePlan, entries: Sequence[int], placements: int, path: tuple[str | int, ...]
+) -> tuple[OutcomeLayout, Ints, list[PlannedHypothesis]]:
+    """A hypothesis for each of these entries of the plan, as far as the scene allows, and its scenes.
+
+    These are, for each: the scene after, those with its free places taken elsewhere, those that lack an action, and
+    those with the free places of these taken elsewhere. Beside them, what objects that are touched look like.
+    """
+    elsewhere = placements if placements > 1 else 0
+    rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
+    layout = create_layout(rooms)
+    looks: list[list[int]] = []
+    found: list[PlannedHypothesis] = []
+    at = 0
+    for entry in entries:
+        dice = RandomChoices(*path, "act", entry)
+        for _ in range(TRIES):
+            one = propose_hypothesis(before, plan.kinds[entry], dice)
+            if one is None:
+                break
+            places = elsewhere if one.leaves_place_open else 0
+            if places and _sample_other_places(before, one.edits, dice, layout, at + 1, places) < places:
+                continue
+            one.stage.write_row(layout, at)
+            without = at = at + 1 + places
+            for lacking in one.lacking:
+                lacking.stage.write_row(layout, at)
+                at += 1
+            for lacking in one.lacking:
+                if lacking.leaves_place_open and elsewhere:
+                    at += _sample_other_places(before, lacking.edits, dice, layout, at, elsewhere)
+            placed = at - without - len(one.lacking)
+            touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
+            looks += [look for some in one.looks for look in some]
+            scenes = (without - 1 - places, places, without, len(one.lacking), placed)
+            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched), dice))
+            break
+    return layout, np.array(looks, np.int64).reshape(-1, len(ATTRIBUTES)), found
+
+
+def _sample_other_places(
+    before: InitialScene, edits: Ints, dice: RandomChoices, layout: OutcomeLayout, at: int, places: int
+) -> int:
+    """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
+    sets, codes, knows = layout
+    rows = slice(at, at + places)
+    return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+
+
+def _build_question(
+    found: OutcomeMatch,
+    h: Hypothesis,
+    worded: WordedHypothesis,
+    plan: ExamplePlan,
+    scene: Scene,
+    split: str,
+    number: int,
+    notes: Any,
+) -> Question:
+    family = plan.generator.families[found.template]
+    program = plan.generator.build_program(found)
+    answer = plan.generator.check_answer(found, program, worded.after)
+    text = paraphrase(plan.generator.build_text(found), found.dice)
+    about: list[tuple[str, Any]] = [("action_kind", h.label), ("placed", "free" if h.leaves_place_open else "told")]
+    about += [("logic", family.logic)] if family.logic else []
+    about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
+    return Question(
+        id=f"{scene.id}_{plan.mark}{number}",
+        text=text,
+        scenes=(scene.id,),
+        program=join_action(worded.nodes, program),
+        answer=answer,
+        kind=family.kind,
+        action=worded.text.sentence,
+        provenance=Provenance("clevr_hyp", split, family.template.file, family.template.family),
+        notes=(*about, (JOINED, join_question(worded.text.clause, text)), *notes),
+    )
+
+
+# The four partitions.
+
+PAIRS = tuple(combinations(("add", "remove", "change", "move"), 2))
+MOVES = ("move_in_plane", "move_on_top")
+HYPOTHESES = 3  # per image of a two-hop set
+EVERY = tuple((kind,) for kind in KINDS)
+ROUNDS = 6  # over the scenes, to find what answers are still missing
+SPARE = 3  # further actions tried where too few questions can be asked about one
+RARE = np.array([4 <= number <= 9 for number in range(ANSWERS)])  # answers that only some scenes allow
+NUMBERS = np.where(RARE, np.arange(ANSWERS), 0)  # as many objects as these must be there
+QUESTIONS = 5  # per action
+LEAST = 6  # answers that must be due for another action to be thought of
+TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100)  # some kinds cannot be asked about some actions
+BALANCED_LIMITS = SearchLimits(20, per_slot=8, persistence=60, rounds=2)  # as many as have an answer that is wanted
+
+
+def generate_original(
+    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
+) -> Iterator[Question]:
+    """25 examples per scene, as far as the scene allows; answers are kept from leading too far."""
+    plan = ExamplePlan(EVERY, get_question_type_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
+    balance = plan.generator.create_balance()
+    for scene in scenes:
+        yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
+
+
+def generate_balanced(
+    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
+) -> Iterator[Question]:
+    """Half an example of each answer per scene; an answer that too few scenes allow comes short."""
+    generator = get_question_type_generator()
+    balance = generator.create_balance()
+    each = (first + len(scenes)) // 2 - first // 2
+    left = np.full(ANSWERS, each, np.int64)
+    for turn in range(ROUNDS):
+        for number, scene in enumerate(scenes):
+            # Even over the scenes, but for a first round that takes what is rare where it finds it.
+            due = left - each + -(-each * (number + 1) // len(scenes)) if turn == 0 else left
+            allowed = len(scene.objects) + 1 >= NUMBERS  # no action adds more than one
+            before = prepare_scene(scene)
+            for k in range(len(KINDS)):  # none always comes first
+                wanted = np.where(allowed, np.minimum(left, np.where(RARE, left, due + 1)), 0)
+                if np.minimum(wanted, due).clip(0).sum() < (LEAST if turn == 0 else 1):
+                    break
+                balance.wanted[:] = wanted
+                plan = ExamplePlan((EVERY[(number + k) % len(EVERY)],), generator, f"b{turn}{k}_", BALANCED_LIMITS)
+                yield from generate_examples(before, plan, balance, seed=seed, split=split, placements=placements)
+                used = wanted - balance.wanted
+                left, due = left - used, due - used
+        if not left.any():
+            return
+
+
+def generate_two_actions(
+    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
+) -> Iterator[Question]:
+    """15 examples per scene: the pairs take turns, either of a pair may come first."""
+    generator = get_question_type_generator()
+    balance = generator.create_balance()
+    for number, scene in enumerate(scenes, first):
+        dice = RandomChoices("clevr_hyp", seed, split, "pairs", scene.id)
+        kinds = []
+        for turn in range(HYPOTHESES):
+            pair = dice.shuffle(PAIRS[(HYPOTHESES * number + turn) % len(PAIRS)])
+            kinds.append(tuple(dice.pick(MOVES) if kind == "move" else kind for kind in pair))
+        plan = ExamplePlan(tuple(kinds), generator, "a", TWO_HOP_LIMITS, spare=SPARE)
+        yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
+
+
+def generate_two_parts(
+    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
+) -> Iterator[Question]:
+    """15 examples per scene: the actions take turns."""
+    generator = get_logic_generator()
+    balance = generator.create_balance()
+    for number, scene in enumerate(scenes, first):
+        kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))
+        plan = ExamplePlan(kinds, generator, "q", TWO_HOP_LIMITS, spare=SPARE)
+        yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)

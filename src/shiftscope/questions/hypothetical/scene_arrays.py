@@ -1,0 +1,212 @@
+"""Scene arrays: a scene as arrays that actions are applied to, validly or not, with free places resampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ...edit import spiral
+from ...errors import UserError
+from ...geometry.camera import SIZE as IMAGE
+from ...geometry.camera import Camera, camera_of
+from ...geometry.mesh import unit_circle
+from ...scene import Scene, mask_members
+from ...scene_table import WORD, Terms
+from ...schemas.clevr import SCHEMA
+from ..clevr.packed_scenes import ALL_OBJECTS, EXTRA, ROWS
+from .action import ATTRIBUTES, IN_PLANE, HypotheticalAction, Pairs
+
+TERMS = Terms.of(SCHEMA.attributes)
+COLUMN = {a: TERMS.index(a) for a in ATTRIBUTES}
+LARGE, CUBE, BALL = TERMS.code["size", "large"], TERMS.code["shape", "cube"], TERMS.code["shape", "sphere"]
+RELATIONS = (*IN_PLANE, "on", "below")  # what questions about outcomes may use
+EVERYTHING = len(TERMS.names) + ALL_OBJECTS  # where a row of sets holds all objects
+FIRST_ROW = len(TERMS.names) + EXTRA + ROWS  # and the first relation
+WIDTH = FIRST_ROW + WORD * len(RELATIONS)
+_DIRECTION = {name: number for number, name in enumerate(IN_PLANE)}
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+OutcomeLayout = tuple[npt.NDArray[np.uint64], Ints, npt.NDArray[np.bool_]]
+MARKS = np.array([LARGE, CUBE, BALL, EVERYTHING, FIRST_ROW], np.int64)
+
+
+def create_layout(rows: int) -> OutcomeLayout:
+    """Room for the sets, codes and known relations of so many scenes; each row is to be laid out."""
+    from .action_kernels import MOST
+
+    return (
+        np.empty((rows, WIDTH), np.uint64),
+        np.empty((rows, MOST, len(ATTRIBUTES)), np.int64),
+        np.empty((rows, len(RELATIONS)), np.bool_),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CameraArrays:
+    """Where a scene is looked at from: the same whatever is done to it."""
+
+    directions: Floats  # [relation of the plane, xyz]
+    camera: Floats  # as kernels take it
+    frame: Floats  # width and height of the image
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneArrays:
+    """A scene in arrays, and the eye that looks at it."""
+
+    n: int
+    body: Floats  # [object, number], see `_rows`
+    codes: Ints
+    under: Ints
+    sets: npt.NDArray[np.uint64]  # a row of a layout
+    knows: npt.NDArray[np.bool_]  # [relation]
+    eye: CameraArrays
+
+    def apply_edit(self, edit: Ints, *, strict: bool = True) -> SceneArrays | None:
+        """What `edit.apply` makes of it; None where it cannot be done, or is not sound but `strict`."""
+        from .action_kernels import apply_edit
+
+        body, codes, under = self.body.copy(), self.codes.copy(), self.under.copy()
+        sets, knows, eye = self.sets.copy(), self.knows.copy(), self.eye
+        n = apply_edit(
+            *(self.n, body, codes, under, sets, knows, edit),
+            *(eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict),
+        )
+        return SceneArrays(n, body, codes, under, sets, knows, eye) if n >= 0 else None
+
+    def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
+        """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
+        from .action_kernels import sample_outcomes
+
+        eye = self.eye
+        state = np.array([seed], np.uint64)
+        return int(
+            sample_outcomes(
+                *(self.n, self.body, self.codes, self.under, edits),
+                *(eye.directions, eye.camera, eye.frame, MARKS, state),
+                *layout,
+            )
+        )
+
+    def write_row(self, layout: OutcomeLayout, row: int) -> None:
+        """Put the scene into a row of a layout."""
+        sets, codes, knows = layout
+        sets[row], codes[row], knows[row] = self.sets, self.codes, self.knows
+
+    def list_touched(self) -> int:
+        """The objects that are new, moved or changed."""
+        from .action_kernels import FRESH
+
+        return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
+
+    def relation_rows(self, relation: str) -> list[int]:
+        """Which objects are in that relation to each."""
+        first = FIRST_ROW + WORD * RELATIONS.index(relation)
+        found: list[int] = self.sets[first : first + self.n].tolist()
+        return found
+
+    def matches_scene(self, scene: Scene) -> bool:
+        """Whether the scene is just what stands here: objects, places and how they stand to each other."""
+        from .action_kernels import Z
+
+        if self.n != len(scene.objects):
+            return False
+        for o, look, body in zip(
+            scene.objects, self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True
+        ):
+            if _compute_outline(o.attributes)[0] != tuple(look) or o.position != (body[0], body[1], body[Z]):
+                return False
+        known = ((name, scene.relation(name)) for name in RELATIONS[:-1])
+        return all(self.relation_rows(name) == list(rows or (0,) * self.n) for name, rows in known)
+
+
+def check_scene(scene: Scene) -> None:
+    """Refuse a scene on which no action can be done."""
+    from .action_kernels import MOST
+
+    if any(o.position is None for o in scene.objects) or not scene.directions:
+        raise UserError(f"scene {scene.id!r} has no positions or directions, which actions need")
+    if len(scene.objects) > MOST:
+        raise UserError(f"scene {scene.id!r} has {len(scene.objects)} objects; actions take up to {MOST}")
+
+
+def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArrays:
+    """The arrays of a scene; relations as the scene itself tells them."""
+    from .action_kernels import MOST, NUMBERS, fill_scene_sets
+
+    check_scene(scene)
+    n = len(scene.objects)
+    rows, looks = [], []
+    for o in scene.objects:
+        assert o.position is not None
+        x, y, z = o.position
+        look, outline, reach = _compute_outline(o.attributes)
+        rows.append((x, y, *outline, *_compute_rotation(o.rotation or 0.0), z, 0.0, reach))
+        looks.append(look)
+    body, codes = np.zeros((MOST, NUMBERS)), np.zeros((MOST, len(ATTRIBUTES)), np.int64)
+    # Shaped, since an action may leave nothing: no row does not tell how wide it would be.
+    body[:n] = np.reshape(rows, (n, NUMBERS))
+    codes[:n] = np.reshape(np.array(looks, np.int64), (n, len(ATTRIBUTES)))
+    under = np.full(MOST, -1, np.int64)
+    for i, row in enumerate(scene.relation("on") or ()):
+        under[list(mask_members(row))] = i
+    known = dict(scene.directions)
+    size = scene.size or IMAGE
+    eye = CameraArrays(
+        directions=np.array([known[r] for r in IN_PLANE]),
+        camera=(camera or camera_of(scene)).pack(size),
+        frame=np.array(size, np.float64),
+    )
+    sets, knows = np.zeros(WIDTH, np.uint64), np.zeros(len(RELATIONS), np.bool_)
+    fill_scene_sets(n, body, codes, under, eye.directions, MARKS, sets, codes, knows)
+    stored = {r.name: r.rows for r in scene.relations}
+    for r, name in enumerate(IN_PLANE):
+        if name in stored:
+            sets[FIRST_ROW + WORD * r : FIRST_ROW + WORD * r + n] = stored[name]
+    return SceneArrays(n, body, codes, under, sets, knows, eye)
+
+
+@lru_cache(maxsize=4096)
+def _compute_outline(attributes: Pairs) -> tuple[tuple[int, ...], tuple[float, float, float], float]:
+    """The codes of what an object is, half sides and roundness of its footprint, and the ball around it."""
+    from .action_kernels import MOST, NUMBERS, REACH, update_outline
+
+    found = {COLUMN[pair[0]]: TERMS.code[pair] for pair in attributes}
+    look = tuple(found[c] for c in range(len(ATTRIBUTES)))
+    body, codes = np.zeros((MOST, NUMBERS)), np.zeros((MOST, len(ATTRIBUTES)), np.int64)
+    codes[0] = look
+    update_outline(body, codes, 0, MARKS)
+    half, _, roundness = body[0, 2:5].tolist()
+    return look, (half, half, roundness), float(body[0, REACH])
+
+
+_compute_rotation = lru_cache(maxsize=4096)(unit_circle)
+
+
+def encode_action(action: HypotheticalAction) -> Ints:
+    """The action as a row for the kernels."""
+    from . import action_kernels as k
+
+    row = [-1] * k.FIELDS
+    row[k.DIRECTION] = _DIRECTION.get(action.relation, 0)
+    row[k.OBJECT] = action.subject.index if action.subject else -1
+    row[k.ANCHOR] = action.anchor.index if action.anchor else -1
+    if action.new is not None:
+        row[k.OP] = k.ADD
+        for pair in action.new.pairs:
+            row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
+    elif action.op == "remove":
+        row[k.OP], row[k.SET] = k.REMOVE, action.subject.mask if action.subject else 0
+    elif action.op == "change":
+        row[k.OP], row[k.SET] = k.CHANGE, action.subject.mask if action.subject else 0
+        row[k.COLUMN] = COLUMN[action.attribute]
+        row[k.CODE] = TERMS.code[action.attribute, action.value]
+    elif action.op == "swap":
+        row[k.OP] = k.SWAP
+    else:
+        row[k.OP] = k.PUT_ON if action.relation == "on" else k.MOVE
+    return np.array(row, np.int64)

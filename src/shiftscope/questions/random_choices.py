@@ -1,0 +1,76 @@
+"""Random choices, one after the other, that are a function of a path.
+
+CLEVR_HYP and COVR draw from two different streams; both stay, since stored datasets depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TypeVar
+
+from ..rng import seed_of
+
+T = TypeVar("T")
+FEWEST_BITS = 1 << 48  # below it, too few bits are left for a fair draw
+
+
+class RandomChoices:
+    """CLEVR_HYP's choices, from a Mersenne twister that the path seeds."""
+
+    def __init__(self, *path: str | int) -> None:
+        # Not NumPy's generator, which takes longer to make than all the choices drawn from it.
+        self._draw = Random(seed_of(*path))
+
+    def draw_below(self, n: int) -> int:
+        """A number from 0 to n − 1."""
+        return int(self._draw.random() * n)
+
+    def draw_bits(self) -> int:
+        """64 random bits."""
+        return self._draw.getrandbits(64)
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[int(self._draw.random() * len(options))]
+
+    def happens_one_in(self, n: int) -> bool:
+        return self.draw_below(n) == 0
+
+    def shuffle(self, options: Sequence[T]) -> list[T]:
+        left = list(options)
+        return [left.pop(self.draw_below(len(left))) for _ in options]
+
+    def pick_member(self, mask: int) -> int:
+        """A random member of a set that is not empty."""
+        for _ in range(self.draw_below(mask.bit_count())):
+            mask &= mask - 1
+        return (mask & -mask).bit_length() - 1
+
+
+class PathDice:
+    """COVR's choices, from the bits of the path's seed; cheap where many dice are never thrown."""
+
+    __slots__ = ("_bits", "_path", "_times")
+
+    def __init__(self, *path: str | int) -> None:
+        self._path, self._times = path, 0
+        self._bits = 0
+
+    def draw_below(self, size: int) -> int:
+        """A number from 0 to size − 1."""
+        if self._bits < FEWEST_BITS:
+            self._bits = seed_of(*self._path, self._times)
+            self._times += 1
+        self._bits, drawn = divmod(self._bits, size)
+        return drawn
+
+    def draw_one(self, options: Sequence[T]) -> T:
+        return options[self.draw_below(len(options))]
+
+    def shuffle(self, options: Sequence[T]) -> list[T]:
+        """All of them, in a drawn order."""
+        left = list(options)
+        for k in range(len(left) - 1, 0, -1):
+            other = self.draw_below(k + 1)
+            left[k], left[other] = left[other], left[k]
+        return left

@@ -1,0 +1,104 @@
+"""What rendering returns, and how light becomes bytes: layers, sRGB, PNG."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ..kernels import Bytes, Floats, Ints, exact, fast
+from ..scene import Vector
+
+CELLS: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {  # what each layer holds at a pixel
+    "rgb": ((3,), np.uint8),
+    "mask": ((), np.uint8),
+    "parts": ((), np.uint8),
+    "depth": ((), np.float32),
+    "normal": ((3,), np.float32),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RenderedImages:
+    """A batch of one size; a layer that was not requested is None."""
+
+    size: tuple[int, int]  # width, height
+    rgb: Bytes | None  # [scene, height, width, 3]
+    mask: Bytes | None  # [scene, height, width], object index + 1, 0 for the ground
+    depth: Floats | None  # [scene, height, width], along the view axis, in world units
+    normal: Floats | None  # [scene, height, width, 3], in the world's frame
+    boxes: tuple[Ints, ...]  # per scene [object, left top width height]; zeros if hidden
+    visible: tuple[Ints, ...]  # per scene [object], pixels at whose centre it is seen
+    parts: Bytes | None = None  # [scene, height, width], 1, 2, … for the parts that the
+    # scene's objects list, in its order; 0 for all else
+
+
+STEPS = 4096  # of light between black and white in the table
+
+
+@cache
+def srgb_to_linear(color: tuple[int, int, int]) -> Vector:
+    """The light an 8-bit sRGB colour stands for."""
+    r, g, b = (c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)
+    return (r, g, b)
+
+
+@cache
+def srgb_table() -> Bytes:
+    """The sRGB byte of each step of light."""
+    light = np.arange(STEPS + 1) / STEPS
+    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.round(255 * curve).astype(np.uint8)
+
+
+@fast
+def encode_srgb(light: Floats, table: Bytes, out: Bytes) -> None:
+    """[rgb, height, width] light to [height, width, rgb] bytes; what is brighter than white is clipped.
+
+    Steps are bounded once more as whole numbers: a light that is NaN is above and below all bounds.
+    """
+    top = np.float32(STEPS)
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            for k in range(3):
+                step = np.int32(min(max(light[k, y, x] * top + np.float32(0.5), np.float32(0)), top))
+                out[y, x, k] = table[min(max(step, np.int32(0)), np.int32(STEPS))]
+
+
+# PNG without holding the GIL: colour rows are differences to the row above, which compress well at fast levels.
+
+LEVEL = 2
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_KINDS = {1: 0, 3: 2}  # channels to PNG's colour type
+
+
+def encode_png(image: Bytes, level: int = LEVEL) -> bytes:
+    """[height, width] grey or [height, width, 3] colour to PNG."""
+    height, width = image.shape[:2]
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    rows = np.empty((height, 1 + width * channels), np.uint8)
+    _filter_rows(np.ascontiguousarray(image).reshape(height, -1), channels, rows)
+    header = struct.pack(">IIBBBBB", width, height, 8, _KINDS[channels], 0, 0, 0)
+    pixels = zlib.compress(rows.data, level)
+    return _SIGNATURE + _build_chunk(b"IHDR", header) + _build_chunk(b"IDAT", pixels) + _build_chunk(b"IEND", b"")
+
+
+def _build_chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+
+
+@exact
+def _filter_rows(rows: Bytes, channels: int, out: Bytes) -> None:
+    """Colour rows as differences to the row above (PNG filter 2); grey rows as they are."""
+    height, width = rows.shape
+    for y in range(height):
+        if channels == 1 or y == 0:
+            out[y, 0] = 0
+            out[y, 1:] = rows[y]
+        else:
+            out[y, 0] = 2
+            for x in range(width):
+                out[y, x + 1] = rows[y, x] - rows[y - 1, x]

@@ -1,0 +1,281 @@
+"""Lighting: the lamps, their soft shadows, and the light on the ground.
+
+CLEVR's light: a warm key, a bluish fill, a white back lamp, a far sun, and a dim even sky.
+
+The lamps stand where CLEVR's do; their strengths were fitted to the ground of official images and then
+raised by eye for clearer shadows. A power is the light that a white surface at distance 1 sends back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..geometry.body import SceneMesh
+from ..geometry.camera import check_place, normalize
+from ..geometry.visibility import CENTRE, GUARD, NEAR, NEARNESS, SNAP, Buffer, draw_triangles
+from ..kernels import Doubles, Floats, Longs, exact, fast
+from ..scene import Scene, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Lamp:
+    """A square lamp that faces the origin."""
+
+    name: str
+    position: Vector
+    power: Vector  # red, green, blue
+    half: float  # half its side, in world units; softens its shadow
+
+
+GROUND = 0.36  # how much of the light the ground sends back
+BOUNCE: Vector = (0.22, 0.215, 0.21)  # what comes off the ground, on a white surface that faces down
+SKY: Vector = (0.105, 0.107, 0.112)  # light from all of the sky on a white level surface
+
+LAMPS = (
+    Lamp("key", (6.44671, -2.90517, 4.2584), (28.0, 25.6, 21.6), 0.4),
+    Lamp("fill", (-4.67112, -4.0136, 3.01122), (4.4, 4.7, 5.8), 0.5),
+    Lamp("back", (-1.1685, 2.64602, 5.81574), (6.5, 6.7, 6.7), 0.4),
+)
+SUN = Lamp("sun", (116.6, -66.3, 258.2), (20000.0, 20000.0, 19800.0), 12.0)
+
+
+def lamps_of(scene: Scene) -> tuple[Lamp, ...]:
+    """The lamps of a scene: moved by the jitter its maker noted, else CLEVR's own."""
+    jitter = scene.note("lamps")
+    if jitter is None:
+        return (*LAMPS, SUN)
+    check_place((value for by in jitter for value in by), "a lamp", scene)
+    moved = []
+    for lamp, by in zip(LAMPS, jitter, strict=True):
+        x, y, z = (float(p) + float(d) for p, d in zip(lamp.position, by, strict=True))
+        moved.append(replace(lamp, position=(x, y, z)))
+    return (*moved, SUN)
+
+
+def pack_lamps(lamps: tuple[Lamp, ...]) -> Floats:
+    """[lamp, position power half axis side side]: the 16 numbers kernels take; the axis leaves the origin."""
+    rows = []
+    for lamp in lamps:
+        ax, ay, az = normalize(lamp.position)
+        ux, uy, _ = normalize((-ay, ax, 0.0))
+        frame = (ax, ay, az, ux, uy, 0.0, -uy * az, ux * az, uy * ax - ux * ay)
+        rows.append((*lamp.position, *lamp.power, lamp.half, *frame))
+    return np.array(rows, np.float32)
+
+
+# The ground is an endless grey plane. All of it is shaded, even where objects hide it, because metal reflects it;
+# light on a plane changes slowly, so half the image's resolution is enough.
+
+
+@fast
+def project_ground(camera: Doubles, x: Floats, y: Floats, depth: Floats) -> None:
+    """Where each pixel's ray meets the ground, [height, width] each; the camera must look down."""
+    height, width = depth.shape
+    focal = np.float32(camera[12])
+    r0, r1 = np.float32(camera[3]), np.float32(camera[4])
+    for row in range(height):
+        v = np.float32(camera[14] - row - 0.5) / focal
+        dx = np.float32(camera[6]) * v - np.float32(camera[9])
+        dy = np.float32(camera[7]) * v - np.float32(camera[10])
+        dz = np.float32(camera[8]) * v - np.float32(camera[11])  # the right vector is level
+        far = np.float32(camera[2]) / max(-dz, np.float32(1e-3))
+        for column in range(width):
+            u = np.float32(column + 0.5 - camera[13]) / focal
+            x[row, column] = np.float32(camera[0]) + far * (dx + r0 * u)
+            y[row, column] = np.float32(camera[1]) + far * (dy + r1 * u)
+            depth[row, column] = far
+
+
+@fast
+def fill_ambient(sky: Floats, light: Floats) -> None:
+    """Begin with the even light from above: light is [rgb, height, width]."""
+    for k in range(3):
+        light[k] = sky[k]
+
+
+@fast
+def darken_ground(x: Floats, y: Floats, lump: Floats, window: Longs, light: Floats) -> None:
+    """Take the light from above that a ball (a lump of proxies.py) hides; a part returns in the ball's colour."""
+    one = np.float32(1.0)
+    cx, cy, cz = lump[0], lump[1], lump[2]
+    strength = lump[3] * cz
+    hidden = np.empty(x.shape[1], np.float32)
+    for row in range(window[1], window[3]):
+        for column in range(window[0], window[2]):
+            dx, dy = x[row, column] - cx, y[row, column] - cy
+            square = dx * dx + dy * dy + cz * cz
+            hidden[column] = min(strength / (square * np.sqrt(square)), one)
+        for k in range(3):
+            loss = one - np.float32(0.45) * lump[4 + k]
+            for column in range(window[0], window[2]):
+                light[k, row, column] *= one - hidden[column] * loss
+
+
+@fast
+def add_lamp_light(x: Floats, y: Floats, lamp: Floats, open_: Floats, light: Floats) -> None:
+    """Add a lamp's light where it is not hidden."""
+    lx, ly, lz = lamp[0], lamp[1], lamp[2]
+    ax, ay, az = lamp[7], lamp[8], lamp[9]
+    height, width = x.shape
+    fall = np.empty(width, np.float32)
+    for row in range(height):
+        for column in range(width):
+            dx, dy = lx - x[row, column], ly - y[row, column]
+            square = dx * dx + dy * dy + lz * lz
+            facing = max(dx * ax + dy * ay + lz * az, np.float32(0.0))
+            fall[column] = lz * facing / (square * square) * open_[row, column]
+        for k in range(3):
+            power = lamp[3 + k]
+            for column in range(width):
+                light[k, row, column] += power * fall[column]
+
+
+@fast
+def upsample_light(coarse: Floats, factor: float, first: int, out: Floats) -> None:
+    """Fill the rows from `first` on: [rgb, ⌈height/2⌉, ⌈width/2⌉] at twice the resolution, times a factor."""
+    height, width = out.shape[1], out.shape[2]
+    rows, columns = coarse.shape[1], coarse.shape[2]
+    near, far = np.float32(0.75 * factor), np.float32(0.25 * factor)
+    line = np.empty(columns + 2, np.float32)
+    for k in range(3):
+        for y in range(height):
+            own = (first + y) >> 1
+            other = min(max(own + (1 if (first + y) & 1 else -1), 0), rows - 1)
+            for x in range(columns):
+                line[x + 1] = near * coarse[k, own, x] + far * coarse[k, other, x]
+            line[0], line[columns + 1] = line[1], line[columns]
+            for x in range(width // 2):
+                out[k, y, 2 * x] = np.float32(0.75) * line[x + 1] + np.float32(0.25) * line[x]
+                out[k, y, 2 * x + 1] = np.float32(0.75) * line[x + 1] + np.float32(0.25) * line[x + 2]
+            if width & 1:
+                out[k, y, width - 1] = line[columns]
+
+
+# Shadow maps: every triangle is projected from the lamp onto the ground and drawn where the camera would see it there,
+# at half the resolution. The ground reads its own cell, an object's point the cell that its ray from the lamp ends in.
+
+SIGMAS = np.array([0.7, 1.6, 3.2, 6.5], np.float32)  # how far each level of blur spreads, in cells
+LEVELS = len(SIGMAS) + 1  # the first is not blurred
+
+
+def shadow_margin(size: tuple[int, int]) -> int:
+    """How many cells a map reaches beyond the image, for light that passes over its rim."""
+    return size[0] // 10
+
+
+def draw_shadow_map(stage: SceneMesh, lamp: Floats, camera: Doubles, margin: int, out: Buffer) -> None:
+    """Draw the shadow map of a lamp into `out`, which reaches `margin` cells beyond the camera's image."""
+    out.fill(0)
+    x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
+    _project_shadow(stage.vertices, lamp, camera, margin, x, y, nearness)
+    draw_triangles(x, y, nearness, stage.triangles, CENTRE, out)
+
+
+@exact
+def _project_shadow(
+    vertices: Doubles, lamp: Floats, camera: Doubles, margin: int, x: Longs, y: Longs, nearness: Longs
+) -> None:
+    """Vertices onto the ground and into the image; nearness grows toward the lamp along each ray."""
+    lx, ly, lz = np.float64(lamp[0]), np.float64(lamp[1]), np.float64(lamp[2])
+    for i in range(len(vertices)):
+        nearness[i] = 0
+        left = 1.0 - vertices[i, 2] / lz  # of the lamp's height, at the vertex
+        if left < 0.05:
+            continue
+        dx = lx + (vertices[i, 0] - lx) / left - camera[0]
+        dy = ly + (vertices[i, 1] - ly) / left - camera[1]
+        dz = -camera[2]
+        depth = -(dx * camera[9] + dy * camera[10] + dz * camera[11])
+        if depth * left < NEAR:
+            continue
+        scale = camera[12] / depth
+        px = camera[13] + margin + scale * (dx * camera[3] + dy * camera[4] + dz * camera[5])
+        py = camera[14] + margin - scale * (dx * camera[6] + dy * camera[7] + dz * camera[8])
+        if abs(px) * SNAP < GUARD and abs(py) * SNAP < GUARD:
+            x[i] = np.int64(np.floor(px * SNAP + 0.5))
+            y[i] = np.int64(np.floor(py * SNAP + 0.5))
+            nearness[i] = np.int64(NEARNESS * NEAR / (depth * left))
+
+
+def soften_shadow(
+    shadow: Buffer, half: float, focal: float, depth: Floats, margin: int, work: Floats, out: Floats
+) -> None:
+    """The share of a lamp each ground cell sees, the softer the higher its blocker stands above it.
+
+    `depth` is that of the ground at half the image's resolution, `focal` in its pixels; `work` is
+    [2·LEVELS + 1, height, width] and begins with the covered share, level by level.
+    """
+    _read_map(shadow, half, focal, depth, margin, work[0], work[LEVELS])
+    spare = work[2 * LEVELS]
+    for first in (0, LEVELS):
+        for level in range(1, LEVELS if first == 0 else LEVELS - 1):
+            step = 1 << (level - 1)
+            _blur(work[first + level - 1], step, max(step // 2, 1), spare, work[first + level])
+    _blend_levels(work, SIGMAS, out)
+
+
+@fast
+def _read_map(
+    shadow: Buffer, half: float, focal: float, depth: Floats, margin: int, covered: Floats, reach: Floats
+) -> None:
+    """Which cells are hidden from the lamp, and there the penumbra's standard deviation in cells."""
+    unit = np.float32(1.0 / NEARNESS)
+    width = np.float32(2.0 * half * focal * 0.29)  # a box of width w has standard deviation 0.29 w
+    zero, one = np.float32(0.0), np.float32(1.0)
+    for y in range(depth.shape[0]):
+        cells = shadow[y + margin, margin:]
+        for x in range(depth.shape[1]):
+            near = np.float32(cells[x] >> 32)
+            blocked = max(near * unit * depth[y, x] - one, zero)  # blocker's height over what is left to the lamp
+            covered[y, x] = one if near > zero else zero
+            reach[y, x] = blocked * width / depth[y, x]
+
+
+@fast
+def _blur(source: Floats, across: int, down: int, spare: Floats, out: Floats) -> None:
+    """Blur by (1, 2, 1) with the given spacing, along rows and then along columns; the rim goes on outside.
+
+    A row may be shorter than the spacing.
+    """
+    height, width = source.shape
+    quarter, half = np.float32(0.25), np.float32(0.5)
+    for y in range(height):
+        row, blurred = source[y], spare[y]
+        for x in range(min(across, width)):
+            z = width - 1 - x
+            blurred[x] = half * row[x] + quarter * (row[0] + row[min(x + across, width - 1)])
+            blurred[z] = half * row[z] + quarter * (row[max(z - across, 0)] + row[width - 1])
+        if width <= 2 * across:
+            continue
+        # shifted views let the compiler see that no index is negative
+        left, middle, right = row[: width - 2 * across], row[across : width - across], row[2 * across :]
+        inner = blurred[across : width - across]
+        for x in range(len(inner)):
+            inner[x] = half * middle[x] + quarter * (left[x] + right[x])
+    for y in range(height):
+        above, here, below = spare[max(y - down, 0)], spare[y], spare[min(y + down, height - 1)]
+        blurred = out[y]
+        for x in range(width):
+            blurred[x] = half * here[x] + quarter * (above[x] + below[x])
+
+
+@fast
+def _blend_levels(work: Floats, sigmas: Floats, out: Floats) -> None:
+    """Blend the levels whose blur fits the penumbra."""
+    levels = len(work) // 2
+    tiny, one, zero = np.float32(1e-4), np.float32(1.0), np.float32(0.0)
+    width = out.shape[1]
+    wanted = np.empty(width, np.float32)
+    for y in range(out.shape[0]):
+        for x in range(width):
+            wanted[x] = work[2 * levels - 2, y, x] / (work[levels - 2, y, x] + tiny)
+            out[y, x] = work[1, y, x]
+        for k in range(1, levels - 1):
+            low, scale = sigmas[k - 1], one / (sigmas[k] - sigmas[k - 1])
+            for x in range(width):
+                part = min(max((wanted[x] - low) * scale, zero), one)
+                out[y, x] += part * (work[k + 1, y, x] - out[y, x])
+        for x in range(width):
+            out[y, x] = one - out[y, x]

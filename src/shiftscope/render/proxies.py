@@ -1,0 +1,210 @@
+"""Proxies: each body as a few balls, upright cylinders or turned boxes, simple enough to intersect with rays.
+
+For reflections and rough light, never for masks. What is not a plain solid is a few boxes, tight
+where it is thin or winged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import pi, sqrt
+
+import numpy as np
+
+from ..geometry.body import Body
+from ..geometry.mesh import Mesh, unit_circle
+from ..kernels import Doubles, Floats, Ints, Longs
+from ..scene import Vector
+from .image import srgb_to_linear
+
+MOST_BOXES = 5  # boxes
+GAIN = 0.06  # of the volume of the box around it all: what cutting one box in two must save
+THIN = 0.01  # least thickness of a box, in the mesh's units
+POINTS = 3000  # that a mesh is sampled at, about
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of a box's side: where a cut is tried
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshBoxes:
+    """Boxes in the mesh's own frame, largest share of the surface first."""
+
+    middles: Doubles  # [block, xyz]
+    halves: Doubles  # [block, xyz], half the sides
+    solid: Doubles  # [block], how much of what shines across its widest side is stopped, from 0 to 1
+    areas: Doubles  # [block, surface], what each surface has in it
+
+
+@cache
+def fit_boxes(mesh: Mesh) -> MeshBoxes:
+    """Cut the box around the mesh, again and again, where that leaves the least air."""
+    points, normals, areas, surface = _sample_surface(mesh)
+    boxes = [np.arange(len(points))]
+    whole = _volume(points)
+    while len(boxes) < MOST_BOXES:
+        cuts = [(*_find_best_cut(points[box]), k) for k, box in enumerate(boxes)]
+        gain, axis, at, k = max(cuts)
+        if gain < GAIN * whole:
+            break
+        low = points[boxes[k], axis] < at
+        boxes[k : k + 1] = [boxes[k][low], boxes[k][~low]]
+    boxes.sort(key=lambda box: -float(areas[box].sum()))
+    low, high = (np.array([side(points[box], axis=0) for box in boxes]) for side in (np.min, np.max))
+    halves = np.maximum(high - low, THIN) / 2
+    solid, shares = [], []
+    for box, half in zip(boxes, halves, strict=True):
+        axis = int(np.argmin(half))
+        face = 4 * np.prod(half) / half[axis]
+        solid.append(min(1.0, float(np.sum(areas[box] * np.abs(normals[box, axis])) / 2 / face)))
+        shares.append(np.bincount(surface[box], areas[box], len(mesh.parts)))
+    return MeshBoxes((low + high) / 2, halves, np.array(solid), np.array(shares))
+
+
+@cache
+def mean_thickness(mesh: Mesh) -> float:
+    """Volume over surface, in the mesh's units: small for what is made of tubes and sheets."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
+    return float(np.abs(np.sum(a * np.cross(b, c)) / 6) / area)
+
+
+def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
+    """Points spread evenly over the surface, with the normal, the area and the surface each stands for."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    size = np.maximum(np.linalg.norm(across, axis=1), 1e-12)
+    counts = np.maximum(np.ceil(POINTS * size / size.sum()), 1).astype(np.int64)
+    t = np.repeat(np.arange(len(counts)), counts)
+    k = np.arange(len(t)) - np.repeat(np.cumsum(counts) - counts, counts)
+    # a plane's best-known even sequence, folded into the triangle
+    u, v = (k * 0.7548776662466927 + 0.5) % 1.0, (k * 0.5698402909980532 + 0.5) % 1.0
+    u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
+    u, v = np.where(counts[t] == 1, 1 / 3, u)[:, None], np.where(counts[t] == 1, 1 / 3, v)[:, None]
+    points = a[t] + u * (b - a)[t] + v * (c - a)[t]
+    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_rows[t]
+
+
+def _volume(points: Doubles) -> float:
+    return _box_volume(points.min(0), points.max(0))
+
+
+def _box_volume(low: Doubles, high: Doubles) -> float:
+    return float(np.prod(np.maximum(high - low, THIN)))
+
+
+def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
+    """The volume saved, the axis and the place of the best of some cuts."""
+    low, high = points.min(0), points.max(0)
+    whole, best = _volume(points), (0.0, 0, 0.0)
+    for axis in range(3):
+        row = points[np.argsort(points[:, axis])]
+        places = [float(low[axis] + share * (high[axis] - low[axis])) for share in SHARES]
+        below = np.searchsorted(row[:, axis], places).tolist()  # how many lie there
+        left = np.minimum.accumulate(row), np.maximum.accumulate(row)  # around the first 1, 2, … points
+        right = np.minimum.accumulate(row[::-1])[::-1], np.maximum.accumulate(row[::-1])[::-1]
+        for at, n in zip(places, below, strict=True):
+            first = _box_volume(left[0][n - 1], left[1][n - 1]) if n else 0.0
+            rest = _box_volume(right[0][n], right[1][n]) if n < len(row) else 0.0
+            best = max(best, (whole - first - rest, axis, at))
+    return best
+
+
+KINDS = {"sphere": 0.0, "cylinder": 1.0, "cube": 2.0}  # solids that stand in for themselves
+BOX, MANY = 2.0, 3.0  # one box, and a body made of several blocks
+SHOWN = 0.25  # what is less solid than this, metal does not mirror
+LONG = 1.6  # a box this many times longer than wide darkens the ground as several
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProxyShapes:
+    """As kernels take them; colours are linear."""
+
+    bodies: Floats  # [body, kind centre(3) half-sides(3) cosine sine color(3) ball]; `ball`: the squared
+    # radius of the ball around it; the third half-side is also that of a ball that hides as much sky
+    blocks: Floats  # [block, the same 13 numbers, how solid it is], body after body: what metal mirrors
+    first: Longs  # [body + 1], where the blocks of a body begin
+    lumps: Floats  # [lump, centre(3) squared-radius color(3) reach]: what darkens the ground
+
+
+def build_proxies(bodies: tuple[Body, ...]) -> ProxyShapes:
+    """Solids stand in for themselves, all else for itself by its blocks."""
+    rows: list[tuple[float, ...]] = []
+    blocks: list[tuple[float, ...]] = []
+    lumps: list[tuple[float, ...]] = []
+    first = [0]
+    for body in bodies:
+        if body.mesh.name in KINDS:
+            row = _solid_proxy(body)
+            own = [(*row, 1.0)]
+            square = float(np.float32(row[6])) ** 2
+            lumps.append((*row[1:4], square, *row[9:12], 5.0 * max(row[4:7])))
+        else:
+            row, own, heaps = _box_proxies(body, fit_boxes(body.mesh))
+            lumps += heaps
+        rows.append(row)
+        blocks += own
+        first.append(len(blocks))
+    return ProxyShapes(
+        np.array(rows, np.float32).reshape(-1, 13),
+        np.array(blocks, np.float32).reshape(-1, 14),
+        np.array(first, np.int64),
+        np.array(lumps, np.float32).reshape(-1, 8),
+    )
+
+
+def _solid_proxy(body: Body) -> tuple[float, ...]:
+    middle, half = (v * body.scale for v in _bounding_box(body.mesh))
+    kind = KINDS[body.mesh.name]
+    ball = half[2] * half[2] if kind == KINDS["sphere"] else float(np.sum(half * half))
+    turn = unit_circle(body.rotation)
+    return (kind, *_to_world(body, turn, middle.tolist()), *half, *turn, *srgb_to_linear(body.looks[0].color), ball)
+
+
+def _box_proxies(
+    body: Body, blocks: MeshBoxes
+) -> tuple[tuple[float, ...], list[tuple[float, ...]], list[tuple[float, ...]]]:
+    """The row of the body, those of its blocks, and its lumps."""
+    colors = np.array([srgb_to_linear(look.color) for look in body.looks])
+    paint = (blocks.areas @ colors / blocks.areas.sum(1, keepdims=True)).tolist()
+    turn = unit_circle(body.rotation)
+    own, lumps = [], []
+    sky = 0.0
+    for middle, (hx, hy, hz), solid, color in zip(
+        (blocks.middles * body.scale).tolist(),
+        (blocks.halves * body.scale).tolist(),
+        blocks.solid.tolist(),
+        paint,
+        strict=True,
+    ):
+        sky += solid * (hx * hy + hy * hz + hz * hx) * 2 / pi
+        if solid >= SHOWN:
+            ball = hx * hx + hy * hy + hz * hz
+            own.append((BOX, *_to_world(body, turn, middle), hx, hy, hz, *turn, *color, ball, solid))
+        many = max(1, round(max(hx, hy) / min(hx, hy) / LONG))
+        square = solid * 4 * hx * hy / many / pi
+        for k in range(many):
+            shift = (2 * k + 1) / many - 1
+            heap = (middle[0] + shift * hx * (hx > hy), middle[1] + shift * hy * (hx <= hy), middle[2])
+            lumps.append((*_to_world(body, turn, heap), square, *color, 5.0 * sqrt(square)))
+    middle, (hx, hy, hz) = ((v * body.scale).tolist() for v in _bounding_box(body.mesh))
+    ball = hx * hx + hy * hy + hz * hz
+    row = (MANY, *_to_world(body, turn, middle), hx, hy, sqrt(sky), *turn, *paint[0], ball)
+    return row, own, lumps
+
+
+def _to_world(body: Body, turn: tuple[float, float], middle: Sequence[float]) -> Vector:
+    """A point of the mesh, already scaled, in the world."""
+    cosine, sine = turn
+    return (
+        body.position[0] + middle[0] * cosine - middle[1] * sine,
+        body.position[1] + middle[0] * sine + middle[1] * cosine,
+        body.position[2] + middle[2],
+    )
+
+
+@cache
+def _bounding_box(mesh: Mesh) -> tuple[Doubles, Doubles]:
+    """The middle and half the sides of the box around a mesh."""
+    low, high = mesh.vertices.min(0), mesh.vertices.max(0)
+    return (high + low) / 2, (high - low) / 2

@@ -1,0 +1,210 @@
+"""Tables of scores: 84.2 ± 1.3 in a cell, a row per run, and models compared slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..metrics.intervals import FEW_SCENES
+from ..result import Score
+from .chart.frame import draw_legend_mark
+from .levels import cut_levels
+from .markup import NOTHING, Html, join_markup, render_legend, tag
+from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, measure_accuracy_by, pool_runs
+from .numbers import DASH, format_count, format_p, format_percent, format_points, format_spread
+from .runs import ReportRun, ReportRuns, select_ranked
+from .table import Row, Table, TableCell, TableHead, count_cell, numeric
+
+
+def score_cell(
+    score: Score | None, *, best: bool = False, p: float | None = None, behind: float | None = None
+) -> TableCell:
+    """A score as a cell; `p` and `behind` compare it with the best of its row."""
+    if score is None or score.value is None:
+        return TableCell(DASH, -1.0)
+    value, low, high = (format_percent(v) for v in (score.value, score.low, score.high))
+    about = f"{value} ({low} to {high}), n = {format_count(score.n)}" if score.n else value  # n = 0: reported elsewhere
+    spread = tag("small", format_spread(score.value, score.low, score.high))
+    return TableCell(
+        join_markup([value, significance_mark(p, behind), spread, *list_caveats(score)]),
+        score.value,
+        class_="best" if best else "",
+        title=about + (f", {format_p(p)} against the best" if p is not None else ""),
+    )
+
+
+def change_cell(
+    value: float | None, low: float | None, high: float | None, p: float | None, about: str = ""
+) -> TableCell:
+    """A difference in points as a cell, marked where it is significant."""
+    if value is None:
+        return TableCell(DASH, 0.0)
+    spread = format_spread(value, low, high)
+    if low is not None and high is not None and low * high > 0 and max(value - low, high - value) > abs(value):
+        spread = f"{format_points(low)} to {format_points(high)}"  # ± would hide on which side of 0 it lies
+    mark = significance_mark(p, value if p is not None else None)
+    return TableCell(
+        join_markup([format_points(value), mark, tag("small", spread)]),
+        value,
+        title="; ".join(filter(None, (about, format_p(p) if p is not None else ""))),
+    )
+
+
+def significance_mark(p: float | None, behind: float | None) -> Html:
+    """▼ for significantly lower, ▲ for higher; room for one is kept wherever something is compared."""
+    if behind is None:
+        return NOTHING
+    if p is None or not behind or p >= SIGNIFICANCE:
+        return tag("span", class_="mark-none")
+    look, sign, word = ("worse", "▼", "lower") if behind < 0 else ("better", "▲", "higher")
+    return tag("span", sign, class_=f"mark-{look}", title=f"significantly {word}", aria_label=f"significantly {word}")
+
+
+WORSE = tag("span", "▼", class_="mark-worse")  # in keys
+
+
+def list_caveats(score: Score) -> list[Html]:
+    """What a reader must know of a figure: that responses are missing, or that it rests on few scenes."""
+    made = []
+    if not score.complete:
+        made.append(f"{format_percent(score.response_rate, 0)}% answered")
+    if has_few_scenes(score):
+        made.append(f"too few scenes ({score.scenes})")
+    return [tag("small", caveat, class_="caveat") for caveat in made]
+
+
+def has_few_scenes(score: Score) -> bool:
+    """Whether an interval rests on so few scenes that it says little."""
+    return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
+
+
+# Names of models, and tables with one row per run.
+
+LONG_NAME = 30  # letters that a column of names has room for
+
+
+def render_model_name(study: ReportRuns, contender: str) -> Html:
+    """A contender's name after its mark; another name stands alone."""
+    sign = draw_legend_mark(study.series_of(contender)) if contender in study.contenders else None
+    return tag("span", sign, contender, class_="name", title=contender if len(contender) > LONG_NAME else None)
+
+
+def render_model_legend(study: ReportRuns, shown: Iterable[str]) -> Html:
+    return render_legend(render_model_name(study, name) for name in shown)
+
+
+def model_cell(study: ReportRuns, contender: str) -> TableCell:
+    return TableCell(render_model_name(study, contender), contender)
+
+
+def build_run_table(
+    study: ReportRuns,
+    title: str,
+    runs: Iterable[ReportRun],
+    columns: Sequence[TableHead],
+    cells: Callable[[ReportRun], Sequence[TableCell]],
+) -> Table:
+    """One row per run: its model, its test where there are several, and the cells of these columns."""
+    several = len(study.tests) > 1
+    heads = [TableHead("Model"), *([TableHead("Test")] if several else []), *columns]
+    rows: list[Row] = [[model_cell(study, r.contender), *([r.test] if several else []), *cells(r)] for r in runs]
+    return Table(title, heads, rows)
+
+
+def sort_runs(study: ReportRuns, runs: Iterable[ReportRun]) -> list[ReportRun]:
+    """By contender, then by test, each in the order of the study."""
+    return sorted(runs, key=lambda r: (study.contenders.index(r.contender), study.tests.index(r.test)))
+
+
+# Contenders against slices of the questions, each compared with the best of its slice.
+
+MOST_ACROSS = 8  # contenders side by side; more of them stand below each other
+MOST_PARTS = 30
+
+ComparisonKey = tuple[str, str]  # contender, and test, kind or template
+
+
+def find_best(study: ReportRuns, scores: Mapping[str, Score]) -> str | None:
+    """The contender to beat among those that are ranked, which lack no response; of equals, the first."""
+    pool = dict.fromkeys(r.contender for r in select_ranked(study.runs))
+    known = [
+        (v, -study.series_of(c), c)
+        for c in pool
+        if c in scores and (v := scores[c].value) is not None and scores[c].complete
+    ]
+    return max(known)[2] if known else None
+
+
+def compare_by_fact(whole: ReportRuns, fact: str, caption: str, noun: str, counted: bool = False) -> Table | None:
+    """Accuracy by the values of a fact, over the tests that all contenders ran; None where it is not known.
+
+    Over tests that only some ran, contenders would be compared on different questions.
+    """
+    study = select_common_tests(whole)
+    if study is None:
+        return None
+    scores: dict[ComparisonKey, Score] = {}
+    parts: dict[ComparisonKey, ReportRun] = {}
+    for contender in study.contenders:
+        run = pool_runs(study.select_contender(contender))
+        column = dict(run.records.facts).get(fact)
+        if column is None:
+            return None
+        cut = cut_levels(column)
+        for k, (name, score) in enumerate(zip(cut.names, measure_accuracy_by(run, fact, cut), strict=True)):
+            if score is not None:
+                scores[contender, name] = score
+                parts[contender, name] = replace(run, records=run.records.take(cut.codes == k))
+    names = sorted({name for _, name in scores})
+    if not 2 <= len(names) <= MOST_PARTS:
+        return None
+    return build_comparison(study, caption, noun, names, scores, parts, counted)
+
+
+def select_common_tests(study: ReportRuns) -> ReportRuns | None:
+    """The runs on tests that all contenders ran; None where there are none."""
+    tests = [{r.test for r in study.select_contender(c)} for c in study.contenders]
+    shared = set.intersection(*tests) if tests else set()
+    return ReportRuns(tuple(r for r in study.runs if r.test in shared)) if shared else None
+
+
+def build_comparison(
+    study: ReportRuns,
+    title: str,
+    noun: str,
+    slices: Sequence[str],
+    scores: Mapping[ComparisonKey, Score],
+    runs: Mapping[ComparisonKey, ReportRun],
+    counted: bool = False,
+) -> Table:
+    """Contenders against slices, each compared with the best of its slice; Holm over the whole table.
+
+    `counted` adds how many questions a slice has, where slices are rows.
+    """
+    tops = {s: find_best(study, {c: scores[c, s] for c in study.contenders if (c, s) in scores}) for s in slices}
+    ranked = {r.contender for r in select_ranked(study.runs)}
+    chances = correct_p_values(
+        {
+            (c, s): compute_p_value(run, runs[top, s])
+            for (c, s), run in runs.items()
+            if (top := tops[s]) is not None and c != top and c in ranked and scores[c, s].complete
+        }
+    )
+
+    def build_cell(contender: str, one: str) -> TableCell:
+        score, top = scores.get((contender, one)), scores.get((tops[one] or "", one))
+        behind = None
+        if score and top and score.value is not None and top.value is not None:
+            behind = score.value - top.value
+        return score_cell(score, best=contender == tops[one], p=chances.get((contender, one)), behind=behind)
+
+    if len(study.contenders) > MOST_ACROSS:
+        wide = [[model_cell(study, c), *(build_cell(c, s) for s in slices)] for c in study.contenders]
+        return Table(title, [TableHead("Model"), *map(numeric, slices)], wide)
+    heads = [TableHead(noun), *(numeric(render_model_name(study, c)) for c in study.contenders)]
+    rows: list[list[TableCell | str]] = [[s, *(build_cell(c, s) for c in study.contenders)] for s in slices]
+    if counted:
+        heads.append(numeric("Questions"))
+        for row, name in zip(rows, slices, strict=True):
+            row.append(count_cell(max(score.n for (_, s), score in scores.items() if s == name)))
+    return Table(title, heads, rows)

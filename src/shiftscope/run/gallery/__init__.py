@@ -1,1 +1,0 @@
-"""Contact sheets of what the worlds can show."""

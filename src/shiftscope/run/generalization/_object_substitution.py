@@ -1,0 +1,241 @@
+"""Object substitution: another thing's name in place of one, in text and program, so that the answer changes.
+
+After Bitton et al. (2021), for questions about one image. The new name is of something in the image, or of
+something that the data know and the image lacks; it must be distinct from whatever else is in the image
+(a man is a person), and what it changes the answer to is found by execution. What is spoken of as known ("the
+man") must be there afterwards, and still be one where it was one.
+
+Photographs have names of all sorts. There a name gives way to one of the same grammatical number that is
+frequent in its place, the changed program must be one that we have words for, and a question in our own words
+is worded again from it. An annotation does not say all: "no" is taken only where the image has no such thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...answer import Answer, is_same_answer
+from ...english.inflection import article, is_plural, plural
+from ...english.nouns import BARE, OWN_PARTS, THE, grammatical_number
+from ...english.synonyms import Lexicon
+from ...lang.check import plan_program
+from ...lang.exec.exact import Undefined
+from ...lang.program import Program, node
+from ...lang.types import OBJECTS
+from ...question import Question
+from ...questions.gqa.scene_view import FEWEST, MOST, GqaVocabulary, is_thing
+from ...questions.gqa.wording import Unsayable, question_text, read_description
+from ...rng import derive
+from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
+from ...scene_graph.pack import get_noun_attribute
+from ...schema import Schema
+from ..generalization_test import SourceSplit
+from ._question_shape import truncate_program
+
+TRIED = 40  # names that are tried in a place before it is given up
+LEVEL = "another object"
+NO_NAME = "no object's name stands in the text exactly once"
+NO_OTHER = "no other object's name that fits changes the answer"
+KNOWN = (  # of what these are given the question speaks as known, and it must be there
+    *("unique", "related", "relate", "same", "query", "verify", "choose", "choose_relation", "choose_more"),
+    *("alike", "differ", "common", "all"),
+)
+
+Mention = tuple[int, int, bool]  # where a name stands in a text, and whether for several
+
+
+class ObjectSubstitution:
+    """What may stand in for what, in the questions of one split."""
+
+    def __init__(self, data: SourceSplit, seed: int, wordnet: str = "") -> None:
+        self._data, self._seed, self._wordnet = data, seed, wordnet
+        self._lexicons: dict[str, Lexicon] = {}
+
+    @cached_property
+    def _vocabulary(self) -> GqaVocabulary:
+        """The frequent names of each place in the split's scene graphs."""
+        return GqaVocabulary.from_scenes(self._data.scenes((image,))[0] for image in self._data.images)
+
+    @cached_property
+    def _frequent_names(self) -> tuple[str, ...]:
+        """The commonest names in the split's scene graphs."""
+        names = (n for image in self._data.images for n in self._list_names((image,)))
+        found = Counter(n for n in names if is_thing(n))
+        kept = sorted((n for n in found if found[n] >= FEWEST), key=lambda n: (-found[n], n))
+        return tuple(kept[: 4 * MOST])
+
+    def _list_names(self, images: tuple[str, ...]) -> list[str]:
+        (scene,) = self._data.scenes(images)
+        noun = get_noun_attribute(scene.schema)
+        return [value for thing in scene.objects for a, value in thing.attributes if a == noun]
+
+    def substitute(self, question: Question) -> tuple[str, Program, Answer] | str:
+        """Text, program and answer with another name in one place; or why there is none."""
+        (scene,) = self._data.scenes(question.scenes)
+        schema, program = scene.schema, question.program
+        assert program is not None and question.answer is not None
+        noun = get_noun_attribute(schema)
+        lexicon = self._lexicons.setdefault(schema.name, Lexicon(schema))
+        chance = derive("contrast", "objects", self._seed, question.id)
+        ours = not schema.closed and _word_question(program) == question.text
+        places = _find_places(question, noun, lexicon, ours)
+        if not places:
+            return NO_NAME
+        present = self._list_names(question.scenes)
+        # "does the cube share its size with a cube?" could mean the cube itself
+        once = not schema.closed or any(n.op == "same" for n in program.nodes)
+        taken = {n.params[-1] for n in program.nodes if _has_name(n.op, n.params, noun)} if once else set()
+        for k in chance.permutation(sorted(places)).tolist():
+            for name in self._iter_candidates(program, k, present, schema, chance):
+                other = _rename(program, k, name)
+                if name in taken or not (schema.closed or _word_question(other)):
+                    continue
+                made = _word_question(other) if ours else _replace_mention(question.text, places[k], name, lexicon)
+                if not made or not self._is_founded(program, other, question.scenes):
+                    continue
+                answer = self._data.answer(other, question.scenes)
+                if isinstance(answer, Undefined) or is_same_answer(answer, question.answer):
+                    continue
+                if schema.closed or name not in present or answer is not False:
+                    return made, other, answer
+        return NO_OTHER
+
+    def _iter_candidates(
+        self, program: Program, k: int, present: list[str], schema: Schema, chance: Any
+    ) -> Iterator[str]:
+        """Names that can be told apart from the image's other things and from the one replaced."""
+        name = program.nodes[k].params[-1]
+        here, away = set(present), set(self._list_pool(program, k, schema)) - {*present, *OWN_PARTS}
+        tried = [n for some in (here, away) for n in _shuffle(some, chance)[:TRIED]]
+        overlap = _load_overlap(schema, self._wordnet)
+        for other in tried:
+            if other == name or not (schema.closed or _is_alike(name, other)):
+                continue
+            rest = [thing for thing in {*present, name} if thing != other]
+            if all(m > THRESHOLD for m in overlap.score_exclusivity("object", other, sorted(rest))):
+                yield other
+
+    def _list_pool(self, program: Program, k: int, schema: Schema) -> Iterable[str]:
+        """What the data know to stand in such a place."""
+        if schema.closed:
+            return schema.attribute(get_noun_attribute(schema)).values
+        thing = read_description(program, k)
+        if thing is None or thing.link is None:
+            return self._frequent_names
+        return self._vocabulary.names.get((thing.link.relation, thing.link.subject), {})
+
+    def _is_founded(self, before: Program, after: Program, images: tuple[str, ...]) -> bool:
+        """Whether all that the changed question speaks of as known is there, and one where it was one."""
+        known = {at for n in after.nodes if n.op in KNOWN for at in n.inputs}
+        types = plan_program(after).types
+        for at in known:
+            if types[at] != OBJECTS:
+                continue
+            was, found = (self._data.answer(truncate_program(program, at), images) for program in (before, after))
+            if isinstance(found, Undefined) or not found or (_is_single(was) and not _is_single(found)):
+                return False
+        return True
+
+
+def _word_question(program: Program) -> str:
+    """The question in our own words; none where we have no words for it."""
+    try:
+        return question_text(program)
+    except Unsayable:
+        return ""
+
+
+def _find_places(question: Question, noun: str, lexicon: Lexicon, ours: bool) -> dict[int, Mention]:
+    """The nodes whose name can be changed, and where it stands in the text; anywhere in our own words."""
+    program = question.program
+    assert program is not None
+    kind = _find_queried_nodes(program, noun)
+    places = [k for k, n in enumerate(program.nodes) if _has_name(n.op, n.params, noun) and k not in kind]
+    if ours:
+        return dict.fromkeys(places, (0, 0, False))
+    named = Counter(program.nodes[k].params[-1] for k in places)
+    once = [k for k in places if named[program.nodes[k].params[-1]] == 1]  # else the words could be of either
+    found = {k: _find_mention(question.text, program.nodes[k].params[-1], lexicon) for k in once}
+    return {k: where for k, where in found.items() if where is not None}
+
+
+def _find_queried_nodes(program: Program, noun: str) -> set[int]:
+    """The nodes of what is asked for by kind: no "what hat is the man riding?" of "what animal …?"."""
+    if program.root.op not in ("query", "choose") or program.root.params[0] != noun:
+        return set()
+    at, found = program.root.inputs[0], set()
+    while program.nodes[at].op in ("unique", "filter", "exclude", "find"):
+        found.add(at)
+        if not program.nodes[at].inputs:
+            break
+        at = program.nodes[at].inputs[0]
+    return found
+
+
+def _is_alike(name: str, other: str) -> bool:
+    """Whether one noun reads well where the other does."""
+    same = grammatical_number(name) == grammatical_number(other)
+    return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
+
+
+def _shuffle(names: Iterable[str], chance: Any) -> list[str]:
+    listed = sorted(names)
+    return [listed[i] for i in chance.permutation(len(listed))]
+
+
+def _is_single(found: int | Undefined) -> bool:
+    """Of a mask of objects."""
+    return not isinstance(found, Undefined) and found.bit_count() == 1
+
+
+@lru_cache(maxsize=8)
+def _load_overlap(schema: Schema, wordnet: str) -> MutualExclusivity:
+    """What tells names apart; reading WordNet takes half a second."""
+    return build_exclusivity(schema, wordnet=Path(wordnet) if wordnet else None)
+
+
+def _has_name(op: str, params: tuple[str, ...], noun: str) -> bool:
+    return op == "find" or (op in ("filter", "verify") and params[0] == noun)
+
+
+def _rename(program: Program, k: int, name: str) -> Program:
+    old = program.nodes[k]
+    new = node(old.op, old.inputs, (*old.params[:-1], name))
+    return Program((*program.nodes[:k], new, *program.nodes[k + 1 :]))
+
+
+def _find_mention(text: str, name: str, lexicon: Lexicon) -> Mention | None:
+    """Where a name stands, in any of its forms; None unless exactly once, and for clearly one or several."""
+    forms: dict[str, bool] = {}
+    for way in lexicon.list_accepted_phrases(name):
+        several = plural(way)
+        if several == way and not is_plural(way):  # sheep: one or several, it is ambiguous
+            return None
+        forms |= {way.lower(): is_plural(way), several.lower(): True}
+    longest = sorted(forms, key=len, reverse=True)
+    found = list(re.finditer(rf"\b(?:{'|'.join(map(re.escape, longest))})\b", text, re.IGNORECASE))
+    if len(found) != 1:
+        return None
+    return found[0].start(), found[0].end(), forms[found[0][0].lower()]
+
+
+def _replace_mention(text: str, where: Mention, name: str, lexicon: Lexicon) -> str | None:
+    """The text with another name in that place, its article with it; None where the number would change."""
+    start, end, several = where
+    word = lexicon.list_synonyms(name)[0]
+    if is_plural(word) and not several:
+        return None
+    phrase = plural(word) if several else word
+    before = re.sub(
+        r"\b(an?)(\s+)$", lambda m: f"{_match_case(m[1], article(phrase))}{m[2]}", text[:start], flags=re.IGNORECASE
+    )
+    return f"{before}{_match_case(text[start:end], phrase)}{text[end:]}"
+
+
+def _match_case(old: str, new: str) -> str:
+    return new[0].upper() + new[1:] if old[:1].isupper() and not new[:1].isupper() else new

@@ -1,0 +1,279 @@
+"""Records of a study: entries of the transfer matrix, trainings and oracle diagnoses.
+
+Each is one small JSON object, named by its content, so that studies only ever add to a folder of them. An entry
+keeps of its run which questions, image by image, are right: enough for paired tests and intervals by scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from ...errors import unknown
+from ...metrics.calibration import Reliability
+from ...metrics.transfer_matrix import EntryOutcome
+from ...records import content_id
+from .definition import list_studies, load_study
+
+FORMAT = 1
+ORACLE_NEITHER, ORACLE_SCENE, ORACLE_PROGRAM, ORACLE_BOTH, ORACLE_OBJECTS = ORACLES = (
+    "neither",
+    "oracle scene",
+    "oracle program",
+    "both",
+    "oracle objects",  # relations by the model's own rule; older diagnoses lack it
+)
+
+RightOf = tuple[int, int]  # right, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOrigin:
+    """What a record rests on: it is mixed only with records that rest on the same."""
+
+    suite: str
+    scale: Any
+    trained: Any
+    weights: tuple[tuple[str, str], ...]  # name and hash of each file of weights
+    train_order: str  # content id of the data's spec
+    recipe: str  # content id of how the parsers were built and trained
+    device: str
+    version: str  # of shiftscope
+    made: str  # when, in UTC
+    learned: str | None = None  # content id of what adapting models rest on besides; unknown of old records
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "scale": self.scale.to_json(),
+            "trained": self.trained.to_json(),
+            "weights": dict(self.weights),
+            **{n: getattr(self, n) for n in ("train_order", "recipe", "device", "version", "made")},
+            **({} if self.learned is None else {"learned": self.learned}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EntryOrigin:
+        study = load_study(data["suite"])
+        if set(data["weights"]) != set(study.PARTS):
+            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.PARTS)}")
+        return cls(
+            study.SUITE,
+            study.parse_scale(data["scale"]),
+            study.parse_training(data["trained"]),
+            tuple((name, str(data["weights"][name])) for name in study.PARTS),
+            **{n: str(data[n]) for n in ("train_order", "recipe", "device", "version", "made")},
+            learned=str(data["learned"]) if "learned" in data else None,
+        )
+
+    def hash_of(self, part: str) -> str:
+        """The hash of a part's weights."""
+        return dict(self.weights)[part]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTestId:
+    """A test set by content: its domain, and hashes of the data's spec and of the questions."""
+
+    tested: Any
+    spec: str  # content id of the data's spec
+    questions: str  # hash of every question with its program and answer, in order
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tested": self.tested.to_json(), "test_order": self.spec, "questions": self.questions}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> StudyTestId:
+        tested = load_study(data["suite"]).parse_domain(data["tested"])
+        return cls(tested, str(data["test_order"]), str(data["questions"]))
+
+
+@dataclass(frozen=True, slots=True)
+class TransferEntry:
+    """One model, one training, one test."""
+
+    KIND: ClassVar[str] = "cell"
+    model: str
+    origin: EntryOrigin
+    test: StudyTestId
+    outcomes: tuple[tuple[str, EntryOutcome], ...]  # by group of questions; a test set may have none of a group
+    seconds: tuple[tuple[str, float], ...] = ()  # by stage; shared stages count in full
+    adapted: bool | None = None  # whether normalisation statistics were adapted to the test images; None: not tried
+
+    @property
+    def trained(self) -> Any:
+        return self.origin.trained
+
+    @property
+    def tested(self) -> Any:
+        return self.test.tested
+
+    def find_outcome(self, group: str) -> EntryOutcome | None:
+        return dict(self.outcomes).get(group)
+
+    @property
+    def name(self) -> str:
+        """Of its file."""
+        label = f"{self.origin.scale.name}-{self.model}-{self.trained.label}-{self.tested.label}"
+        return _build_file_name(label, self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **_build_head(self),
+            "model": self.model,
+            **self.origin.to_json(),
+            **self.test.to_json(),
+            "outcomes": {group: outcome.to_json() for group, outcome in self.outcomes},
+            "seconds": dict(self.seconds),
+            **({} if self.adapted is None else {"attuned": self.adapted}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TransferEntry:
+        study, origin = load_study(data["suite"]), EntryOrigin.from_json(data)
+        if data["model"] not in study.MODELS:
+            raise unknown("model", data["model"], study.MODELS, "a study")
+        strange = set(data["outcomes"]) - set(study.QUESTION_GROUPS)
+        if strange:
+            raise ValueError(f"outcomes of {', '.join(sorted(strange))}")
+        groups = [group for group in study.QUESTION_GROUPS if group in data["outcomes"]]
+        made = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
+        for group, outcome in made:
+            if (images := len(outcome.unpack_counts())) != origin.scale.test_images:
+                raise ValueError(f"{group} questions about {images} images, not {origin.scale.test_images}")
+        adapted = bool(data["attuned"]) if "attuned" in data else None
+        return cls(data["model"], origin, StudyTestId.from_json(data), made, _parse_seconds(data), adapted)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRecord:
+    """How the parts of a row were trained: time by stage, figures on validation data, commands."""
+
+    KIND: ClassVar[str] = "training"
+    origin: EntryOrigin
+    seconds: tuple[tuple[str, float], ...]
+    validation: tuple[tuple[str, float], ...]
+    command: str
+
+    @property
+    def trained(self) -> Any:
+        return self.origin.trained
+
+    @property
+    def name(self) -> str:
+        label = f"{self.origin.scale.name}-training-{self.trained.label}"
+        return _build_file_name(label, self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **_build_head(self),
+            **self.origin.to_json(),
+            "seconds": dict(self.seconds),
+            "validation": dict(self.validation),
+            "command": self.command,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrainingRecord:
+        found = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
+        return cls(EntryOrigin.from_json(data), _parse_seconds(data), found, str(data["command"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OracleDiagnosis:
+    """Where a model loses answers: true scenes or programs in place of parsed ones, and figures of its parts."""
+
+    KIND: ClassVar[str] = "diagnosis"
+    origin: EntryOrigin
+    test: StudyTestId
+    oracles: tuple[tuple[str, str, str, RightOf], ...]  # model, group, one of ORACLES, right of how many
+    shares: tuple[tuple[str, RightOf], ...]  # detection, attributes, exact programs
+    reliability: tuple[tuple[str, Reliability], ...] = field(default=())  # of its confidence
+
+    @property
+    def trained(self) -> Any:
+        return self.origin.trained
+
+    @property
+    def tested(self) -> Any:
+        return self.test.tested
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(model for model, *_ in self.oracles))
+
+    def merge_older(self, older: OracleDiagnosis) -> OracleDiagnosis:
+        """This one, and for the models it lacks the figures of an older one of the same weights."""
+        study = load_study(self.origin.suite)
+        same = older.origin.learned == self.origin.learned
+        missing = set(older.models) - set(self.models) - (set() if same else study.ADAPTING_MODELS)
+        kept = [row for row in older.oracles if row[0] in missing]
+        rows = sorted([*kept, *self.oracles], key=lambda row: study.MODELS.index(row[0]))
+        return replace(self, oracles=tuple(rows))
+
+    @property
+    def name(self) -> str:
+        label = f"{self.origin.scale.name}-diagnosis-{self.trained.label}-{self.tested.label}"
+        return _build_file_name(label, self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **_build_head(self),
+            **self.origin.to_json(),
+            **self.test.to_json(),
+            "oracles": [[*row[:3], list(row[3])] for row in self.oracles],
+            "shares": {name: list(share) for name, share in self.shares},
+            "reliability": {name: one.to_json() for name, one in self.reliability},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> OracleDiagnosis:
+        study = load_study(data["suite"])
+        oracles = tuple((str(m), str(group), str(o), _parse_share(one)) for m, group, o, one in data["oracles"])
+        known = study.MODELS, study.QUESTION_GROUPS, ORACLES
+        if any(name not in names for row in oracles for name, names in zip(row[:3], known, strict=True)):
+            raise ValueError("an oracle's figure is of no known model, group of questions or condition")
+        return cls(
+            EntryOrigin.from_json(data),
+            StudyTestId.from_json(data),
+            oracles,
+            tuple((str(name), _parse_share(one)) for name, one in dict(data["shares"]).items()),
+            tuple((str(name), Reliability.from_json(one)) for name, one in dict(data["reliability"]).items()),
+        )
+
+
+StudyRecord = TransferEntry | TrainingRecord | OracleDiagnosis
+RECORD_KINDS: dict[str, type[TransferEntry] | type[TrainingRecord] | type[OracleDiagnosis]] = {
+    one.KIND: one for one in (TransferEntry, TrainingRecord, OracleDiagnosis)
+}
+
+
+def parse_record(data: Any) -> StudyRecord:
+    """A record from its JSON; ValueError, KeyError or TypeError where it is none."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("suite") not in list_studies():
+        raise ValueError(f"not a record of this format ({FORMAT})")
+    if data.get("kind") not in RECORD_KINDS:
+        raise ValueError(f"kind {data.get('kind')!r}")
+    made = RECORD_KINDS[data["kind"]].from_json(data)
+    if made.to_json() != data:
+        raise ValueError("it has fields that are not known")
+    return made
+
+
+def _build_head(record: StudyRecord) -> dict[str, Any]:
+    return {"format": FORMAT, "kind": record.KIND, "suite": record.origin.suite}
+
+
+def _parse_seconds(data: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    return tuple((str(stage), float(taken)) for stage, taken in dict(data["seconds"]).items())
+
+
+def _parse_share(pair: Any) -> RightOf:
+    right, of = pair
+    if not 0 <= right <= of:
+        raise ValueError(f"{right} right of {of}")
+    return int(right), int(of)
+
+
+def _build_file_name(label: str, data: dict[str, Any]) -> str:
+    return f"{label.replace(' ', '_').replace('@', '_')}-{content_id(data)[:12]}.json"

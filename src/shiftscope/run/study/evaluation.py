@@ -1,0 +1,208 @@
+"""Evaluation of a model on a whole test set in memory, by the same `predict` as every run; and oracle diagnosis."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import UserError
+from ...files import read_whole
+from ...lang.text import format_program
+from ...metrics.calibration import Reliability
+from ...metrics.transfer_matrix import EntryOutcome
+from ...model import EVERYTHING, Model, get_reads, parse_model_name, predict_checked
+from ...records import canonical_json
+from ...result import Prediction, QuestionRecord, RunRecords
+from ...store.run_log import RUN_FILE, RunWriter
+from ...store.run_table import build_records, build_row_table
+from ..evaluate import BATCH, build_prediction
+from .definition import Study
+from .entries import (
+    ORACLE_BOTH,
+    ORACLE_NEITHER,
+    ORACLE_OBJECTS,
+    ORACLE_PROGRAM,
+    ORACLE_SCENE,
+    ORACLES,
+    EntryOrigin,
+    OracleDiagnosis,
+    RightOf,
+)
+from .testsets import StudyQuestions, StudyTestSet
+
+ROWS = 20_000  # written together
+
+Rows = list[tuple[QuestionRecord, Prediction]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryRun:
+    """A model's run on a test set: its rows by group of questions, image by image."""
+
+    testset: StudyTestSet
+    model: Model  # as it was run, adapted or not
+    rows: dict[str, Rows]
+    seconds: dict[str, float]  # by stage
+    adapted: bool | None  # whether normalisation statistics were adapted to the images; None: not tried
+
+    def build_records(self, group: str) -> RunRecords:
+        return build_records(build_row_table(self.rows[group]), self.testset.test.questions)
+
+    def score(self) -> tuple[tuple[str, EntryOutcome], ...]:
+        """The outcome on each group of questions."""
+        return tuple(
+            (group, EntryOutcome.from_records(self.build_records(group), questions.counts))
+            for group, questions in self.testset.groups.items()
+        )
+
+
+def evaluate_testset(model: Model, name: str, testset: StudyTestSet) -> EntryRun:
+    """Ask a model everything, after adapting it to the first images where its file says so."""
+    start = time.perf_counter()
+    before = dict(getattr(model, "stage_seconds", {}))
+    adaptation = parse_model_name(name).traits.adaptation
+    if adaptation is not None:
+        model = model.adapt(testset.pictures[: adaptation.images], adaptation.kind)  # type: ignore[attr-defined]
+        before = {}
+    rows = {group: _ask(model, name, questions) for group, questions in testset.groups.items()}
+    took = getattr(model, "stage_seconds", {"answer": time.perf_counter() - start})
+    seconds = {stage: value - before.get(stage, 0.0) for stage, value in took.items()}
+    return EntryRun(testset, model, rows, seconds, getattr(model, "adapted", None))
+
+
+def _ask(model: Model, name: str, questions: StudyQuestions) -> Rows:
+    reads = get_reads(name, model) or EVERYTHING
+    size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
+    rows: Rows = []
+    examples = list(questions.iter_examples())
+    for start in range(0, len(examples), size):
+        some = examples[start : start + size]
+        responses = predict_checked(model, [example.prompt.restrict(reads) for example in some], name)
+        records = questions.records[start : start + size]
+        rows += zip(records, map(build_prediction, some, responses), strict=True)
+    return rows
+
+
+# A run as a folder, so that `shiftscope score` and `shiftscope report` work on it.
+
+
+def write_run_folders(
+    out: Path, study: Study, model: str, origin: EntryOrigin, run: EntryRun, visual: str
+) -> list[Path]:
+    """A folder for each factor that the entry is part of, under the factor's own names for it.
+
+    A run of other weights that is there is of an entry that was made again: it is written again too.
+    """
+    made = []
+    for factor, row, column in study.list_places(origin.trained, run.testset.test.tested, visual):
+        folder = out / factor / f"{model}-{row}-{column}"
+        spec = {
+            "model": model,
+            "suite": study.SUITE,
+            "scale": origin.scale.to_json(),
+            "data_id": run.testset.test.questions,
+            "split": "test",
+            "conditions": ["as_is"],
+            "seed": origin.trained.seed,
+            "trained_on": row,
+            "variant": column,
+            "weights": dict(origin.weights),
+            **({"learned": origin.learned} if model in study.ADAPTING_MODELS else {}),
+        }
+        if not _is_written(folder, spec):
+            _write_run(folder, column, spec, [pair for rows in run.rows.values() for pair in rows])
+        made.append(folder)
+    return made
+
+
+def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
+    """Whether the folder holds this run, finished; what is left of another one of a study is removed."""
+    path = folder / RUN_FILE
+    if not path.exists():
+        return False
+    try:
+        found = json.loads(read_whole(path))
+        old, finished = found["spec"], bool(found["finished"])
+        of_study = {"suite", "weights", "model"} <= set(old)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged ({error}); remove {folder} to have it written again") from None
+    if canonical_json(old) == canonical_json(dict(spec)):
+        return finished
+    if not of_study:
+        raise UserError(f"{folder} holds a run that no study wrote; choose another folder for --out")
+    shutil.rmtree(folder)
+    return False
+
+
+def _write_run(folder: Path, column: str, spec: dict[str, Any], rows: Rows) -> None:
+    with RunWriter(folder, spec, len(rows)) as writer:
+        left = [(record, p) for record, p in rows if (p.question, p.condition) not in writer.done]
+        for start in range(0, len(left), ROWS):
+            some = left[start : start + ROWS]
+            writer.add([(_name_variant(record, column), prediction) for record, prediction in some])
+        writer.finish([prediction.question for _, prediction in rows])
+
+
+def _name_variant(record: QuestionRecord, variant: str) -> QuestionRecord:
+    facts = tuple(fact for fact in record.facts if fact[0] != "variant")
+    return replace(record, facts=(("variant", variant), *facts))
+
+
+# Diagnosis: where a model loses answers, with true scenes and programs in place of parsed ones.
+
+
+def diagnose_models(
+    runs: Mapping[str, EntryRun], base: Model, testset: StudyTestSet, origin: EntryOrigin
+) -> OracleDiagnosis:
+    """Of models, by name, that ran on a test set which holds scenes and programs; `base` is one as trained."""
+    oracles: list[tuple[str, str, str, RightOf]] = []
+    exact: dict[str, RightOf] = {}  # programs parsed as they were meant, by group
+    for group, questions in testset.groups.items():
+        if not len(questions):
+            continue
+        for name, run in runs.items():
+            records = run.build_records(group)
+            exact[group] = int((records.program_right == 1).sum()), len(questions)
+            for oracle in ORACLES:
+                if oracle == ORACLE_OBJECTS and not hasattr(run.model, "predict_from_objects"):
+                    continue
+                given = oracle != ORACLE_NEITHER
+                right = _ask_oracle(run.model, name, oracle, testset, group) if given else records.right
+                oracles.append((name, group, oracle, (int(right.sum()), len(questions))))
+    shares = {"program, all of it": (sum(r for r, _ in exact.values()), sum(of for _, of in exact.values()))}
+    shares |= {f"program, {group} questions": share for group, share in exact.items()}
+    reliability: tuple[tuple[str, Reliability], ...] = ()
+    if hasattr(base, "measure_parts"):
+        figures = base.measure_parts(testset.pictures, testset.scenes)
+        shares |= figures.shares
+        reliability = tuple(
+            (rows.name, Reliability.from_confidences(rows.confidence, rows.right)) for rows in figures.confidences
+        )
+    return OracleDiagnosis(origin, testset.test, tuple(oracles), tuple(shares.items()), reliability)
+
+
+def _ask_oracle(model: Any, name: str, oracle: str, testset: StudyTestSet, group: str) -> Any:
+    """[question] which are right, where the model is given the true scene, program, objects, or two of these."""
+    questions = testset.groups[group]
+    prompts = []
+    for prompt, program, image in zip(
+        questions.prompts, questions.programs, questions.image_rows.tolist(), strict=True
+    ):
+        given: dict[str, Any] = {}
+        if oracle in (ORACLE_PROGRAM, ORACLE_BOTH):
+            given |= {"question": replace(prompt.question, program=program), "program_text": format_program(program)}
+        if oracle in (ORACLE_SCENE, ORACLE_BOTH, ORACLE_OBJECTS):
+            given |= {"scenes": (testset.scenes[image],), "scene_text": oracle}
+        prompts.append(replace(prompt, **given))
+    if oracle == ORACLE_OBJECTS:
+        responses = model.predict_from_objects(prompts)
+    else:
+        responses = predict_checked(model, prompts, name)
+    examples = list(questions.iter_examples())
+    rows = list(zip(questions.records, map(build_prediction, examples, responses), strict=True))
+    return build_records(build_row_table(rows)).right

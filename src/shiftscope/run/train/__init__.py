@@ -1,1 +1,0 @@
-"""Training: one loop for every model that learns here; stops and goes on, chosen on validation data alone."""

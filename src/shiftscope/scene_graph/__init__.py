@@ -1,0 +1,1 @@
+"""Open-vocabulary scene graphs: pack, index, search, related images."""

@@ -1,0 +1,190 @@
+"""Extract the subgraphs of a scene graph: all of them, or a seeded draw of each form where they explode.
+
+A tree's things are different objects. Forms are drawn apart, so that the many deep trees of a crowded scene do not
+drown its simple ones. How often a thing is there ("2", "several", "group of") is no attribute to ask about.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate, combinations
+from typing import NamedTuple
+
+from .. import rng
+from ..english.nouns import COUNTS
+from .pack import PackedGraphs
+from .subgraph import DEEPEST, MOST_RELATIONS, ObjectNode, RelationModifier, Subgraph, SubgraphLink
+
+MOST = 1_000  # subgraphs of one graph
+FORMS = 5
+TRIES = 4  # draws for each subgraph wanted; one in which an object comes twice is thrown away
+
+
+class _TreeFamily(NamedTuple):
+    """So many trees, each by its number."""
+
+    size: int
+    tree: Callable[[int], tuple[ObjectNode, tuple[int, ...]]]  # and the objects in it
+
+
+def extract_subgraphs(
+    graphs: PackedGraphs, number: int, *path: str | int, most: int = MOST, forms: int = FORMS
+) -> tuple[Subgraph, ...]:
+    """The subgraphs of a graph, each once, small ones first; the path seeds the draw where there are many.
+
+    The first form has no relation, the first two have one at most.
+    """
+    trees = _TreeEnumerator(graphs)
+    start, end = int(graphs.object_starts[number]), int(graphs.object_starts[number + 1])
+    found: dict[ObjectNode, None] = {}
+    for form in range(forms):
+        parts = [part for thing in range(start, end) for part in trees.list_form(thing, form)]
+        for tree, objects in _draw_trees(parts, most // FORMS, (*path, graphs.ids[number], form)):
+            if len(set(objects)) == len(objects):
+                found[tree] = None
+    return tuple(sorted(found, key=lambda tree: tree.key))
+
+
+def _draw_trees(
+    parts: Sequence[_TreeFamily], wanted: int, path: Sequence[str | int]
+) -> Iterator[tuple[ObjectNode, tuple[int, ...]]]:
+    """All trees of the parts, or as many as are wanted, in a seeded order."""
+    ends = list(accumulate(float(part.size) for part in parts))  # inexact beyond 2**53, only for size
+    total = sum(part.size for part in parts)
+    if total <= wanted:
+        for part in parts:
+            yield from map(part.tree, range(part.size))
+        return
+    draw = rng.derive("subgraphs", *path)
+    seen: set[tuple[int, int]] = set()
+    good = 0
+    for _ in range(TRIES * wanted):
+        which = min(bisect_right(ends, draw.random() * ends[-1]), len(parts) - 1)
+        one = which, int(draw.random() * parts[which].size)
+        if one in seen:
+            continue
+        seen.add(one)
+        tree, objects = parts[one[0]].tree(one[1])
+        yield tree, objects
+        good += len(set(objects)) == len(objects)
+        if good == wanted:
+            return
+
+
+class _TreeEnumerator:
+    """Counts the trees under an object and builds the one of a number."""
+
+    def __init__(self, graphs: PackedGraphs) -> None:
+        self.graphs = graphs
+        self.words = cache(self._list_words)
+        self.links = cache(self._list_links)
+        self.under = cache(self._build_under)
+        self.reached = cache(self._list_reached)
+
+    def list_form(self, thing: int, form: int) -> list[_TreeFamily]:
+        """Trees rooted here: without relations; one or two, to leaves; one or two, one of them further."""
+        if form == 0:
+            return [self._build_with(thing, ())]
+        leaves, further = self.reached(thing)
+        if form == 1:
+            return [self._build_with(thing, (one,)) for one in leaves if one.size]
+        if form == 3:
+            return [self._build_with(thing, (one,)) for one in further if one.size]
+        pairs = list(combinations(range(len(leaves)), MOST_RELATIONS))
+        if form == 2:
+            chosen = [(leaves[i], leaves[j]) for i, j in pairs]
+        else:
+            chosen = [
+                two
+                for i, j in pairs
+                for two in ((further[i], leaves[j]), (leaves[i], further[j]), (further[i], further[j]))
+            ]
+        return [self._build_with(thing, two) for two in chosen if two[0].size and two[1].size]
+
+    def _list_words(self, thing: int) -> tuple[str, ...]:
+        """Nothing, or one of the attributes."""
+        return "", *(word for word in self.graphs.list_attributes(thing) if _is_description(word))
+
+    def _list_links(self, thing: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The plain triples of an object, each with the triples that modify it."""
+        graphs = self.graphs
+        triples = graphs.list_triples(thing)
+        plain = [k for k in triples if graphs.triple_modifiers[k] < 0 and graphs.triple_objects[k] != thing]
+        extra = [k for k in triples if graphs.triple_modifiers[k] >= 0]
+        same = graphs.triple_relations
+        return tuple((k, tuple(m for m in extra if same[m] == same[k])) for k in plain)
+
+    def _list_reached(self, thing: int) -> tuple[list[_TreeFamily], list[_TreeFamily]]:
+        """What each relation of an object leads to: without relations, and with some."""
+        links = self.links(thing)
+        leaves = [self._build_reach(link, 0) for link in links]
+        return leaves, [self._build_reach(link, DEEPEST - 1, inner=True) for link in links]
+
+    def _build_under(self, thing: int, depth: int, inner: bool) -> _TreeFamily:
+        """Trees under an object with so many relations left on a path; `inner` ones have at least one."""
+        parts = [] if inner else [self._build_with(thing, ())]
+        if depth:
+            reached = [self._build_reach(link, depth - 1) for link in self.links(thing)]
+            parts += [self._build_with(thing, (one,)) for one in reached if one.size]
+            parts += [self._build_with(thing, two) for two in combinations(reached, 2) if two[0].size * two[1].size]
+        return _concatenate(parts)
+
+    def _build_reach(self, link: tuple[int, tuple[int, ...]], depth: int, inner: bool = False) -> _TreeFamily:
+        """What a relation can lead to, with any of its modifiers; the tree only holds the link."""
+        triple, extra = link
+        graphs = self.graphs
+        below = self.under(int(graphs.triple_objects[triple]), depth, inner)
+        relation = graphs.relations[graphs.triple_relations[triple]]
+
+        def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
+            number, chosen = divmod(number, 1 << len(extra))
+            target, objects = below.tree(number)
+            modifiers = []
+            for k, other in enumerate(extra):
+                if chosen >> k & 1:
+                    thing = int(graphs.triple_objects[other])
+                    objects = (*objects, thing)
+                    name = graphs.modifiers[graphs.triple_modifiers[other]]
+                    modifiers.append(RelationModifier(name, ObjectNode(graphs.names[graphs.object_names[thing]])))
+            return ObjectNode("", "", (SubgraphLink(relation, target, tuple(modifiers)),)), objects
+
+        return _TreeFamily(below.size << len(extra), build_tree)
+
+    def _build_with(self, thing: int, links: tuple[_TreeFamily, ...]) -> _TreeFamily:
+        """The object with none or one of its attributes and each of the relations."""
+        words = self.words(thing)
+        name = self.graphs.names[self.graphs.object_names[thing]]
+
+        def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
+            number, word = divmod(number, len(words))
+            held: tuple[SubgraphLink, ...] = ()
+            objects: tuple[int, ...] = (thing,)
+            for part in links:
+                number, which = divmod(number, part.size)
+                holder, inside = part.tree(which)
+                held += holder.relations
+                objects += inside
+            return ObjectNode(name, words[word], held), objects
+
+        count = len(words)
+        for part in links:
+            count *= part.size
+        return _TreeFamily(count, build_tree)
+
+
+def _concatenate(parts: Sequence[_TreeFamily]) -> _TreeFamily:
+    def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
+        for part in parts:
+            if number < part.size:
+                return part.tree(number)
+            number -= part.size
+        raise IndexError(number)
+
+    return _TreeFamily(sum(part.size for part in parts), build_tree)
+
+
+def _is_description(word: str) -> bool:
+    first = word.split()[0].lower()
+    return not first.isdigit() and first not in COUNTS

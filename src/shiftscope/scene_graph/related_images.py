@@ -1,0 +1,238 @@
+"""Related images of a subgraph: those that contain it, and distractors that contain one much like it instead.
+
+A distractor's subgraph has one or two nodes replaced by others of their own kind that exclude them, and its
+image does not contain the subgraph itself. Candidates come from the index, what is decided is decided on the
+graph. Which images are chosen, and in which order, is a function of the random path alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from .. import rng
+from .exclusivity import THRESHOLD, MutualExclusivity
+from .index import GraphIndex, SubgraphPattern, build_columns, compile_pattern
+from .pack import Codes, PackedGraphs
+from .search import (
+    ExclusivityTable,
+    ExclusivityTables,
+    collect_candidates,
+    find_roots,
+    search_containing,
+    search_distractors,
+)
+from .subgraph import NODE_KINDS, NodeKind, Subgraph, SubgraphNode
+
+LARGEST = 1 << 28  # bytes of verdicts about words of one kind; then all are forgotten
+
+
+class ExclusivityCache:
+    """A table for each kind of node; a word has one row in it, wherever it occurs."""
+
+    def __init__(self, overlap: MutualExclusivity, graphs: PackedGraphs) -> None:
+        self._overlap = overlap
+        words = graphs.names, graphs.attributes, graphs.relations, graphs.modifiers
+        self.words: dict[NodeKind, tuple[str, ...]] = dict(zip(NODE_KINDS, words, strict=True))
+        self._rows: dict[NodeKind, dict[str, int]] = {kind: {} for kind in NODE_KINDS}
+        self._tables = {kind: _make_undecided(1, len(self.words[kind])) for kind in NODE_KINDS}
+        self.tables = ExclusivityTables(*self._tables.values())
+
+    def get_rows(self, nodes: Sequence[SubgraphNode]) -> Codes:
+        """The row of each node's word; a new one where there is none yet."""
+        new: dict[NodeKind, dict[str, None]] = {}
+        for kind, word in nodes:
+            if word not in self._rows[kind]:
+                new.setdefault(kind, {})[word] = None
+        for kind, words in new.items():
+            self._add_rows(kind, words, [node.name for node in nodes if node.kind == kind])
+        return np.array([self._rows[kind][word] for kind, word in nodes], np.int32)
+
+    def _add_rows(self, kind: NodeKind, new: Iterable[str], needed: Iterable[str]) -> None:
+        rows, table = self._rows[kind], self._tables[kind]
+        size, width = len(rows) + len(set(new)), len(self.words[kind])
+        if size * width > LARGEST and rows:
+            rows.clear()
+            table.fill(-1)
+            new = needed
+        for word in new:
+            rows.setdefault(word, len(rows))
+        if len(rows) > len(table):
+            more = _make_undecided(len(rows), width)
+            self._tables[kind] = np.concatenate([table, more])
+            self.tables = ExclusivityTables(*self._tables.values())
+
+    def decide(self, nodes: Sequence[SubgraphNode], rows: Codes, numbers: Codes, codes: Codes) -> None:
+        """Decide on these words, each for the node of a number."""
+        open_: dict[int, dict[int, None]] = {}
+        for number, code in zip(numbers.tolist(), codes.tolist(), strict=True):
+            open_.setdefault(number, {})[code] = None
+        for number, found in open_.items():
+            kind, word = nodes[number]
+            mine, words = list(found), self.words[kind]
+            judged = self._overlap.score_exclusivity(kind, word, [words[code] for code in mine])
+            self._tables[kind][rows[number], mine] = np.array(judged) > THRESHOLD
+
+
+def _make_undecided(rows: int, words: int) -> ExclusivityTable:
+    return np.full((rows, words), -1, np.int8)
+
+
+Edit = tuple[int, ...]  # the numbers of the nodes to replace, ascending
+EACH = 4  # distractors wanted are shared among at least so many edits, if there are
+PATTERNS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReplacement:
+    """One node of the subgraph, by its number, and what stands there instead."""
+
+    node: int
+    kind: NodeKind
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distractor:
+    """An image without the subgraph, and the one much like it that is there."""
+
+    graph: int
+    instead_of: Subgraph
+    changes: tuple[NodeReplacement, ...]  # by node
+    root: int  # the object at the root of what is there, as its scene numbers it
+
+    @property
+    def subgraph(self) -> Subgraph:
+        """What is there."""
+        return self.instead_of.replace_nodes({change.node: change.after for change in self.changes})
+
+    @property
+    def distance(self) -> int:
+        return len(self.changes)
+
+    @property
+    def replaced_nodes(self) -> tuple[int, ...]:
+        return tuple([change.node for change in self.changes])
+
+
+@dataclass(frozen=True, slots=True)
+class ContainingImage:
+    """An image with the subgraph, and the objects at the root of each instance, as its scene numbers them."""
+
+    graph: int
+    roots: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.roots)
+
+
+@lru_cache(maxsize=64)
+def list_edits(size: int) -> tuple[Edit, ...]:
+    """Every one and every two of so many nodes."""
+    return (*combinations(range(size), 1), *combinations(range(size), 2))
+
+
+class RelatedImages:
+    """Look-ups over an index."""
+
+    def __init__(self, index: GraphIndex, overlap: MutualExclusivity) -> None:
+        self.index, self.graphs, self.overlap = index, index.graphs, overlap
+        self._columns = build_columns(index)
+        self._exclusivity = ExclusivityCache(overlap, self.graphs)
+        self._pattern = lru_cache(PATTERNS)(lambda subgraph: compile_pattern(subgraph, self.graphs))
+
+    def find_roots(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
+        """The objects of a graph at which the subgraph occurs, as its scene numbers them."""
+        _, found = self._find_roots_in(self._pattern(subgraph), np.array([graph], np.int32))
+        return tuple((found - self.graphs.object_starts[graph]).tolist())
+
+    def find_instances(self, subgraph: Subgraph, graphs: Sequence[int]) -> tuple[Codes, Codes]:
+        """How many instances each of these graphs has, and all their roots, numbered through all graphs."""
+        return self._find_roots_in(self._pattern(subgraph), np.array(graphs, np.int32))
+
+    def find_containing(
+        self, subgraph: Subgraph, count: int, *path: str | int, without: Iterable[int] = ()
+    ) -> tuple[ContainingImage, ...]:
+        """Up to so many graphs that contain the subgraph, drawn by the path; `without` these."""
+        pattern = self._pattern(subgraph)
+        if pattern.absent or count < 1:
+            return ()
+        seed, left_out = _derive_seed("containing", *path), np.array(sorted(without), np.int32)
+        graphs, counts, roots = search_containing(
+            count, seed, left_out, pattern.tree, self._exclusivity.tables, self._columns
+        )
+        found, at = [], 0
+        for graph, number in zip(graphs.tolist(), counts.tolist(), strict=True):
+            mine = roots[at : at + number] - self.graphs.object_starts[graph]
+            found.append(ContainingImage(graph, tuple(mine.tolist())))
+            at += number
+        return tuple(found)
+
+    def find_distractors(
+        self,
+        subgraph: Subgraph,
+        count: int,
+        *path: str | int,
+        among: Sequence[Edit] | None = None,
+        without: Iterable[int] = (),
+    ) -> tuple[Distractor, ...]:
+        """Up to so many distractors of as many edits as there are, drawn by the path.
+
+        `among` says which nodes may be replaced (every one, every two by default); no graph comes twice, none
+        of `without` at all. A distractor found by replacing two nodes may hold a nearer subgraph elsewhere.
+        """
+        if count < 1:
+            return ()
+        pattern = self._pattern(subgraph)
+        size = len(pattern.nodes)
+        first, second = _split_edits(list_edits(size) if among is None else tuple(among), size)
+        if not len(first):
+            return ()
+        tree, columns, exclusivity = pattern.tree, self._columns, self._exclusivity
+        rows = exclusivity.get_rows(pattern.nodes)
+        share, left_out = max(1, count // EACH), np.array(sorted(without), np.int32)
+        tried = collect_candidates(first, second, _derive_seed("distractors", *path), tree, columns)
+        while True:
+            found, open_nodes, codes = search_distractors(
+                tried, count, share, left_out, rows, tree, exclusivity.tables, columns
+            )
+            if not len(codes):
+                break
+            exclusivity.decide(pattern.nodes, rows, open_nodes, codes)
+        columns_found = (part.tolist() for part in found)
+        return tuple(self._build_distractor(subgraph, pattern, *one) for one in zip(*columns_found, strict=True))
+
+    def _build_distractor(
+        self, subgraph: Subgraph, pattern: SubgraphPattern, graph: int, numbers: list[int], words: list[int], root: int
+    ) -> Distractor:
+        changes = []
+        for node, code in zip(numbers, words, strict=True):
+            if node >= 0:
+                kind, word = pattern.nodes[node]
+                changes.append(NodeReplacement(node, kind, word, self._exclusivity.words[kind][code]))
+        return Distractor(graph, subgraph, tuple(changes), root - int(self.graphs.object_starts[graph]))
+
+    def _find_roots_in(self, pattern: SubgraphPattern, numbers: Codes) -> tuple[Codes, Codes]:
+        if pattern.absent or not len(numbers):
+            return np.zeros(len(numbers), np.int32), np.zeros(0, np.int32)
+        return find_roots(numbers, pattern.tree, self._exclusivity.tables, self._columns)
+
+
+def _derive_seed(*path: str | int) -> np.uint64:
+    return np.uint64(rng.seed_of(*path) & (1 << 64) - 1)
+
+
+@lru_cache(maxsize=512)
+def _split_edits(among: tuple[Edit, ...], size: int) -> tuple[Codes, Codes]:
+    """The first and the second node of each edit, −1 where it has none."""
+    for edit in among:
+        if not 1 <= len(edit) <= 2 or len(set(edit)) < len(edit) or min(edit) < 0 or max(edit) >= size:
+            raise ValueError(f"an edit replaces one node or two of {size}, not {edit}")
+    both = np.array([(*edit, -1)[:2] for edit in among], np.int32).reshape(-1, 2)
+    return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])

@@ -1,0 +1,383 @@
+"""Predicates over questions: properties composed with | & ~, written as expressions, fitted to a dataset.
+
+An expression is `has_quant_all & ~(has_num_3 | ans_3)`; ~ before & before |. Names may be spelled as in the
+paper: HAS-QUANT-ALL, RM/V/C; and ∪ and ∩ for | and &.
+
+Some properties are drawn from the data (COVR, section 4). *program_split_N*: programs without their words; a
+fifth of them is held out. *lexical_split_N*: pairs of names (of objects, attributes, relations) of one
+program; a fifth of them is held out of those that can be tested, so that what is trained on never has both.
+What is drawn depends on the questions, the seed and N, not on the order of files or of a hash table.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple, TypeVar
+
+from ...errors import UserError, did_you_mean
+from ...question import Question
+from ...rng import derive
+from .facts import ProgramFacts, to_snake_case
+from .properties import FAMILIES
+
+# Corpus: all questions of a dataset, and what can be drawn from them.
+
+MIN_TOGETHER = (15, 6_891)  # so often, of so many questions for development
+MIN_APART = (50, 248_100)  # so often, of so many questions for training
+
+NamePair = tuple[str, str]
+
+
+class QuestionCorpus:
+    """Read whenever something is drawn; what may be drawn stands in one order, whatever that of the files."""
+
+    def __init__(self, read: Callable[[], Iterator[tuple[bool, Question]]]) -> None:
+        self.read = read  # every question, and whether it is one to train on
+
+    @cached_property
+    def programs(self) -> list[str]:
+        """The programs without their words."""
+        return sorted({ProgramFacts(question).anonymous_program for _, question in self.read()})
+
+    @cached_property
+    def pairs(self) -> list[NamePair]:
+        """The pairs of names of one program that can be held out and tested.
+
+        As in COVR's released code they occur together in the evaluation questions, and each name is learned
+        without the other; how often is in proportion: there 15 and 50 times.
+        """
+        alone: Counter[str] = Counter()
+        learned: Counter[NamePair] = Counter()
+        tested: Counter[NamePair] = Counter()
+        sizes = [0, 0]
+        for training, question in self.read():
+            names = sorted(ProgramFacts(question).names)
+            sizes[training] += 1
+            if training:
+                alone.update(names)
+            (learned if training else tested).update(combinations(names, 2))
+        together, apart = (  # often enough among so many questions; once at least
+            max(1, round(times * size / of)) for (times, of), size in zip((MIN_TOGETHER, MIN_APART), sizes, strict=True)
+        )
+        found = [
+            pair
+            for pair, times in tested.items()
+            if times >= together and all(alone[name] - learned[pair] >= apart for name in pair)
+        ]
+        if not found:
+            raise UserError(
+                "no pair of names can be held out: none occurs in the evaluation questions while each "
+                "name is learned without the other; take more questions"
+            )
+        return sorted(found)
+
+
+class QuestionPredicate(ABC):
+    """True or false of a question."""
+
+    __slots__ = ()
+    binds = 3  # how closely it holds together when written: | 0, & 1, ~ 2, a name 3
+
+    def __call__(self, question: Question) -> bool:
+        return self.holds(ProgramFacts(question))
+
+    @abstractmethod
+    def holds(self, facts: ProgramFacts) -> bool:
+        """Whether it is true of what is known about a question."""
+
+    def list_properties(self) -> tuple[QuestionPredicate, ...]:
+        """The properties it is made of."""
+        return (self,)
+
+    def format_name(self) -> str:
+        """The expression as a name, its signs spelled: `has_quant_and_not_ans_yes`; brackets are left out."""
+        return to_snake_case(str(self))
+
+    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+        """The same with what is drawn from the data drawn."""
+        return self
+
+    def __or__(self, other: QuestionPredicate) -> QuestionPredicate:
+        return OrPredicate(self, other)
+
+    def __and__(self, other: QuestionPredicate) -> QuestionPredicate:
+        return AndPredicate(self, other)
+
+    def __invert__(self) -> QuestionPredicate:
+        return NotPredicate(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HasProperty(QuestionPredicate):
+    """A property of a family; without an instance, any of the family's."""
+
+    family: str
+    instance: str = ""
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        found = facts.find_instances(self.family, FAMILIES[self.family].find)
+        return self.instance in found if self.instance else bool(found)
+
+    def __str__(self) -> str:
+        return FAMILIES[self.family].name_property(self.instance)
+
+
+@dataclass(frozen=True, slots=True)
+class _PredicatePair(QuestionPredicate):
+    left: QuestionPredicate
+    right: QuestionPredicate
+
+    def list_properties(self) -> tuple[QuestionPredicate, ...]:
+        return self.left.list_properties() + self.right.list_properties()
+
+    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+        return type(self)(self.left.fit(corpus, seed), self.right.fit(corpus, seed))
+
+
+class AndPredicate(_PredicatePair):
+    """Both hold."""
+
+    __slots__ = ()
+    binds = 1
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        return self.left.holds(facts) and self.right.holds(facts)
+
+    def format_name(self) -> str:
+        return f"{self.left.format_name()}_and_{self.right.format_name()}"
+
+    def __str__(self) -> str:
+        return f"{_bracket(self.left, 1)} & {_bracket(self.right, 2)}"
+
+
+class OrPredicate(_PredicatePair):
+    """At least one holds."""
+
+    __slots__ = ()
+    binds = 0
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        return self.left.holds(facts) or self.right.holds(facts)
+
+    def format_name(self) -> str:
+        return f"{self.left.format_name()}_or_{self.right.format_name()}"
+
+    def __str__(self) -> str:
+        return f"{_bracket(self.left, 0)} | {_bracket(self.right, 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotPredicate(QuestionPredicate):
+    """It does not hold."""
+
+    inner: QuestionPredicate
+    binds = 2
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        return not self.inner.holds(facts)
+
+    def list_properties(self) -> tuple[QuestionPredicate, ...]:
+        return self.inner.list_properties()
+
+    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+        return NotPredicate(self.inner.fit(corpus, seed))
+
+    def format_name(self) -> str:
+        return f"not_{self.inner.format_name()}"
+
+    def __str__(self) -> str:
+        return f"~{_bracket(self.inner, 2)}"
+
+
+def _bracket(inner: QuestionPredicate, binds: int) -> str:
+    return str(inner) if inner.binds >= binds else f"({inner})"
+
+
+# Properties that are drawn from the data.
+
+HELD_OUT_SHARE = 0.2
+DRAWS = (1, 2, 3)
+PROGRAM_SPLIT, LEXICAL_SPLIT = "program_split", "lexical_split"
+
+T = TypeVar("T", str, NamePair)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnProperty(QuestionPredicate):
+    """A draw; what it holds of is known once it is fitted."""
+
+    kind: str
+    number: int
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        raise UserError(f"{self} is drawn from a dataset; it says nothing of a question alone")
+
+    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+        if self.kind == PROGRAM_SPLIT:
+            return InPrograms(str(self), self._draw_options(corpus.programs, seed))
+        return HasNamePair(str(self), self._draw_options(corpus.pairs, seed))
+
+    def _draw_options(self, options: Sequence[T], seed: int) -> frozenset[T]:
+        """A fifth of the options, at least one of them."""
+        order = derive("held_out", self.kind, seed, self.number).permutation(len(options))
+        return frozenset(options[k] for k in order[: max(1, round(HELD_OUT_SHARE * len(options)))].tolist())
+
+    def __str__(self) -> str:
+        return f"{self.kind}_{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class InPrograms(QuestionPredicate):
+    """The program is one of those drawn."""
+
+    name: str
+    programs: frozenset[str]
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        return facts.anonymous_program in self.programs
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class HasNamePair(QuestionPredicate):
+    """The program has both names of a pair drawn."""
+
+    name: str
+    pairs: frozenset[NamePair]
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        return any(pair in self.pairs for pair in combinations(sorted(facts.names), 2))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# Expressions.
+
+SIGNS = {"∪": "|", "∩": "&"}
+DRAWN_PROPERTIES = {f"{kind}_{n}": DrawnProperty(kind, n) for kind in (PROGRAM_SPLIT, LEXICAL_SPLIT) for n in DRAWS}
+MAX_DEPTH = 100  # brackets and ~ within each other
+
+
+class ExpressionToken(NamedTuple):
+    text: str
+    at: int  # the first character is 1
+
+
+def parse_expression(text: str) -> QuestionPredicate:
+    """The predicate that an expression says; an error tells the place."""
+    return _ExpressionParser(text).parse_whole()
+
+
+def get_property(name: str) -> QuestionPredicate:
+    """The property of that name."""
+    word = to_snake_case(name)
+    if word in DRAWN_PROPERTIES:
+        return DRAWN_PROPERTIES[word]
+    found = _find_family_property(word)
+    if found is None:
+        raise UserError(f"no property {name!r}{did_you_mean(word, list_property_names())}{LIST_HINT}")
+    return found
+
+
+LIST_HINT = " (shiftscope split --list)"
+
+
+def list_property_names() -> list[str]:
+    """The names of all properties; X stands for any word."""
+    return [*(name for one in FAMILIES.values() for name in one.names), *DRAWN_PROPERTIES]
+
+
+def _find_family_property(word: str) -> QuestionPredicate | None:
+    for one in sorted(FAMILIES.values(), key=lambda one: -len(one.name)):
+        if word == one.name:
+            return HasProperty(one.name) if one.alone else None
+        if one.known is None and word.startswith(f"{one.name}_"):
+            instance = word.removeprefix(f"{one.name}_")
+            return None if one.name == "has_num" and not instance.isdecimal() else HasProperty(one.name, instance)
+        for instance in one.known or ():
+            if word == one.name_property(instance):
+                return HasProperty(one.name, instance)
+    return None
+
+
+class _ExpressionParser:
+    """A descent through the expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [
+            ExpressionToken(SIGNS.get(m[0], m[0]), m.start() + 1) for m in re.finditer(r"[|&~()∪∩]|[^\s|&~()∪∩]+", text)
+        ]
+        self.at = 0
+        self.depth = 0
+
+    def parse_whole(self) -> QuestionPredicate:
+        if not self.tokens:
+            raise UserError("the expression is empty; write properties joined by | & ~, as in 'has_quant & has_num'")
+        found = self.parse_or()
+        if self.peek() is not None:
+            raise self.build_error("'&', '|' or the end")
+        return found
+
+    def parse_or(self) -> QuestionPredicate:
+        found = self.parse_and()
+        while self.accept("|"):
+            found = found | self.parse_and()
+        return found
+
+    def parse_and(self) -> QuestionPredicate:
+        found = self.parse_term()
+        while self.accept("&"):
+            found = found & self.parse_term()
+        return found
+
+    def parse_term(self) -> QuestionPredicate:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UserError(f"the expression nests more than {MAX_DEPTH} brackets and '~'")
+        try:
+            if self.accept("~"):
+                return ~self.parse_term()
+            if self.accept("("):
+                found = self.parse_or()
+                if not self.accept(")"):
+                    raise self.build_error("')'")
+                return found
+            return self.parse_name()
+        finally:
+            self.depth -= 1
+
+    def parse_name(self) -> QuestionPredicate:
+        token = self.peek()
+        if token is None or token.text in "|&~()":
+            raise self.build_error("a property, '~' or '('")
+        self.at += 1
+        try:
+            return get_property(token.text)
+        except UserError as error:
+            where = f" at character {token.at} of {self.text!r}" if len(self.tokens) > 1 else ""
+            raise UserError(f"{str(error).removesuffix(LIST_HINT)}{where}{LIST_HINT}") from None
+
+    def peek(self) -> ExpressionToken | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def accept(self, sign: str) -> bool:
+        token = self.peek()
+        if token is None or token.text != sign:
+            return False
+        self.at += 1
+        return True
+
+    def build_error(self, expected: str) -> UserError:
+        token = self.peek()
+        found = f"{token.text!r} at character {token.at}" if token else "its end"
+        return UserError(f"the expression {self.text!r} breaks: expected {expected}, got {found}")

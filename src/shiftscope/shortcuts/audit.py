@@ -1,0 +1,238 @@
+"""Audit: a dataset's split, the concepts of its nine shortcuts, and their groups, heads and tails.
+
+VQA-VS (Si et al., 2022), §3. For example::
+
+    table = read_question_table([Path("questions.json")], [Path("annotations.json")])
+    audit = audit_shortcuts(table)
+    audit.test["QT"].tail       # places of the samples of the QT OOD test set
+
+Below: training sets with a chosen share of shortcut samples, all of one size (§5.3, Figure 7). Shortcut
+samples are those of a shortcut's head in the train split; the rest of a set is of its tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError, unknown
+from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet
+from ..rng import derive
+from .concepts import ConceptLabels, label_concepts
+from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
+
+# Split: which samples are for training, which for choosing a model, and which are the IID test.
+
+TRAIN, VAL, TEST = "train", "val", "test"
+SPLIT_NAMES = (TRAIN, VAL, TEST)
+AUDIT_SPLIT = "audit_split"  # the fact of a run's row that says which of these it is
+OWN_SOURCE = "shiftscope"  # the source of samples from a dataset of ours
+SPLIT_SHARES = (0.70, 0.05)  # of the samples: train and val; the rest is the test
+_SPLIT_ALIASES = {
+    TRAIN: (TRAIN, "train2014", "train2017", "training"),
+    VAL: (VAL, "valid", "val2014", "val2017", "dev", "validation"),
+    TEST: (TEST, "test2014", "test2015", "testdev", "iid-test"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleSplit:
+    """The part of every sample; together the parts are everything."""
+
+    codes: npt.NDArray[np.int8]  # [sample] place in NAMES; -1: in none of them
+    made: bool  # by us at random, not taken from the files
+
+    def rows(self, name: str) -> Rows:
+        return np.flatnonzero(self.codes == SPLIT_NAMES.index(name))
+
+    def counts(self) -> dict[str, int]:
+        return {name: int((self.codes == k).sum()) for k, name in enumerate(SPLIT_NAMES)}
+
+
+def draw_split(samples: QuestionTable, seed: int = 0, shares: tuple[float, float] = SPLIT_SHARES) -> SampleSplit:
+    """A random split by samples, as the paper draws it; a function of the seed and of the set of ids.
+
+    The order of the files does not matter: ids are sorted before they are shuffled.
+    """
+    train, val = shares
+    if not (train > 0 and val >= 0 and train + val < 1):
+        raise UserError(f"the shares of train and val must be above 0 and leave some for the test: {shares}")
+    order = sorted(range(len(samples)), key=lambda k: (isinstance(samples.ids[k], str), samples.ids[k]))
+    places = np.asarray(order)[derive("audit", "split", seed).permutation(len(samples))]
+    first, second = round(len(samples) * train), round(len(samples) * (train + val))
+    if not 0 < first <= second < len(samples):
+        raise UserError(
+            f"{len(samples):,} samples are too few to draw a train split and a test from; "
+            "give both, with --train and --test"
+        )
+    codes = np.full(len(samples), SPLIT_NAMES.index(TEST), np.int8)
+    codes[places[:first]], codes[places[first:second]] = 0, 1
+    return SampleSplit(codes, made=True)
+
+
+def read_split(samples: QuestionTable) -> SampleSplit:
+    """The split that the files name (`split` fields, or which files were given as train, val and test)."""
+    if samples.splits is None:
+        raise UserError("the files name no split; leave it out, and 70/5/25 % are drawn")
+    codes = _split_codes(samples)
+    for needed in (0, 2):
+        if not (codes == needed).any():
+            named = ", ".join(map(str, samples.splits.values))
+            raise UserError(f"no sample is of the split {SPLIT_NAMES[needed]!r}; the files name {named or 'none'}")
+    return SampleSplit(codes, made=False)
+
+
+def default_split(samples: QuestionTable) -> str:
+    """How to split when nobody says: as given by a dataset of ours that has a train and a test, else drawn.
+
+    Official files are merged and split anew, as VQA-VS does with VQA v2.
+    """
+    if samples.source != OWN_SOURCE or samples.splits is None:
+        return "drawn"
+    codes = _split_codes(samples)
+    return "given" if (codes == 0).any() and (codes == 2).any() else "drawn"
+
+
+def remark_unsplit(samples: QuestionTable, split: SampleSplit) -> tuple[Remark, ...]:
+    """What to say of samples that are in none of the three parts, with the names of their splits."""
+    rows = np.flatnonzero(split.codes < 0)
+    if not len(rows) or samples.splits is None:
+        return ()
+    codes = np.unique(samples.splits.codes[rows]).tolist()
+    names = ", ".join("none is named" if c < 0 else str(samples.splits.values[c]) for c in codes)
+    examples = tuple(samples.ids[k] for k in rows[:EXAMPLES].tolist())
+    what = f"samples of a split other than train, val and test ({names})"
+    return (Remark(what, "in no set, and not counted", len(rows), examples),)
+
+
+def _split_codes(samples: QuestionTable) -> npt.NDArray[np.int8]:
+    """[sample] the part that its split's name means, -1 for none of them."""
+    assert samples.splits is not None
+    part = {called: k for k, name in enumerate(SPLIT_NAMES) for called in _SPLIT_ALIASES[name]}
+    table = np.array([part.get(str(v).lower(), -1) for v in samples.splits.values] + [-1], np.int8)
+    return table[samples.splits.codes]
+
+
+STATISTICS_SOURCES = ("all", "train")
+SPLIT_SOURCES = ("drawn", "given", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """What an audit depends on besides the samples."""
+
+    imbalanced: float = IMBALANCED  # normalised entropy below which a group is imbalanced
+    rare: float = RARE  # times the mean count below which an answer is rare
+    statistics: str = "all"  # the counts f and K of eq. 6 are over all samples, or over the train split
+    types: str = "auto"  # given, prefixes (the 65 of VQA), learned; auto: the first that the data allow
+    split: str = "drawn"  # at random, or given by the files; auto: see `default_split`
+    seed: int = 0
+    shares: tuple[float, float] = SPLIT_SHARES
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenPairs:
+    """With statistics of the train split: what the other samples have that train never showed."""
+
+    pairs: int  # distinct (word or object, answer) pairs
+    samples: int  # samples with at least one of them
+    blind: int  # samples for which no word or object was ever seen with the answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortcutAudit:
+    """All that was found. The mappings are by shortcut, in the order of Table 1, without the missing ones."""
+
+    samples: QuestionTable
+    settings: AuditSettings
+    split: SampleSplit
+    types: str  # how the question types came about: given, prefixes or learned
+    labels: Mapping[str, ConceptLabels]
+    train: Mapping[str, AnswerGroups]
+    val: Mapping[str, AnswerGroups]  # its tails are the OOD val sets
+    test: Mapping[str, AnswerGroups]  # its tails are the OOD test sets, its heads the head splits
+    missing: tuple[tuple[str, str], ...] = ()  # shortcuts that could not be labelled, and why
+    unseen: Mapping[str, UnseenPairs] = field(default_factory=dict)  # of "words" and of "objects"
+
+
+def audit_shortcuts(
+    samples: QuestionTable, settings: AuditSettings | None = None, split: SampleSplit | None = None
+) -> ShortcutAudit:
+    """Split (or take the split), label, group, and part the samples into heads and tails.
+
+    Heads and tails of train, val and test are each by the counts of their own samples.
+    """
+    chosen = settings or AuditSettings()
+    if chosen.statistics not in STATISTICS_SOURCES:
+        raise unknown("statistics", chosen.statistics, STATISTICS_SOURCES)
+    if chosen.split not in SPLIT_SOURCES:
+        raise unknown("split", chosen.split, SPLIT_SOURCES)
+    if chosen.split == "auto":
+        chosen = replace(chosen, split=default_split(samples))
+    if split is None:
+        split = read_split(samples) if chosen.split == "given" else draw_split(samples, chosen.seed, chosen.shares)
+    samples = replace(samples, remarks=(*samples.remarks, *remark_unsplit(samples, split)))
+    counted = None if (split.codes >= 0).all() else split.codes >= 0
+    if chosen.statistics == TRAIN:
+        counted = np.zeros(len(samples), bool)
+        counted[split.rows(TRAIN)] = True
+    concepts = label_concepts(samples, chosen.types, counted)
+    train, val, test = (
+        {
+            shortcut: build_groups(labels, samples.answers.codes, split.rows(part), chosen.imbalanced, chosen.rare)
+            for shortcut, labels in concepts.labels.items()
+        }
+        for part in SPLIT_NAMES
+    )
+    found = {"words": concepts.words} | ({"objects": concepts.objects} if concepts.objects else {})
+    unseen = {
+        name: UnseenPairs(one.unseen_pairs, one.unseen_samples, one.blind)
+        for name, one in (found.items() if chosen.statistics == TRAIN else ())
+    }
+    return ShortcutAudit(
+        samples, chosen, split, concepts.types, concepts.labels, train, val, test, concepts.missing, unseen
+    )
+
+
+PROPORTIONS = (0, 10, 30, 50, 70, 90, 100)  # per cent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProportionSet:
+    """One training set: so many per cent of it are shortcut samples."""
+
+    shortcut: str
+    share: int  # per cent
+    rows: Rows
+
+    def as_sample_set(self) -> SampleSet:
+        return SampleSet(f"Proportion/{self.shortcut}-{self.share}", self.rows)
+
+
+def build_proportion_sets(
+    audit: ShortcutAudit, shortcut: str, shares: Sequence[int] = PROPORTIONS, seed: int = 0
+) -> tuple[ProportionSet, ...]:
+    """One set per share, of the largest size that all shares allow; none where head or tail is empty.
+
+    A larger share has all the shortcut samples of a smaller one, and a smaller all the tail samples of a
+    larger, so that neighbouring sets differ in as few samples as can be.
+    """
+    for share in shares:
+        if not 0 <= share <= 100:
+            raise UserError(f"a share of shortcut samples is from 0 to 100 per cent, not {share}")
+    groups = audit.train[shortcut]
+    path = ("audit", "proportion", seed, shortcut)
+    head = derive(*path, "head").permutation(groups.head)
+    tail = derive(*path, "tail").permutation(groups.tail)
+    size = min(len(head), len(tail))
+    if not size:
+        return ()
+    made = []
+    for share in sorted(set(shares)):
+        many = size * share // 100
+        rows = np.sort(np.concatenate([head[:many], tail[: size - many]]))
+        made.append(ProportionSet(shortcut, share, rows))
+    return tuple(made)

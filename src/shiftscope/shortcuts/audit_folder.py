@@ -1,0 +1,306 @@
+"""The folder of an audit: sets in VQA-VS's file layout, every sample's concepts, the report.
+
+A new audit is written into a hidden folder inside and moved up at the end. `audit.json` goes first and comes
+last, so that a folder which has it is whole: sets, marks and report are of one audit.
+
+A set is a folder with questions and answers, each a bare list: `OOD-Test/QT/OOD-Test-QT-Ques.json` and
+`…-Ans.json`. Rows that came from VQA files are copied as they were; a row that lacks something, or says it in
+another way than VQA does, is written complete, so that every reader of VQA files can read it: an empty
+question, type or list of answers, and for a sample without an image a name of its own in place of one.
+
+`marks.parquet` holds the concepts of every sample and whether its answer is frequent (head) or rare (tail):
+with it a run or a results file is cut into all OOD sets at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..columns import Column
+from ..errors import UserError
+from ..files import explain_write_errors, resolve_links, write_whole
+from ..formats.vqa import is_answer_list, parse_answer_list
+from ..question_table import Id, QuestionTable, Rows, SampleSet
+from ..result import RunRecords
+from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
+from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS, ConceptLabels
+from .statistics import PART_NAMES
+
+# The sets.
+
+TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER = "Training", "Val", "IID-Test"
+OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # each with a folder a shortcut
+QUESTIONS_SUFFIX, ANSWERS_SUFFIX = "Ques", "Ans"
+
+SetProgress = Callable[[int, int], None]  # done, of how many
+RowSource = Callable[[Rows], list[Any]]  # the JSON texts of these samples
+
+
+def set_file(folder: Path, name: str, what: str) -> Path:
+    """Where a set's questions or answers lie: `OOD-Test/QT` → `OOD-Test/QT/OOD-Test-QT-Ques.json`."""
+    return folder / name / f"{name.replace('/', '-')}-{what}.json"
+
+
+def write_sets(
+    samples: QuestionTable, sets: Sequence[SampleSet], out: Path, tell: SetProgress = lambda done, total: None
+) -> None:
+    """Write every set, each file whole; what stood there under the same names is replaced."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    sources = ((QUESTIONS_SUFFIX, _build_question_source(samples)), (ANSWERS_SUFFIX, _build_answer_source(samples)))
+    jobs = [(set_file(out, one.name, what), source, one.rows) for what, source in sources for one in sets]
+
+    def write_set(path: Path, source: RowSource, rows: Rows) -> None:
+        write_whole(path, b"[" + b",\n".join(source(rows)) + b"]\n", durable=False)
+
+    pool = ThreadPoolExecutor(2)  # one gathers rows while the other's are on their way to the disk
+    try:
+        for done, _ in enumerate(pool.map(lambda job: write_set(*job), jobs), 1):
+            tell(done, len(jobs))
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupt does not wait for files not yet begun
+
+
+def _image_id(samples: QuestionTable, k: int) -> Id:
+    """The sample's image; a name of its own where there is none, as VQA's rows must have one."""
+    image: Id | None = samples.images[k]
+    return f"question {samples.ids[k]}" if image is None else image
+
+
+def _complete_question(samples: QuestionTable, k: int, row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"image_id": _image_id(samples, k), "question": samples.texts[k], "question_id": samples.ids[k]}
+
+
+def _complete_annotation(samples: QuestionTable, k: int, row: dict[str, Any]) -> dict[str, Any]:
+    """Answers that are no list of VQA's are written as one; where only one answer is known it is empty."""
+    kind = samples.types[k] if samples.types is not None else None
+    listed = row.get("answers")
+    if not is_answer_list(listed):
+        listed = [{"answer": one, "answer_id": n} for n, one in enumerate(parse_answer_list(listed), 1)]
+    if not isinstance(row.get("answer_type", ""), str):
+        row = {name: value for name, value in row.items() if name != "answer_type"}
+    return row | {
+        "question_id": samples.ids[k],
+        "image_id": _image_id(samples, k),
+        "question_type": kind or "",
+        "multiple_choice_answer": samples.answers[k],
+        "answers": listed,
+    }
+
+
+def _build_question_source(samples: QuestionTable) -> RowSource:
+    found = samples.origin
+    places, odd = (found.question, found.repaired | found.odd_questions) if found else (None, frozenset())
+    return _build_source(samples, places, odd, _complete_question)
+
+
+def _build_answer_source(samples: QuestionTable) -> RowSource:
+    found = samples.origin
+    places, odd = (found.annotation, found.repaired | found.odd_annotations) if found else (None, frozenset())
+    return _build_source(samples, places, odd, _complete_annotation)
+
+
+def _build_source(
+    samples: QuestionTable,
+    places: npt.NDArray[np.int32] | None,
+    odd: frozenset[int],
+    complete: Callable[[QuestionTable, int, dict[str, Any]], dict[str, Any]],
+) -> RowSource:
+    """Rows as they stand in the files; odd ones, and those of samples from no such file, are completed."""
+
+    def encode(k: int, row: dict[str, Any]) -> bytes:
+        return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
+
+    if samples.origin is None or places is None:
+        return lambda rows: [encode(k, {}) for k in rows.tolist()]
+    texts = samples.origin.rows
+    stood = [texts[file][row] for file, row in places.tolist()]
+    if not odd:
+        return lambda rows: [stood[k] for k in rows.tolist()]
+    return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]
+
+
+AUDIT_FILE, MARKS_FILE, REPORT_FILE = "audit.json", "marks.parquet", "report.html"
+SET_FOLDERS = (TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER, OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER, "Proportion")
+STAGING_FOLDER = ".audit.partial"
+DATASET_MANIFEST = "manifest.json"  # of a dataset of ours
+
+
+def is_audit(folder: Path) -> bool:
+    """Whether a whole audit is there."""
+    return (folder / AUDIT_FILE).is_file() and (folder / MARKS_FILE).is_file()
+
+
+def check_audit(folder: Path) -> None:
+    """Refuse what is not the folder of a whole audit."""
+    if is_audit(folder):
+        return
+    if folder.is_file():
+        raise UserError(f"{folder} is a file; an audit is the folder that shiftscope audit made")
+    if has_audit_traces(folder):
+        raise UserError(
+            f"{folder}: the audit there was not finished (no {AUDIT_FILE}); run the same shiftscope audit again"
+        )
+    raise UserError(f"{folder}: no audit there (no {AUDIT_FILE}); make one with: shiftscope audit … --out DIR")
+
+
+def refuse_folder(out: Path, inputs: Iterable[Path], set_folders: Sequence[str] = SET_FOLDERS) -> None:
+    """Refuse a folder in which an audit would destroy or be taken for something else."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; --out names a folder for the audit")
+    if (out / DATASET_MANIFEST).exists():
+        raise UserError(f"{out} holds a dataset ({DATASET_MANIFEST}); name a folder of its own for the audit")
+    for path in inputs:
+        if resolve_links(path).is_relative_to(resolve_links(out)):
+            raise UserError(f"{out} holds {path}, which is audited; name a folder of its own for the audit")
+    if not has_audit_traces(out) and (foreign := [name for name in set_folders if (out / name).exists()]):
+        raise UserError(f"{out / foreign[0]} is there already, and no audit made it; name another --out")
+
+
+@contextmanager
+def stage_audit(out: Path, set_folders: Sequence[str] = SET_FOLDERS) -> Iterator[Path]:
+    """A folder to write an audit into; it takes the place of an earlier one only if all goes well.
+
+    One process at a time: the caller holds `out`.
+    """
+    stage = out / STAGING_FOLDER
+    with explain_write_errors(out):
+        if stage.exists():
+            shutil.rmtree(stage)
+        stage.mkdir(parents=True)
+    try:
+        yield stage
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    with explain_write_errors(out):  # an interrupt from here on leaves the stage, by which the folder is known as ours
+        _remove_audit_files(out, set_folders)
+        files = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
+        for name in sorted(files, key=lambda name: name == Path(AUDIT_FILE)):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).replace(out / name)
+        shutil.rmtree(stage)
+
+
+def has_audit_traces(folder: Path) -> bool:
+    """Whether an audit was begun there, whole or not."""
+    return any((folder / name).exists() for name in (AUDIT_FILE, MARKS_FILE, STAGING_FOLDER))
+
+
+def _remove_audit_files(out: Path, set_folders: Sequence[str]) -> None:
+    """Remove what an earlier audit wrote, and nothing that someone else put beside it."""
+    for name in (AUDIT_FILE, MARKS_FILE, REPORT_FILE):
+        (out / name).unlink(missing_ok=True)
+    for top in (out / name for name in set_folders):
+        folders = [top, *(p for p in sorted(top.glob("*")) if p.is_dir())] if top.is_dir() else []
+        for folder in reversed(folders):
+            stem = "-".join(folder.relative_to(out).parts)
+            for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX):
+                (folder / f"{stem}-{what}.json").unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()
+
+
+# The marks.
+
+ID_COLUMN, SPLIT_COLUMN = "question_id", "split"
+
+
+def write_marks(audit: ShortcutAudit, folder: Path) -> None:
+    """Columns: the id as text, the split, and of each shortcut the part (`QT`) and concept (`QT concept`).
+
+    Nothing in a part: the answers of the group are balanced. Nothing in a concept: it is not known, as the
+    image has no annotations. Concepts are for reading: a sample without a word or object has `none`, and so
+    has one whose word is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {
+        ID_COLUMN: pa.array(map(str, audit.samples.ids), pa.string(), size=len(audit.samples)),
+        SPLIT_COLUMN: _build_dictionary(audit.split.codes.astype(np.int32), pa.array(SPLIT_NAMES)),
+    }
+    for shortcut, labels in audit.labels.items():
+        part = np.zeros(len(audit.samples), np.int32)
+        for groups in (audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]):
+            part[groups.rows] = groups.part
+        columns[shortcut] = _build_dictionary(part - 1, pa.array(PART_NAMES[1:]))
+        named = _build_concept_names(labels).dictionary_encode()  # two concepts may have one name
+        table = np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32)
+        columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
+    buffer = BytesIO()
+    pq.write_table(pa.table(columns), buffer, compression="zstd")
+    write_whole(folder / MARKS_FILE, buffer.getbuffer())
+
+
+def add_marks(records: RunRecords, folder: Path) -> RunRecords:
+    """The rows with a fact a shortcut (head, tail, or nothing) and the part of the audit they are in.
+
+    A row that the audit does not have is in no part of it.
+    """
+    table = _read_marks(folder, (ID_COLUMN, SPLIT_COLUMN, *SHORTCUTS))
+    shortcuts = [name for name in table.column_names if name in SHORTCUTS]
+    place = {one: k for k, one in enumerate(table[ID_COLUMN].to_pylist())}
+    rows = np.array([place.get(str(v), -1) for v in records.question.values] or [-1])[records.question.codes]
+    if not (rows >= 0).any():
+        raise UserError(f"{folder}: the audit has none of the questions that were asked")
+    facts = dict(records.facts)
+    for name, source in ((AUDIT_SPLIT, SPLIT_COLUMN), *((name, name) for name in shortcuts)):
+        words = table[source].combine_chunks().dictionary_encode()
+        values = tuple(words.dictionary.to_pylist())
+        codes = words.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        facts[name] = Column(values, np.where(rows >= 0, codes[rows], -1).astype(np.int32))
+    return replace(records, facts=tuple(facts.items()))
+
+
+def read_splits(folder: Path) -> dict[str, str]:
+    """Which part of an audit every question is in, by its id as text."""
+    table = _read_marks(folder, (ID_COLUMN, SPLIT_COLUMN))
+    return dict(zip(table[ID_COLUMN].to_pylist(), table[SPLIT_COLUMN].to_pylist(), strict=True))
+
+
+def _read_marks(folder: Path, columns: Sequence[str]) -> Any:
+    """Those of the columns that the marks of an audit have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_audit(folder)
+    path = folder / MARKS_FILE
+    try:
+        with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
+            table = file.read([name for name in columns if name in file.schema_arrow.names])
+        table.select([ID_COLUMN, SPLIT_COLUMN])
+        return table
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:  # also while the audit is made anew
+        why = " ".join(str(error).split())
+        raise UserError(f"{path} cannot be read ({why}); run the same shiftscope audit again") from None
+
+
+def _build_concept_names(labels: ConceptLabels) -> Any:
+    """What `Labels.name` says of every concept, at once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for words, codes in zip(labels.words, labels.parts.T, strict=True):
+        at = np.where(codes < 0, len(words), codes)
+        columns.append(pa.array((*words, NO_CONCEPT), pa.string()).take(pa.array(at)))
+    return pc.binary_join_element_wise(*columns, CONCEPT_JOIN)
+
+
+def _build_dictionary(codes: np.typing.NDArray[np.int32], words: Any) -> Any:
+    """Numbers into words, as Parquet keeps them; -1 is nothing."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), words)

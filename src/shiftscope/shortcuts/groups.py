@@ -1,0 +1,174 @@
+"""Groups: samples with the same concept, how uneven their answers are, and which answers are rare.
+
+VQA-VS (Si et al., 2022) §3.4, after GQA-OOD (Kervadec et al., 2021).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UserError
+from ..question_table import Rows, number_keys
+from .concepts import ConceptLabels
+
+IMBALANCED = 0.9  # a group is imbalanced if its normalised entropy is below this
+RARE = 1.2  # an answer is rare if its count is below this many times the group's mean count
+BALANCED, HEAD, TAIL = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerGroups:
+    """The groups of one shortcut among some of the samples (the train split, the IID test, …).
+
+    Arrays over groups are indexed by the concept's number in `labels`; a concept that none of the samples
+    has is a group of size 0, with entropy 1 and not imbalanced.
+    """
+
+    labels: ConceptLabels
+    rows: Rows  # the samples that were to be grouped; those without a concept are in no group
+    size: npt.NDArray[np.int64]  # [concept] samples
+    classes: npt.NDArray[np.int64]  # [concept] distinct answers, M in eq. 7
+    entropy: npt.NDArray[np.float64]  # [concept] normalised, ê; 1 for a group with one answer
+    imbalanced: npt.NDArray[np.bool_]  # [concept]
+    part: npt.NDArray[np.int8]  # [row of `rows`] NEITHER, HEAD or TAIL
+
+    @property
+    def head(self) -> Rows:
+        """Samples with a frequent answer of an imbalanced group."""
+        found: Rows = self.rows[self.part == HEAD]
+        return found
+
+    @property
+    def tail(self) -> Rows:
+        """Samples with a rare answer of an imbalanced group: the OOD set."""
+        found: Rows = self.rows[self.part == TAIL]
+        return found
+
+    @property
+    def group_count(self) -> int:
+        """How many groups have samples."""
+        return int((self.size > 0).sum())
+
+    @property
+    def sample_count(self) -> int:
+        """How many of the samples are in a group."""
+        return int(self.size.sum())
+
+    @property
+    def single(self) -> npt.NDArray[np.bool_]:
+        """[concept] groups with one answer only: never imbalanced, ê = 1."""
+        return np.equal(self.classes, 1)
+
+    def imbalance_degree(self) -> float:
+        """Eq. 8: the mean of ê weighted by the groups' sizes; lower is more imbalanced."""
+        total = self.sample_count
+        return float((self.entropy * self.size).sum() / total) if total else 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupAnswerCounts:
+    """How often each group has each answer: the pairs that occur, by group and then by answer."""
+
+    labels: ConceptLabels
+    rows: Rows
+    group: npt.NDArray[np.int64]  # [pair] concept
+    count: npt.NDArray[np.int64]  # [pair] samples
+    pair: npt.NDArray[np.int64]  # [row of `rows`]; -1 without a concept
+    size: npt.NDArray[np.int64]  # [concept]
+    classes: npt.NDArray[np.int64]  # [concept]
+    entropy: npt.NDArray[np.float64]  # [concept]
+
+    def list_counts(self, concepts: npt.NDArray[np.int64]) -> list[tuple[int, ...]]:
+        """How often each answer occurs in these groups, rare ones first: all that an entropy depends on."""
+        first, last = (np.searchsorted(self.group, concepts, side=s).tolist() for s in ("left", "right"))
+        return [tuple(sorted(self.count[a:b].tolist())) for a, b in zip(first, last, strict=True)]
+
+
+def count_answers(labels: ConceptLabels, answers: npt.NDArray[np.int32], rows: Rows) -> GroupAnswerCounts:
+    """The answers of the given samples in each group, and how even they are (eq. 7 over log M)."""
+    width = int(answers.max(initial=0)) + 1
+    key = labels.codes[rows].astype(np.int64) * width + answers[rows]
+    inside = labels.codes[rows] >= 0
+    pair = np.full(len(rows), -1, np.int64)
+    pairs, pair[inside], counts = number_keys(key[inside])
+    group = pairs // width
+    size = np.bincount(group, weights=counts, minlength=len(labels)).astype(np.int64)
+    classes = np.bincount(group, minlength=len(labels))
+    uneven = np.bincount(group, weights=counts * np.log(counts), minlength=len(labels))
+    several = classes > 1
+    entropy = np.ones(len(labels))
+    total = size[several]
+    entropy[several] = (np.log(total) - uneven[several] / total) / np.log(classes[several])
+    return GroupAnswerCounts(labels, rows, group, counts, pair, size, classes, entropy)
+
+
+def build_groups(
+    labels: ConceptLabels,
+    answers: npt.NDArray[np.int32],
+    rows: Rows,
+    imbalanced: float = IMBALANCED,
+    rare: float = RARE,
+) -> AnswerGroups:
+    """The groups of the given samples by the rule of VQA-VS."""
+    counted = count_answers(labels, answers, rows)
+    return split_head_tail(counted, find_imbalanced(counted, imbalanced), rare)
+
+
+def split_head_tail(counted: GroupAnswerCounts, imbalanced: npt.NDArray[np.bool_], rare: float = RARE) -> AnswerGroups:
+    """Heads and tails of the groups marked imbalanced; counts are compared with rare × mean exactly."""
+    if not 0 < rare < 1000:
+        raise UserError(f"an answer is rare below some times the mean count: above 0, below 1000, not {rare}")
+    times = Fraction(repr(float(rare))).limit_denominator(1_000_000)  # so that 64 bits hold the products
+    group, per = counted.group, times.denominator
+    few = counted.count * counted.classes[group] * per < counted.size[group] * times.numerator
+    kind = np.where(imbalanced[group], np.where(few, TAIL, HEAD), BALANCED).astype(np.int8)
+    kind = np.append(kind, np.int8(BALANCED))  # for the samples in no group, whose pair is -1
+    return AnswerGroups(
+        counted.labels, counted.rows, counted.size, counted.classes, counted.entropy, imbalanced, kind[counted.pair]
+    )
+
+
+def find_imbalanced(counted: GroupAnswerCounts, limit: float) -> npt.NDArray[np.bool_]:
+    """Which groups have a normalised entropy below the limit; one answer only: never.
+
+    Where rounding could decide, 60 digits do, so every machine decides alike; equal is not below.
+    """
+    if not 0 < limit <= 1:
+        raise UserError(f"the entropy limit must be above 0 and at most 1, not {limit}")
+    several = counted.classes > 1
+    found = several & (counted.entropy < limit)
+    close = np.flatnonzero(several & (np.abs(counted.entropy - limit) < NEAR_LIMIT))
+    decided: dict[tuple[int, ...], bool] = {}  # many groups have the same few counts
+    for concept, counts in zip(close.tolist(), counted.list_counts(close), strict=True):
+        if counts not in decided:
+            difference = EXACT_CONTEXT.subtract(exact_entropy(counts), Decimal(repr(float(limit))))
+            decided[counts] = difference < -EQUAL_WITHIN
+        found[concept] = decided[counts]
+    return found
+
+
+NEAR_LIMIT = 1e-9  # where a float is as near as this to its limit, DIGITS decide
+EXACT_CONTEXT = Context(prec=60)
+EQUAL_WITHIN = Decimal("1e-40")  # what differs by less is equal
+
+
+def exact_entropy(counts: tuple[int, ...]) -> Decimal:
+    """The normalised entropy of a group whose answers occur so often, to some 55 digits; 1 for one answer."""
+    if len(counts) == 1:
+        return Decimal(1)
+    total, uneven = sum(counts), Decimal(0)
+    for n in counts:
+        uneven = EXACT_CONTEXT.add(uneven, EXACT_CONTEXT.multiply(Decimal(n), _exact_log(n)))
+    entropy = EXACT_CONTEXT.subtract(_exact_log(total), EXACT_CONTEXT.divide(uneven, Decimal(total)))
+    return EXACT_CONTEXT.divide(entropy, _exact_log(len(counts)))
+
+
+@cache
+def _exact_log(n: int) -> Decimal:
+    return EXACT_CONTEXT.ln(Decimal(n))

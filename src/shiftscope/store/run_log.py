@@ -1,0 +1,460 @@
+"""Run log: the folder of a run, written part by part, resumed after a kill, compacted at the end.
+
+`run.json` holds the spec; `predictions/part-NNNNN.parquet` the rows so far of an unfinished run;
+`predictions.parquet` all rows of a finished one. A finished run does not depend on how often it was stopped,
+except for the seconds, and for which responses came from the cache.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..errors import UserError
+from ..files import encode_utf8
+from ..folder import open_folder, refuse_foreign_files
+from ..records import canonical_json, content_id, read_json
+from ..result import (
+    CONDITIONS,
+    IMAGE_CONDITIONS,
+    MISSING,
+    MISSING_IMAGE,
+    CacheUse,
+    Lineage,
+    Prediction,
+    QuestionRecord,
+    RunLog,
+    add_missing_rows,
+)
+from .manifest import MANIFEST_FILE, describe_changes
+from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
+from .shard import open_parquet
+
+RUN_FILE = "run.json"
+PREDICTIONS_FILE = "predictions.parquet"
+PARTS_FOLDER = "predictions"
+RUN_FORMAT = 1
+ROWS_IN_GROUP = 50_000
+ADDED_FIELDS = ("model_id", "sources", "images_id")  # of a spec: runs of earlier versions have none of these
+PLACES_FIELD = "places"  # of a spec: paths of files, whose content other fields identify
+ENDPOINT_PREFIX = "openai:"  # begins the names of models whose responses are cached
+SERVER_FIELD = "server"  # in the spec: what the endpoint says of itself; compared when a run resumes
+NOT_CONTENT = ("seconds", "stored", "fingerprint")  # how a response came, not what it is
+READ_TRIES = 100  # to read a run that changes meanwhile
+READ_WAIT_SECONDS = 0.02  # between them
+RERUN_HINT = "delete it and run the same shiftscope run again, which asks anew what it held"
+
+RowKey = tuple[str, str]  # question, condition
+
+
+class RunWriter:
+    """A run's folder, held by one process; rows that it has already are not asked for again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        spec: Mapping[str, Any],
+        questions: int | None = None,
+        *,
+        population: int | None = None,
+        lineage: Lineage | None = None,
+        beside: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """`spec` is stored as it is given, so it must hold no secret.
+
+        `questions` is how many are asked in each condition, `population` how many the split has. `beside` are
+        files, by name, that are written into the folder as soon as it is a run's.
+        """
+        self.folder = folder
+        self._files = open_folder(folder)
+        self.spec = dict(spec)
+        self.questions = questions
+        self.population = population
+        self.lineage = lineage
+        self.beside = dict(beside or {})
+        self.missing_images = 0  # questions, not among these, that are asked without their pictures
+        self.unrecorded: tuple[str, ...] = ()  # fields of the spec that the run's first rows lack
+        self.added = 0  # rows
+        self._described = False  # whether this writer wrote the run's description
+        self.done: set[RowKey] = set()  # has a row that is not a failure
+        self.failed: set[RowKey] = set()  # may be asked again; the new row takes the place of the old one
+        self.fingerprints: set[str] = set()  # of the rows that were there
+        self._held = ExitStack()
+
+    def __enter__(self) -> RunWriter:
+        """The folder is on disk while it is held, but becomes a run, and stays, only with its first rows."""
+        refuse_foreign_run_folder(self.folder)
+        self._held.enter_context(self._files.lock())
+        try:
+            refuse_foreign_run_folder(self.folder)
+            self._open()
+        except BaseException:
+            self._held.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.close()
+
+    def _open(self) -> None:
+        there = _read_json(self.folder)
+        if there is None:
+            return
+        _refuse_changed(self.folder, there["spec"], self.spec)
+        self.unrecorded = tuple(k for k in ADDED_FIELDS if k in self.spec and k not in there["spec"])
+        if SERVER_FIELD in there["spec"]:
+            self.spec[SERVER_FIELD] = there["spec"][SERVER_FIELD]  # the rows that are there came from it
+        if there["finished"] and (self.folder / PREDICTIONS_FILE).is_file():
+            self._remove_parts()
+        for path in _list_files(self.folder):
+            with open_parquet(path, RERUN_HINT) as file:
+                columns = file.read(columns=["question_id", "condition", "status"]).to_pydict()
+                if "fingerprint" in file.schema_arrow.names:
+                    given = file.read(columns=["fingerprint"]).column(0).unique().to_pylist()
+                    self.fingerprints.update(filter(None, given))
+            self._note_rows(zip(*columns.values(), strict=True))
+
+    def _note_rows(self, rows: Iterator[tuple[str, str, str]]) -> None:
+        for question, condition, status in rows:
+            key = (question, condition)
+            if status == "failed":
+                self.failed.add(key)
+            else:
+                self.failed.discard(key)
+                self.done.add(key)
+
+    def list_shown_images(self) -> set[str]:
+        """The images of every row that is done under a condition that shows them."""
+        found: set[str] = set()
+        for path in _list_files(self.folder):
+            with open_parquet(path) as file:
+                columns = file.read(columns=["condition", "status", "image_ids"]).to_pydict()
+            for condition, status, images in zip(*columns.values(), strict=True):
+                if condition in IMAGE_CONDITIONS and status not in ("failed", MISSING):
+                    found.update(images)
+        return found
+
+    def add(self, rows: Sequence[tuple[QuestionRecord, Prediction]]) -> None:
+        """Keep rows: once this returns, a kill does not lose them. A row that is done is not taken again."""
+        if not rows:
+            return
+        keys = [(p.question, p.condition) for _, p in rows]
+        if len(set(keys)) < len(keys) or not self.done.isdisjoint(keys):
+            twice = next(k for k in keys if k in self.done or keys.count(k) > 1)
+            raise ValueError(f"question {twice[0]} was already answered under {twice[1]}")
+        if any(a.question != p.question for a, p in rows):
+            raise ValueError("a prediction stands beside another question")
+        self._reopen()
+        parts = _list_parts(self.folder)
+        number = _part_number(parts[-1]) + 1 if parts else 0
+        self._files.write_whole(f"{PARTS_FOLDER}/part-{number:05d}.parquet", _encode_table(build_row_table(rows)))
+        self._note_rows((p.question, p.condition, p.status) for _, p in rows)
+        self.added += len(rows)
+
+    def _reopen(self) -> None:
+        """A finished run that gets more rows becomes a running one, its rows the first part."""
+        whole = self.folder / PREDICTIONS_FILE
+        there = _read_json(self.folder)
+        if there is not None and there["finished"] and whole.is_file():
+            self._files.move(PREDICTIONS_FILE, f"{PARTS_FOLDER}/part-00000.parquet")
+        elif self._described:
+            return
+        self._write_json(finished=False)
+
+    def finish(self, order: Sequence[str] = ()) -> RunLog:
+        """Compact what is there into one file, by question as in `order` (else by id), then condition."""
+        files = _list_files(self.folder)
+        if not files:
+            raise UserError(f"{self.folder}: there are no answers yet")
+        if files != [self.folder / PREDICTIONS_FILE]:
+            table = _sort_rows(_read_tables(files), order)
+            self._files.write_whole(PREDICTIONS_FILE, _encode_table(table))
+            self._write_json(finished=True, rows=table.num_rows, cache=_count_cache_use(table, self.spec))
+            self._remove_parts()
+            self._files.remove(PARTS_FOLDER)
+        return read_run(self.folder)
+
+    def _remove_parts(self) -> None:
+        for part in _list_parts(self.folder):
+            self._files.remove(f"{PARTS_FOLDER}/{part.name}")
+
+    def _write_json(self, finished: bool, rows: int | None = None, cache: CacheUse | None = None) -> None:
+        data: dict[str, Any] = {"format": RUN_FORMAT, "finished": finished, "shiftscope": __version__}
+        data |= {"questions": self.questions} if self.questions is not None else {}
+        data |= {"population": self.population} if self.population is not None else {}
+        data |= {"missing_images": self.missing_images} if self.missing_images else {}
+        data |= {"rows": rows} if rows is not None else {}
+        data |= {"lineage": asdict(self.lineage)} if self.lineage is not None else {}
+        for name, content in self.beside.items():
+            self._files.write_whole(name, content)
+        data |= {"cache": cache.to_json()} if cache is not None else {}
+        text = json.dumps(data | {"spec": self.spec}, ensure_ascii=False, allow_nan=False, indent=1)
+        self._files.write_whole(RUN_FILE, encode_utf8(f"{text}\n"))
+        self._described = True
+
+
+def refuse_foreign_run_folder(folder: Path) -> None:
+    """Refuse a folder that holds something other than a run."""
+    if (folder / MANIFEST_FILE).exists():
+        raise UserError(f"{folder} holds a dataset; choose another folder for --out")
+    refuse_foreign_files(folder, "run", [RUN_FILE], remedy="choose another folder for --out")
+
+
+def read_run(folder: Path) -> RunLog:
+    """A run as it stands, finished or not; a question without a row yet is missing."""
+    there, table = _read_all(folder, RECORD_COLUMNS)
+    spec = there["spec"]
+    records = build_records(table, str(spec.get("data_id") or ""))
+    log = RunLog(
+        tuple(spec.items()),
+        records,
+        there.get("questions"),
+        there["finished"],
+        there.get("population"),
+        _parse_lineage(there),
+        there.get("missing_images", 0),
+        _count_cache_use(table, spec),
+    )
+    return replace(log, records=add_missing_rows(records, _count_missing(log)))
+
+
+def _count_missing(log: RunLog) -> dict[str, int]:
+    """How many questions have no row yet, of each condition."""
+    asked = dict(log.spec).get("conditions") or dict.fromkeys(log.records.condition.to_list())
+    rows = {c: int(log.records.condition.equals(c).sum()) for c in (*asked, MISSING_IMAGE)}
+    return {c: max(0, (log.count_expected(c) or 0) - n) for c, n in rows.items()}
+
+
+def _parse_lineage(there: Mapping[str, Any]) -> Lineage | None:
+    found = there.get("lineage")
+    if found is None:
+        return None
+    if not all(isinstance(name, str) for name in found.values()):
+        raise TypeError("its lineage has no names")
+    return Lineage(**found)
+
+
+def read_spec(folder: Path) -> dict[str, Any]:
+    """The spec of the run in a folder; empty where there is none yet."""
+    there = _read_json(folder)
+    return dict(there["spec"]) if there is not None else {}
+
+
+def _count_cache_use(table: Any, spec: Mapping[str, Any]) -> CacheUse | None:
+    """Counted from the rows, so that it is right however often the run was stopped or killed."""
+    import pyarrow.compute as pc
+
+    if "stored" not in table.column_names or not str(spec.get("model", "")).startswith(ENDPOINT_PREFIX):
+        return None
+    stored = table.column("stored")
+    return CacheUse(len(stored) - stored.null_count, pc.min(stored).as_py())
+
+
+def read_rows(folder: Path) -> Iterator[tuple[QuestionRecord, Prediction]]:
+    """Every row of a run with its raw response and trace; slower than `read_run`."""
+    yield from parse_rows(_read_all(folder)[1])
+
+
+def compute_run_content_id(folder: Path) -> str:
+    """The same for runs with the same questions and responses, however often they were stopped."""
+    there, table = _read_all(folder)
+    table = _sort_rows(table, ())
+    columns = {n: table.column(n).to_pylist() for n in sorted(table.column_names) if n not in NOT_CONTENT}
+    spec = {k: v for k, v in comparable_spec(there["spec"]).items() if k != "sources"}  # as many as were loaded
+    return content_id([spec, columns])
+
+
+def _read_all(folder: Path, columns: Sequence[str] | None = None) -> tuple[dict[str, Any], Any]:
+    """What run.json says, and the rows that belong to it, though the run may still be going or just ending."""
+    for _ in range(READ_TRIES):
+        there = _require_json(folder)
+        files = _select_files(folder, there)
+        try:
+            if not files:
+                raise UserError(f"{folder}: the run has no predictions yet; run the same command again")
+            table = _read_tables(files, columns)
+        except UserError:
+            if _is_unchanged(folder, there, files):
+                raise
+        else:
+            if _is_unchanged(folder, there, files):
+                return there, table
+        time.sleep(READ_WAIT_SECONDS)
+    raise UserError(f"{folder}: the run keeps changing while it is read; wait for it to end")
+
+
+def _is_unchanged(folder: Path, there: dict[str, Any], files: Sequence[Path]) -> bool:
+    """Whether the files that were read are still the run's: those of a run that ends go one by one."""
+    return _require_json(folder) == there and set(files) <= set(_select_files(folder, there))
+
+
+def _list_parts(folder: Path) -> list[Path]:
+    return sorted((folder / PARTS_FOLDER).glob("part-*.parquet"), key=_part_number)
+
+
+def _part_number(part: Path) -> int:
+    return int(part.stem.removeprefix("part-"))
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """The one file of a finished run, else its parts; parts go only after the whole is in place."""
+    return _select_files(folder, _read_json(folder))
+
+
+def _select_files(folder: Path, there: dict[str, Any] | None) -> list[Path]:
+    whole = folder / PREDICTIONS_FILE
+    return [whole] if there and there["finished"] and whole.is_file() else _list_parts(folder)
+
+
+def _read_tables(files: Sequence[Path], columns: Sequence[str] | None = None) -> Any:
+    tables = []
+    for path in files:
+        with open_parquet(path, RERUN_HINT) as file:
+            names = file.schema_arrow.names
+            wanted = [n for n in names if columns is None or n in columns or n.startswith(FACT_PREFIX)]
+            tables.append(file.read(columns=wanted, use_threads=False))
+            concat_tables(tables[-1:])  # columns of other types than we write are damage, too
+    return _keep_latest(concat_tables(tables)) if len(tables) > 1 else concat_tables(tables)
+
+
+def _keep_latest(table: Any) -> Any:
+    """One row per question and condition: the last that was written.
+
+    A question asked with its picture after all no longer counts as one whose picture is missing.
+    """
+    keys = list(zip(*(table.column(n).to_pylist() for n in ("question_id", "condition")), strict=True))
+    last = {key: at for at, key in enumerate(keys)}
+    for question in {question for question, condition in keys if condition in IMAGE_CONDITIONS}:
+        last.pop((question, MISSING_IMAGE), None)
+    return table if len(last) == len(keys) else table.take(np.array(sorted(last.values())))
+
+
+def _sort_rows(table: Any, order: Sequence[str]) -> Any:
+    """Questions in the order given, those not in it last and by id; then by condition."""
+    place = {question: k for k, question in enumerate(order)}
+    questions = table.column("question_id").to_pylist()
+    conditions = table.column("condition").to_pylist()
+    rank = {name: (k, "") for k, name in enumerate(CONDITIONS)}
+
+    def sort_key(at: int) -> tuple[Any, ...]:
+        q, c = questions[at], conditions[at]
+        where = place.get(q)
+        by_id = _natural_key(q) if where is None else ()
+        return (len(place) if where is None else where, by_id, *rank.get(c, (len(rank), c)))
+
+    return table.take(np.array(sorted(range(len(questions)), key=sort_key), np.int64)).combine_chunks()
+
+
+def _natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """So that 10 comes after 9."""
+    pieces = re.split(r"(\d+)", name)
+    return tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in pieces if p)
+
+
+def _encode_table(table: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=ROWS_IN_GROUP, compression="zstd")
+    return sink.getvalue()
+
+
+def _read_json(folder: Path) -> dict[str, Any] | None:
+    path = folder / RUN_FILE
+    try:
+        data = read_json(open_folder(folder).read(RUN_FILE))
+        if data["format"] != RUN_FORMAT:
+            raise UserError(f"{path}: format {data['format']} is not the {RUN_FORMAT} this version reads")
+        for name in ("questions", "population", "missing_images"):
+            if data.get(name) is not None and (type(data[name]) is not int or data[name] < 0):
+                raise ValueError(f"{data[name]!r} {name}")
+        _parse_lineage(data)
+        if type(data["finished"]) is not bool:
+            raise TypeError("finished or not")
+        _check_spec(data["spec"])
+        return dict(data)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"{path}: not a run's description; delete the folder and run again") from None
+
+
+def _check_spec(spec: dict[str, Any]) -> None:
+    """The fields of a spec that reports and scores read are as `shiftscope run` writes them, or absent."""
+    for name in ("model", "data", "data_id", "split", "variant", "trained_on"):
+        if not isinstance(spec.get(name), str | None):
+            raise TypeError(f"its {name} is {spec[name]!r}")
+    if not isinstance(spec.get("seed"), int | None) or not isinstance(spec.get("part"), dict | None):
+        raise TypeError("its seed is no number, or its part not described")
+    listed = spec.get("conditions")
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(c, str) for c in listed)):
+        raise TypeError("its conditions are no list of names")
+
+
+def _require_json(folder: Path) -> dict[str, Any]:
+    there = _read_json(folder)
+    if there is None:
+        raise UserError(f"{folder}: not the folder of a run (no {RUN_FILE} in it); make one with shiftscope run")
+    return there
+
+
+def find_differing_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The fields in which two specs differ, wherever the files lie.
+
+    A field that earlier versions did not write counts only where both have it, and of sources only those of
+    both; what servers say of themselves is compared elsewhere.
+    """
+    if "data_id" in one and "data_id" in other:
+        one, other = comparable_spec(one), comparable_spec(other)
+    fields = [k for k in {**one, **other} if k not in ADDED_FIELDS or (k in one and k in other)]
+    return [k for k in fields if k not in (PLACES_FIELD, SERVER_FIELD) and _is_different(k, one.get(k), other.get(k))]
+
+
+def _is_different(field: str, one: Any, other: Any) -> bool:
+    if field == "sources":
+        return any(one[module] != other[module] for module in one.keys() & other.keys())
+    return canonical_json(one) != canonical_json(other)
+
+
+def comparable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what a server says of itself, and without paths whose content is known."""
+    apart = {PLACES_FIELD, SERVER_FIELD, *(["data"] if "data_id" in spec else [])}
+    return {k: v for k, v in spec.items() if k not in apart}
+
+
+def _refuse_changed(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """A folder keeps to one spec; pictures are compared one by one, since some may be new."""
+    changed = [k for k in find_differing_fields(old, new) if k != "images_id"]
+    if not changed:
+        return
+    remedy = f"choose another folder for --out, or delete {folder}"
+    if set(changed) <= {"model_id", "sources"}:
+        what = ", ".join(_list_edited(old, new))
+        raise UserError(f"{what} changed since {folder} was made with model {new['model']!r}; {remedy}")
+    if changed == ["data_id"] and old.get("data") == new.get("data"):
+        raise UserError(f"the data in {new.get('data')} changed since {folder} was made; {remedy}")
+    listed = describe_changes(old, new, changed)
+    raise UserError(f"{folder} holds a run with another spec ({listed}); choose another folder for --out")
+
+
+def _list_edited(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The first files, modules or properties of a model that changed."""
+    found = []
+    for field, name in (("model_id", "{}"), ("sources", "the source of {}")):
+        one, other = old.get(field) or {}, new.get(field) or {}
+        names = sorted(one.keys() & other.keys() if field == "sources" else one.keys() | other.keys())
+        found += [name.format(n) for n in names if one.get(n) != other.get(n)]
+    return found[:3]

@@ -1,0 +1,270 @@
+"""Run tables: questions and predictions as Arrow columns, and those as the columns that metrics read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..answer import spell
+from ..columns import Column, ListColumn
+from ..result import Facts, Prediction, QuestionRecord, RunRecords
+from .tables import Columns, answer_type, arrow_type, format_answer, parse_answer
+
+ROW_COLUMNS: Columns = (
+    ("question_id", "string"),
+    ("condition", "string"),
+    ("image_ids", ("string",)),
+    ("truth", "string"),  # yes, no, 3, red
+    ("truth_type", "string"),  # bool, int or str
+    ("answers", ("string",)),  # every annotator's, where there were several
+    ("twin", "string"),
+    ("program", "string"),
+    ("answer", "string"),
+    ("answer_type", "string"),
+    ("status", "string"),
+    ("reason", "string"),
+    ("raw", "string"),
+    ("seconds", "float64"),
+    ("cost", "float64"),
+    ("tokens", "int64"),
+    ("belief", "float64"),
+    ("program_said", "string"),
+    ("trace", "string"),
+    ("content", "string"),  # what was asked about which images; older runs lack it
+    ("stored", "float64"),
+    ("fingerprint", "string"),
+)
+FACT_PREFIX = "fact."  # begins the names of the columns that hold facts
+MIXED_METADATA = {b"shiftscope": b"json"}  # marks a column of facts that differ in type, written as JSON
+_ARROW = {str: "string", int: "int64", float: "float64", bool: "bool"}
+
+# Columns that hold a field of a record as it is.
+QUESTION_FIELDS = {"question_id": "question", "image_ids": "scenes", "answers": "answers", "twin": "twin"} | {
+    "program": "program",
+    "content": "content",
+}
+PREDICTION_FIELDS = {"belief": "confidence", "program_said": "program"} | {
+    name: name
+    for name in ("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint")
+}
+
+
+def build_row_table(rows: Sequence[tuple[QuestionRecord, Prediction]]) -> Any:
+    """The table of rows; facts come last, by name."""
+    import pyarrow as pa
+
+    questions, predictions = [q for q, _ in rows], [p for _, p in rows]
+    columns: dict[str, list[Any]] = {
+        "truth": [format_answer(q.truth) for q in questions],
+        "truth_type": [answer_type(q.truth) for q in questions],
+        "answer": [format_answer(p.answer) for p in predictions],
+        "answer_type": [answer_type(p.answer) for p in predictions],
+        **{column: [getattr(q, name) for q in questions] for column, name in QUESTION_FIELDS.items()},
+        **{column: [getattr(p, name) for p in predictions] for column, name in PREDICTION_FIELDS.items()},
+    }
+    arrays = [pa.array(columns[name], arrow_type(kind)) for name, kind in ROW_COLUMNS]
+    fields = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS]
+    facts = [dict(q.facts) for q in questions]
+    for name in sorted({name for fact in facts for name in fact}):
+        array, field = _build_fact_column(FACT_PREFIX + name, [fact.get(name) for fact in facts])
+        arrays.append(array)
+        fields.append(field)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _build_fact_column(name: str, values: list[Any]) -> tuple[Any, Any]:
+    """Facts of one type as that type, facts of several as JSON."""
+    import pyarrow as pa
+
+    kinds = {type(v) for v in values if v is not None}
+    if not kinds <= _ARROW.keys():
+        wrong = next(v for v in values if v is not None and type(v) not in _ARROW)
+        raise ValueError(f"{name}: a fact must be text, a number or a truth value, not {wrong!r}")
+    if len(kinds) == 1:
+        kind = pa.type_for_alias(_ARROW[kinds.pop()])
+        return pa.array(values, kind), pa.field(name, kind)
+    texts = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+    return pa.array(texts, pa.string()), pa.field(name, pa.string(), metadata=MIXED_METADATA)
+
+
+def concat_tables(tables: Sequence[Any]) -> Any:
+    """One table of several, which may have different facts; types are those of `build_row_table`."""
+    import pyarrow as pa
+
+    facts = sorted({n for t in tables for n in t.column_names if n.startswith(FACT_PREFIX)})
+    fields = {name: _merge_field(name, tables) for name in facts}
+    there = {name for table in tables for name in table.column_names}
+    plain = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS if name in there]
+    schema = pa.schema([*plain, *fields.values()])
+    return pa.concat_tables([_cast_table(table, schema) for table in tables]).combine_chunks()
+
+
+def _merge_field(name: str, tables: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    found = [t.schema.field(name) for t in tables if name in t.column_names]
+    same = all(f.type == found[0].type and f.metadata == found[0].metadata for f in found)
+    return found[0] if same else pa.field(name, pa.string(), metadata=MIXED_METADATA)
+
+
+def _cast_table(table: Any, schema: Any) -> Any:
+    import pyarrow as pa
+
+    arrays = []
+    for field in schema:
+        if field.name not in table.column_names:
+            arrays.append(pa.nulls(table.num_rows, field.type))
+        elif field.metadata == MIXED_METADATA and table.schema.field(field.name).metadata != MIXED_METADATA:
+            values = table.column(field.name).to_pylist()
+            texts = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+            arrays.append(pa.array(texts, pa.string()))
+        else:
+            arrays.append(table.column(field.name).combine_chunks())
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
+    """The records of a table's rows."""
+    mixed = {f.name for f in table.schema if f.metadata == MIXED_METADATA}
+    names = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
+    for row in table.to_pylist():
+        facts: Facts = tuple(
+            (n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n])
+            for n in names
+            if row[n] is not None
+        )
+        row |= {"content": row.get("content") or "", "fingerprint": row.get("fingerprint") or ""}
+        row |= {"image_ids": tuple(row["image_ids"]), "answers": tuple(row["answers"])}
+        question = QuestionRecord(
+            **{name: row[column] for column, name in QUESTION_FIELDS.items()},
+            truth=parse_answer(row["truth"], row["truth_type"]),
+            facts=facts,
+        )
+        yield (
+            question,
+            Prediction(
+                question.question,
+                parse_answer(row["answer"], row["answer_type"]),
+                **{name: row.get(column) for column, name in PREDICTION_FIELDS.items()},
+            ),
+        )
+
+
+RECORD_COLUMNS = (
+    *("question_id", "condition", "image_ids", "truth", "answers", "twin", "program", "answer"),
+    *("status", "reason", "seconds", "cost", "belief", "program_said", "content", "stored"),
+)
+
+
+def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
+    """The columns that metrics read, without making an object of each row.
+
+    `data` is the content of the dataset. `places` stands before the names of images: two that are the same
+    there show the same place, in whichever variant of the data.
+    """
+    plain = {n: _encode_column(table, n) for n in ("question_id", "condition", "truth", "answer", "status")}
+    truth, answer = _merge_vocabularies([plain["truth"], plain["answer"]], spell)
+    listed = table.column("answers").combine_chunks()
+    literal, answers = _merge_vocabularies([plain["answer"], _encode_array(listed.flatten())], str)
+    floats = {n: np.asarray(table.column(n).to_numpy(), np.float64) for n in ("seconds", "cost", "belief")}
+    nothing = Column((), np.full(table.num_rows, -1, np.int32))
+    content = _drop_blank(_encode_column(table, "content")) if "content" in table.column_names else nothing
+    return RunRecords(
+        question=plain["question_id"],
+        content=content,
+        condition=plain["condition"],
+        images=_build_images(table, plain["question_id"], places),
+        truth=truth,
+        answer=answer,
+        literal=literal,
+        status=plain["status"],
+        reason=_drop_blank(_encode_column(table, "reason")),
+        twin=_drop_blank(_encode_column(table, "twin")),
+        answers=ListColumn(answers.values, answers.codes, _list_offsets(listed)),
+        program_right=_compare_programs(table),
+        seconds=floats["seconds"],
+        cost=floats["cost"],
+        confidence=floats["belief"],
+        facts=tuple(
+            (n.removeprefix(FACT_PREFIX), _decode_fact(table, n))
+            for n in table.column_names
+            if n.startswith(FACT_PREFIX)
+        ),
+        data=data,
+    )
+
+
+def _encode_column(table: Any, name: str) -> Column:
+    return _encode_array(table.column(name).combine_chunks())
+
+
+def _encode_array(array: Any) -> Column:
+    import pyarrow as pa
+
+    found = array.dictionary_encode()
+    codes = found.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return Column(tuple(found.dictionary.to_pylist()), codes)
+
+
+def _decode_fact(table: Any, name: str) -> Column:
+    column = _encode_column(table, name)
+    if table.schema.field(name).metadata != MIXED_METADATA:
+        return column
+    return Column(tuple(map(json.loads, column.values)), column.codes)
+
+
+def _merge_vocabularies(columns: Sequence[Column], spelled: Any) -> list[Column]:
+    """The columns over one vocabulary of spelled values."""
+    numbers: dict[str, int] = {}
+    made = []
+    for column in columns:
+        at = [numbers.setdefault(spelled(v), len(numbers)) for v in column.values]
+        made.append(np.array([*at, -1], np.int32)[column.codes])
+    return [Column(tuple(numbers), codes) for codes in made]
+
+
+def _drop_blank(column: Column) -> Column:
+    """Empty text is nothing."""
+    keep = [k for k, v in enumerate(column.values) if v != ""]
+    to = np.full(len(column.values) + 1, -1, np.int32)
+    to[keep] = np.arange(len(keep))
+    return Column(tuple(column.values[k] for k in keep), to[column.codes])
+
+
+def _list_offsets(listed: Any) -> Any:
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(listed).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _build_images(table: Any, question: Column, places: str) -> ListColumn:
+    """The images of each row; a question without one stands for one itself."""
+    listed = table.column("image_ids").combine_chunks()
+    at = _list_offsets(listed)
+    image = _encode_array(listed.flatten())
+    values = tuple(f"{places} {name}" for name in image.values) if places else image.values
+    alone = np.flatnonzero(np.diff(at) == 0)
+    if not len(alone):
+        return ListColumn(values, image.codes, at)
+    numbers, own = np.unique(question.codes[alone], return_inverse=True)
+    codes = np.insert(image.codes, at[alone], len(values) + own)
+    lengths = np.maximum(np.diff(at), 1)
+    return ListColumn(
+        (*values, *(f"question {question.values[k]}" for k in numbers)),
+        codes.astype(np.int32),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+    )
+
+
+def _compare_programs(table: Any) -> Any:
+    import pyarrow.compute as pc
+
+    true, predicted = (table.column(n).combine_chunks() for n in ("program", "program_said"))
+    same = pc.equal(true, predicted).to_numpy(zero_copy_only=False).astype(np.int8)
+    none = pc.equal(predicted, "").to_numpy(zero_copy_only=False)
+    unknown = pc.equal(true, "").to_numpy(zero_copy_only=False)
+    return np.select([unknown, none], [-2, -1], same).astype(np.int8)

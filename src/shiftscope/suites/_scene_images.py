@@ -1,0 +1,41 @@
+"""Scenes on their way into a dataset: spooled for other processes, rendered and encoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..render import open_renderer
+from ..render.image import encode_png
+from ..scene import Scene
+from ..store.image import StoredImage, encode_mask
+
+
+def render_stored_images(
+    scenes: Sequence[Scene], size: tuple[int, int], *, parts: bool = False
+) -> Iterator[StoredImage]:
+    """The scenes rendered and encoded, a few at a time; with the masks of parts if wanted."""
+    layers = ("rgb", "mask", "parts") if parts else ("rgb", "mask")
+    renderer = open_renderer(workers=1)
+    for scene, image in zip(scenes, renderer.render(scenes, layers, size), strict=True):
+        assert image.rgb is not None and image.mask is not None
+        yield StoredImage(
+            scene=scene,
+            png=encode_png(image.rgb),
+            mask=encode_mask(image.mask),
+            boxes=tuple((a, b, c, d) for a, b, c, d in image.boxes.tolist()),
+            visible=tuple(image.visible.tolist()),
+            part_mask=encode_mask(image.parts) if image.parts is not None else None,
+        )
+
+
+# Spool: scenes on their way to other processes, one file per shard, as plain JSON.
+
+
+def write_spool(path: Path, scenes: Sequence[Scene]) -> None:
+    path.write_text(json.dumps([scene.to_json() for scene in scenes]), "utf-8")
+
+
+def read_spool(path: Path) -> list[Scene]:
+    return [Scene.from_json(one) for one in json.loads(path.read_bytes())]

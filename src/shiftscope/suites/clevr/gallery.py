@@ -1,0 +1,58 @@
+"""CLEVR: each shape in each colour, material and size, all of them; and a page of sampled scenes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...geometry.camera import BASE_POSITION, Camera
+from ...geometry.shapes.clevr import SIZES
+from ...render.contact_sheet import Picture, draw_grid
+from ...render.raster import render
+from ...scene import Object, Scene
+from ...schemas.clevr import SCHEMA
+from ...world import clevr as world
+
+CELL = (130, 130)  # of the sheet of solids, cut from a rendering
+SCENES = 12
+
+
+def build_sheets(seed: int) -> dict[str, Any]:
+    """The sheets by their file names."""
+    return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}
+
+
+def draw_solids() -> Any:
+    """Rows: shape, material and size; columns: colour."""
+    attributes = {a.name: a.values for a in SCHEMA.attributes}
+    rows = [(s, m, z) for s in attributes["shape"] for m in attributes["material"] for z in attributes["size"]]
+    things = [_place_alone(z, c, m, s) for s, m, z in rows for c in attributes["color"]]
+    images = render(things, layers=("rgb",))
+    assert images.rgb is not None
+    cells = [_crop(p, b[0].tolist()) for p, b in zip(images.rgb, images.boxes, strict=True)]
+    names = [f"{z} {m} {s}" for s, m, z in rows]
+    return draw_grid(cells, len(attributes["color"]), names, attributes["color"])
+
+
+def draw_scenes(seed: int) -> Any:
+    """Sampled scenes, three in a row."""
+    images = render([world.sample_scene(seed, "gallery", i) for i in range(SCENES)], layers=("rgb",))
+    assert images.rgb is not None
+    return draw_grid(list(images.rgb), 3, [], ())
+
+
+def _place_alone(size: str, color: str, material: str, shape: str) -> Scene:
+    values = (size, color, material, shape)
+    thing = Object(
+        tuple((a.name, v) for a, v in zip(SCHEMA.attributes, values, strict=True)),
+        position=(0.0, 0.0, SIZES[size]),
+        rotation=20.0,
+    )
+    notes = (("camera", BASE_POSITION),)
+    return Scene((thing,), directions=Camera(BASE_POSITION).directions(), schema=SCHEMA, notes=notes)
+
+
+def _crop(picture: Picture, box: list[int]) -> Picture:
+    """The part of the picture around a box."""
+    left = box[0] + box[2] // 2 - CELL[0] // 2
+    top = box[1] + box[3] // 2 - CELL[1] // 2
+    return picture[top : top + CELL[1], left : left + CELL[0]]

@@ -1,0 +1,411 @@
+"""CLEVR_HYP's spec, how its shards are made, and the statistics of the paper's Table 2 and Figure 5."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from ...errors import UserError
+from ...geometry.camera import check_size
+from ...question import Question
+from ...questions.hypothetical import partitions
+from ...questions.hypothetical.partitions import MOST_PLACEMENTS, PLACEMENTS, REFUSED
+from ...scene import Scene
+from ...schemas.clevr import SCHEMA
+from ...store.dataset import Dataset
+from ...store.image import StoredImage
+from ...store.manifest import DatasetInfo, MakeCommand
+from ...store.shard import iterate_row_groups
+from ...world import clevr as world
+from .. import (
+    MadeDataset,
+    MakeReport,
+    Option,
+    PreparedInputs,
+    ProgressBar,
+    ShardPlan,
+    Suite,
+    SuiteSpec,
+    TextTable,
+    describe_done,
+    describe_folder,
+    digest_scene_files,
+    option,
+    seed_option,
+    shard_option,
+    size_option,
+)
+from .._scene_images import read_spool, write_spool
+
+SHARE = 7  # one in so many images is for val, and one for test
+
+Ask = Callable[[Sequence[Scene], int, int, str, int], Iterator[Question]]
+
+
+class HypSplit(NamedTuple):
+    """Where its images are, how they are asked about, and its examples for two images of that pool."""
+
+    pool: str
+    ask: Ask
+    per_two: int
+
+    def count_examples(self, images: int) -> int:
+        """How many examples there are where every image allows as many as wanted."""
+        if self.ask is partitions.generate_balanced:
+            return images // 2 * self.per_two
+        return images * self.per_two // 2
+
+
+# Original has the plain names, so that models that learn find `train`, and runs find `test`.
+SPLITS = {
+    "train": HypSplit("train", partitions.generate_original, 50),
+    "val": HypSplit("val", partitions.generate_original, 50),
+    "test": HypSplit("test", partitions.generate_original, 50),
+    "balanced_train": HypSplit("train", partitions.generate_balanced, 27),
+    "balanced_val": HypSplit("val", partitions.generate_balanced, 27),
+    "balanced_test": HypSplit("test", partitions.generate_balanced, 27),
+    "two_hop_actions": HypSplit("test", partitions.generate_two_actions, 30),
+    "two_hop_questions": HypSplit("test", partitions.generate_two_parts, 30),
+}
+
+
+# Statistics of a CLEVR_HYP dataset: those of the paper's Table 2 and Figure 5, and what was refused.
+
+COLUMNS = ("image_ids", "question", "action", "answer", "question_type", "notes")
+
+
+@dataclass(slots=True)
+class HypStatistics:
+    """One split in numbers."""
+
+    split: str
+    images: int = 0  # asked about
+    objects: float = 0.0  # per image, on average
+    actions: int = 0  # pairs of an image and an action text
+    unique_actions: int = 0
+    action_words: float = 0.0  # on average, between blanks
+    questions: int = 0
+    wanted: int = 0  # questions, were every image to allow as many
+    unique_questions: int = 0
+    question_words: float = 0.0
+    kinds: Counter[str] = field(default_factory=Counter)  # of actions
+    types: Counter[str] = field(default_factory=Counter)  # of questions
+    answers: Counter[str] = field(default_factory=Counter)
+    placed: int = 0  # questions about an action that leaves a place open
+    elsewhere: int = 0  # and those refused because their answer depends on that place
+    placements: int = 1  # that were compared; of one, nothing can be refused
+
+    @property
+    def refused_share(self) -> float | None:
+        """Of the questions kept about free places and those refused before them, the share refused."""
+        if self.placements == 1 or not self.placed:
+            return None
+        return self.elsewhere / (self.elsewhere + self.placed)
+
+    @property
+    def shortage(self) -> str:
+        """`two_hop_actions: 14,800 of 15,000`, where some are missing."""
+        return f"{self.split}: {self.questions:,} of {self.wanted:,}" if self.questions < self.wanted else ""
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        counted = {n: dict(sorted(v.items())) for n, v in plain.items() if isinstance(v, Counter)}
+        refused = self.refused_share
+        return plain | counted | {"refused": None if refused is None else round(refused, 6)}
+
+    def to_row(self) -> tuple[Any, ...]:
+        return (
+            *(self.split, self.images, round(self.objects, 1), self.actions, self.unique_actions),
+            *(round(self.action_words, 1), self.questions, self.unique_questions),
+            *(round(self.question_words, 1), "" if self.refused_share is None else f"{self.refused_share:.1%}"),
+        )
+
+
+HEADER = (
+    *("split", "images", "objects", "actions", "unique", "words", "questions", "unique", "words"),
+    "refused: place decides",
+)
+
+
+def compute_statistics(dataset: Dataset) -> list[HypStatistics]:
+    """The statistics of every split."""
+    sizes: dict[str, int] = {}
+    for shard in dataset.shards():
+        if shard.images:
+            for table in iterate_row_groups(dataset.folder / shard.images.path, ["image_id", "num_objects"]):
+                sizes |= dict(zip(*(table[n].to_pylist() for n in ("image_id", "num_objects")), strict=True))
+    return [_compute_split_statistics(dataset, split, sizes) for split in dataset.splits]
+
+
+def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int]) -> HypStatistics:
+    pool = SPLITS[split].pool
+    found = HypStatistics(split, placements=dataset.manifest.spec["placements"])
+    found.wanted = SPLITS[split].count_examples(dataset.count(pool)[0])
+    images: set[str] = set()
+    actions: set[tuple[str, str]] = set()
+    texts: set[str] = set()
+    words = 0
+    for shard in dataset.shards(split):
+        for table in (
+            iterate_row_groups(dataset.folder / shard.questions.path, list(COLUMNS)) if shard.questions else ()
+        ):
+            for (image, *_), text, action, answer, kind, notes in zip(
+                *(table[n].to_pylist() for n in COLUMNS), strict=True
+            ):
+                noted = json.loads(notes)
+                images.add(image)
+                actions.add((image, action))
+                texts.add(text)
+                words += len(text.split())
+                found.questions += 1
+                found.types[kind] += 1
+                found.kinds[noted["action_kind"]] += 1
+                found.answers[answer] += 1
+                free = noted.get("placed") == "free"
+                found.placed += free
+                found.elsewhere += noted.get(REFUSED[1], 0)
+    found.images, found.actions = len(images), len(actions)
+    found.unique_actions, found.unique_questions = len({a for _, a in actions}), len(texts)
+    found.objects = sum(sizes.get(i, 0) for i in images) / max(len(images), 1)
+    found.action_words = sum(len(a.split()) for _, a in actions) / max(len(actions), 1)
+    found.question_words = words / max(found.questions, 1)
+    return found
+
+
+def format_statistics(dataset: Dataset) -> str:
+    """The statistics as Markdown."""
+    found = compute_statistics(dataset)
+    lines = ["## Statistics", "", f"| {' | '.join(HEADER)} |", "|---" + "|---:" * (len(HEADER) - 1) + "|"]
+    lines += [f"| {' | '.join(_format_cell(c) for c in f.to_row())} |" for f in found]
+    lines += [
+        "",
+        "`objects` is how many an image has on average, `words` how many a text has; an action counts once "
+        "per image. The last column is about actions that leave a place open: of the questions kept and those "
+        "tried before them in the same search that differ in nothing else, the share refused because their "
+        "answer depends on the place taken. It is empty where only one place was looked at.",
+    ]
+    lines += list_shortages(found)
+    for title, counts in (
+        ("actions", [(f.split, f.kinds) for f in found]),
+        ("question types", [(f.split, f.types) for f in found]),
+        ("answers", [(f.split, f.answers) for f in found]),
+    ):
+        lines += ["", f"### Distribution of {title}", ""]
+        lines += [f"- {split}: {format_shares(counted)}" for split, counted in counts if counted]
+    return "\n".join(lines)
+
+
+def list_shortages(found: Sequence[HypStatistics]) -> list[str]:
+    """What is short, as Markdown: splits that have fewer examples than were asked for, or none."""
+    lines: list[str] = []
+    if any(f.shortage for f in found):
+        lines += ["", "Fewer examples than asked for, since some scenes do not allow more:", ""]
+        lines += [f"- {f.shortage}" for f in found if f.shortage]
+    none = [name for name in SPLITS if name not in {f.split for f in found}]
+    if none:
+        lines += ["", f"With fewer than {SHARE} images there is no {', '.join(none)}."]
+    return lines
+
+
+def format_shares(counts: Counter[str]) -> str:
+    """`add 20.0%, change 20.0%, …`, in the order of their names, numbers first."""
+    total = counts.total()
+    return ", ".join(f"{name} {n / total:.1%}" for name, n in sorted(counts.items()))
+
+
+def _format_cell(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# The spec and the suite.
+
+OBJECTS = (4, 10)
+GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
+
+
+@dataclass(frozen=True, slots=True)
+class ClevrHypSpec(SuiteSpec):
+    """What to make: everything that the data depend on."""
+
+    suite: ClassVar[str] = "clevr_hyp"
+    version: ClassVar[int] = 3
+
+    images: int = option(
+        7000,
+        "How many, over train, val and test (5 : 1 : 1); from 7 on there are all three.",
+        shown=None,
+        type=int,
+        min=1,
+        show_default="7000, as in the paper, or all of --scenes",
+    )
+    seed: int = seed_option()
+    size: tuple[int, int] = size_option()
+    placements: int = option(
+        PLACEMENTS,
+        "Where words leave a place open, try so many places drawn at random, at all of which the answer must "
+        "be the same; 1 takes one place, as the paper does.",
+        min=1,
+    )
+    pictured: bool = option(
+        True,
+        "Keep the scenes, and draw no pictures of them.",
+        name="no-images",
+        shown=False,
+        parse=operator.not_,
+        show=operator.not_,
+    )
+    paraphraser: str = option("", "A transformers seq2seq model, a folder or a name, that rewords the texts.")
+    shard: int = shard_option(250)  # answers are balanced within a shard
+
+    def __post_init__(self) -> None:
+        if self.images < 1 or self.shard < 1:
+            raise UserError("images and shard size must be at least 1")
+        if not 1 <= self.placements <= MOST_PLACEMENTS:
+            raise UserError(f"placements go from 1 to {MOST_PLACEMENTS:,}, not {self.placements:,}")
+        check_size(self.size)
+
+    def pools(self) -> dict[str, int]:
+        """How many images are for train, val and test."""
+        held = self.images // SHARE
+        return {"train": self.images - 2 * held, "val": held, "test": held}
+
+    def splits(self) -> dict[str, int]:
+        """How many images each split asks about; those of train, val and test are in several."""
+        pools = self.pools()
+        return {split: pools[pool] for split, (pool, *_) in SPLITS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class UserClevrScenes:
+    """A user's own scenes: their file or folder, or where they were spooled; the first `most` that fit."""
+
+    path: Path
+    most: int | None = None
+
+
+class ClevrHypSuite(Suite[ClevrHypSpec]):
+    """Actions on CLEVR scenes, and questions about what would be true after them."""
+
+    spec = ClevrHypSpec
+    about = DatasetInfo(
+        title="CLEVR_HYP, made by ShiftScope",
+        summary="Solids on a plane, an action in words, and a question about what would be true after it; "
+        "with programs for both, and answers that the action changes.",
+    )
+    help = "Make a CLEVR_HYP dataset: scenes, images, actions in words, and questions about their outcome."
+    options = MappingProxyType(
+        {"scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)}
+    )
+
+    def sample(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        pool, ask, _ = SPLITS[split]
+        which = spec.shard_range(split, k)
+        if inputs is None:
+            rules = world.ClevrRules(objects=OBJECTS, size=spec.size)
+            scenes = [world.sample_scene(spec.seed, f"hyp_{pool}", i, rules) for i in which]
+        else:
+            scenes = read_spool(inputs.path / f"{pool}{k}")
+        questions = list(ask(scenes, which.start, spec.seed, split, spec.placements))
+        if spec.paraphraser:
+            from ...questions.hypothetical.paraphrase_model import paraphrase_questions
+
+            questions = paraphrase_questions(questions, spec.paraphraser)
+        return ShardPlan(scenes, questions)
+
+    def draw(self, spec: ClevrHypSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+        """Images are stored with train, val and test; the other splits ask about these."""
+        if split != SPLITS[split].pool:
+            return []
+        return super().draw(spec, split, plan) if spec.pictured else [StoredImage(s) for s in plan.scenes]
+
+    def check(self, spec: ClevrHypSpec, inputs: Any = None) -> None:
+        if spec.paraphraser:
+            from ...questions.hypothetical.paraphrase_model import Paraphraser
+
+            Paraphraser(spec.paraphraser)
+
+    @contextmanager
+    def prepare(
+        self, spec: ClevrHypSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+    ) -> Iterator[PreparedInputs]:
+        if inputs is None:
+            yield PreparedInputs(spec.spec(), spec.jobs(), notes=0)
+            return
+        with TemporaryDirectory() as spool:
+            count, left_out = spool_user_scenes(inputs.path, Path(spool), spec, inputs.most)
+            own = replace(spec, images=count)
+            stored = own.spec() | {GIVEN: digest_scene_files(inputs.path)}
+            yield PreparedInputs(stored, own.jobs(), UserClevrScenes(Path(spool)), left_out)
+
+    def read_options(self, given: Mapping[str, Any]) -> tuple[ClevrHypSpec, Any]:
+        spec, _ = super().read_options(given)
+        scenes = given["scenes"]
+        return spec, None if scenes is None else UserClevrScenes(scenes, given["images"])
+
+    def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
+        made = super().make_command(spec)
+        if GIVEN not in spec:
+            return made
+        needs = f"SCENES: the file or folder of scenes that was given (content {spec[GIVEN]})"
+        return MakeCommand({**made.options, "scenes": "SCENES"}, (needs,))
+
+    def summarize(self, notes: Any, dataset: Dataset) -> str:
+        return format_statistics(dataset)
+
+    def describe(self, made: MadeDataset) -> MakeReport:
+        found = compute_statistics(made.dataset)
+        data = describe_folder(made.dataset) | {"scenes_left_out": made.notes}
+        text: list[str | TextTable] = [
+            TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
+        ]
+        for title, name in (("actions", "kinds"), ("question types", "types"), ("answers", "answers")):
+            text.append(f"\ndistribution of {title}")
+            text += [f"  {f.split:<18} {format_shares(getattr(f, name))}" for f in found]
+        text += list_shortages(found)
+        if made.notes:
+            text.append(f"\n{made.notes:,} scenes do not have 4 to 10 objects and were left out")
+        return MakeReport(
+            data | {"splits": {f.split: f.to_json() for f in found}}, [*text, f"\n{describe_done(made.dataset)}"]
+        )
+
+
+def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | None = None) -> tuple[int, int]:
+    """Write a user's own scenes, the first `most` that fit, where other processes find them.
+
+    Returns how many these are, and how many of all do not fit.
+    """
+    from ...formats.clevr import read_scenes
+    from ...questions.hypothetical.scene_arrays import check_scene
+
+    found = read_scenes(path)
+    for scene in found:
+        if scene.schema != SCHEMA:
+            raise UserError(f"{path}: scene {scene.id!r} is no CLEVR scene but of {scene.schema.name}")
+    fit = [s for s in found if OBJECTS[0] <= len(s.objects) <= OBJECTS[1]]
+    if not fit:
+        raise UserError(f"{path}: no scene has {OBJECTS[0]} to {OBJECTS[1]} objects")
+    left_out = len(found) - len(fit)
+    fit = fit[:most]
+    for scene in fit:
+        try:
+            check_scene(scene)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
+    begin = 0
+    for pool, size in replace(spec, images=len(fit)).pools().items():
+        mine = fit[begin : begin + size]
+        begin += size
+        for k in range(0, size, spec.shard):
+            write_spool(spool / f"{pool}{k // spec.shard}", mine[k : k + spec.shard])
+    return len(fit), left_out
+
+
+SUITE = ClevrHypSuite()

@@ -1,0 +1,350 @@
+"""Make a COVR dataset: read and index graphs, ask all that can be asked, choose, write; resumable in between.
+
+What needs all images is a pass of its own: each stage has a folder named by the hash of what it depends on,
+in a hidden folder inside the dataset's that is removed at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import UserError
+from ...files import explain_write_errors, read_whole, write_whole
+from ...questions.covr.statistics import (
+    OPERATIONS,
+    CovrStatistics,
+    compute_statistics,
+    format_statistics,
+    list_template_names,
+)
+from ...records import content_id
+from ...store.build import WORK_FOLDER, BuildStopped
+from ...store.dataset import Dataset
+from ...store.manifest import Manifest, read_manifest, refuse_changed
+from .. import (
+    MadeDataset,
+    MakeReport,
+    PreparedInputs,
+    ProgressBar,
+    TextTable,
+    describe_done,
+    describe_folder,
+    ignore_progress,
+)
+from . import reported as paper
+from . import suite as covr
+from .candidates import (
+    CandidateSpec,
+    count_checked_images,
+    has_all_candidates,
+    make_candidates,
+    select_questions,
+    select_sources,
+)
+from .graphs import (
+    DONE,
+    SPLITS,
+    SplitGraphs,
+    index_graphs,
+    open_stage_file,
+    read_user_graphs,
+    sample_world_graphs,
+    write_graphs,
+)
+from .inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
+from .subgraph_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
+from .suite import CovrSpec, CovrWork
+from .verify import YIELD_FILE, NamedClassifier, describe_verifier, find_classifier
+
+REWORDED = (  # on the card
+    "Scenes of an open vocabulary are stored in the words that questions use: what a file calls `wears` or "
+    "`has on` is `wearing`. "
+)
+
+
+class CovrYield(NamedTuple):
+    """What came of the graphs: how many there were, and how many questions could be asked about them."""
+
+    graphs: dict[str, int]  # split →
+    sources: dict[str, int]  # split → how many of them were asked about, the others shown beside them
+    left_out: dict[str, int]  # why → how many graphs
+    asked: dict[str, dict[str, int]]  # split → template → candidates
+    checked: dict[str, int]  # what the verifier judged and dropped, and how; empty without one
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def build_covr_spec(
+    graphs: Sequence[Path], held_out: Sequence[Path], images: Path | None, overlap: Sequence[str], **rest: Any
+) -> tuple[CovrSpec, GraphInputs]:
+    """The spec of a dataset from these files, and where they are."""
+    inputs = GraphInputs(tuple(graphs), tuple(held_out), images)
+    schema = read_schema(graphs[0])
+    sources = OverlapSources.from_names(overlap, schema)
+    if rest.get("verify"):
+        if schema.closed:
+            raise UserError(f"{graphs[0]}: {schema.name} scenes are complete; omit --verify")
+        find_classifier(rest["verify"], tried=True, trusted=bool(rest.get("trust_remote_code")))
+    spec = CovrSpec(
+        world="",
+        graphs=tuple(map(identify_file, graphs)),
+        val=tuple(map(identify_file, held_out)),
+        images=identify_pictures(images) if images else "",
+        overlap=tuple(sources.to_spec()),
+        **rest,
+    )
+    return spec, GraphInputs(inputs.graphs, inputs.held_out, images, sources)
+
+
+@contextmanager
+def run_stages(
+    spec: CovrSpec, out: Path, inputs: GraphInputs, workers: int, bar: ProgressBar
+) -> Iterator[PreparedInputs]:
+    """The stages before the shards, each in a folder named by what it depends on; after these, the yield is kept."""
+    work = out / WORK_FOLDER
+    with explain_write_errors(out):
+        work.mkdir(exist_ok=True)
+    try:
+        classifier = None
+        if spec.verify and not spec.world:
+            classifier = find_classifier(
+                spec.verify, trusted=spec.trust_remote_code, cache=inputs.cache, use_cache=inputs.use_cache
+            )
+        todo, found = _choose_questions(spec, work, inputs, classifier, workers, bar)
+        counts = {split: covr.count_questions(todo, split) for split in SPLITS}
+        _refuse_nothing(found, counts)
+        yield PreparedInputs(spec.spec(), spec.jobs(counts), todo, found)
+    except UserError:
+        _clear_partial(work)
+        raise
+    write_whole(out / YIELD_FILE, (json.dumps(found.to_json(), indent=1) + "\n").encode())
+    shutil.rmtree(work)
+
+
+def _clear_partial(work: Path) -> None:
+    """Remove graphs that were read in part, for they are read anew, and the folder if that was all."""
+    for folder in work.glob("graphs-*"):
+        if not (folder / DONE).exists():
+            shutil.rmtree(folder)
+    if work.is_dir() and not any(work.iterdir()):
+        work.rmdir()
+
+
+def _choose_questions(
+    spec: CovrSpec, work: Path, inputs: GraphInputs, classifier: NamedClassifier | None, workers: int, bar: ProgressBar
+) -> tuple[CovrWork, CovrYield]:
+    """Read and index graphs, ask all that can be asked, choose."""
+    try:
+        graphs = _make_graphs(spec, work, inputs, workers, bar)
+        trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, workers, bar)
+        with bar("asking, 25 images at a time") as progress:
+            make_candidates(asking, workers, progress or ignore_progress, trained)
+        picked = work / f"chosen-{_hash(asking.folder.name, spec.questions)}"
+        asked = select_questions(asking, picked, spec.question_counts())
+    except KeyboardInterrupt:
+        raise BuildStopped(f"stopped; what is done is kept in {work}: run the same command again to resume") from None
+    with open_stage_file(graphs / "about.json") as path:
+        left_out = json.loads(path.read_bytes())
+    counted = {split: len(SplitGraphs(graphs, split)) for split in SPLITS}
+    sources = {split: len(select_sources(asking, split)) for split in SPLITS}
+    checked = count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
+    return CovrWork(asking, picked), CovrYield(counted, sources, left_out, asked, checked)
+
+
+def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, bar: ProgressBar) -> Path:
+    """The folder of the first stage, made if it is not there."""
+    ours, theirs = (("world", "n", "size", "share", "seed"), ("graphs", "val", "images", "share", "keep_spatial"))
+    stored = spec.spec()
+    folder = work / f"graphs-{_hash({name: stored[name] for name in (ours if spec.world else theirs)})}"
+    if (folder / DONE).exists():
+        return folder
+    about = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
+    with bar("making scenes" if spec.world else "reading graphs") as progress:
+        tell = progress or ignore_progress
+        if spec.world:
+            counts = spec.scene_counts()
+            lines = sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
+        else:
+            lines = read_user_graphs(inputs, spec.share, tell, about)
+        write_graphs(lines, folder, about)
+    with bar("indexing"):
+        index_graphs(folder, spec.keep_spatial, workers)
+    return folder
+
+
+def _prepare_candidates(
+    spec: CovrSpec,
+    work: Path,
+    graphs: Path,
+    inputs: GraphInputs,
+    classifier: NamedClassifier | None,
+    workers: int,
+    bar: ProgressBar,
+) -> tuple[TrainedClassifiers | None, CandidateSpec]:
+    """The trained models that check graphs, if any, trained unless all candidates are there; and what to ask."""
+    if classifier is None or not classifier.learns:
+        return None, _build_candidate_spec(spec, work, graphs, inputs, classifier)
+    folder = work / f"verifier-{_hash(graphs.name, spec.seed, spec.overlap, spec.verify)}"
+    before = read_trained_classifiers(folder)
+    if before is not None:
+        asking = _build_candidate_spec(spec, work, graphs, inputs, classifier, before.fingerprint)
+        if has_all_candidates(asking):
+            return before, asking
+    with bar("training the verifier") as progress:
+        trained = train_classifiers(
+            ClassifierTraining(graphs, folder, inputs, spec.seed), classifier, workers, progress or ignore_progress
+        )
+    return trained, _build_candidate_spec(spec, work, graphs, inputs, classifier, trained.fingerprint)
+
+
+def _build_candidate_spec(
+    spec: CovrSpec,
+    work: Path,
+    graphs: Path,
+    inputs: GraphInputs,
+    classifier: NamedClassifier | None,
+    fingerprint: str = "",
+) -> CandidateSpec:
+    """What to ask; what other models checked has another folder."""
+    names = ("seed", "easy_distractors", "paraphrased", "overlap", "verify", "subgraphs")
+    most = tuple(spec.source_counts().items())
+    server = classifier.identify() if classifier else {}
+    known: list[Any] = [graphs.name, most, {name: spec.spec().get(name) for name in names}]
+    folder = work / f"asked-{_hash(*known, *filter(None, (fingerprint, server)))}"
+    easy, paraphrased = spec.easy_distractors, spec.paraphrased
+    rest = easy, paraphrased, spec.subgraphs, most, classifier
+    return CandidateSpec(graphs, folder, inputs, spec.seed, *rest)
+
+
+def _hash(*data: Any) -> str:
+    return content_id([CovrSpec.version, *data])[:16]
+
+
+def find_finished(out: Path, spec: Mapping[str, Any]) -> MadeDataset | None:
+    """The dataset if it is there and whole; a folder with another one is refused before any work."""
+    there = read_manifest(out)
+    if there is None:
+        return None
+    if there.shards or not (out / WORK_FOLDER).is_dir():
+        refuse_changed(out, there, Manifest(dict(spec), there.plan, there.made_with))
+    if not there.complete or not (out / YIELD_FILE).is_file():
+        return None
+    dataset = Dataset(out, there, made=0)
+    dataset.verify()
+    return MadeDataset(dataset, read_yield(out))
+
+
+def read_yield(out: Path) -> CovrYield:
+    """What came of a finished dataset's graphs."""
+    try:
+        return CovrYield(**json.loads(read_whole(out / YIELD_FILE)))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{out / YIELD_FILE}: cannot be read ({error}); make the dataset again") from None
+
+
+def _refuse_nothing(found: CovrYield, counts: Mapping[str, int]) -> None:
+    if any(counts.values()):
+        return
+    there = sum(found.graphs.values())
+    came = {name: sum(found.asked[split][name] for split in SPLITS) for name in found.asked["train"]}
+    listed = ", ".join(f"{name} {n}" for name, n in came.items())
+    raise UserError(
+        f"too few images: the {there:,} graphs ({', '.join(f'{s} {n:,}' for s, n in found.graphs.items())}) "
+        f"gave no question to keep ({listed}); related images are needed in each split"
+    )
+
+
+def compute_split_statistics(dataset: Dataset) -> list[CovrStatistics]:
+    """The figures of every split, from its questions."""
+    return [compute_statistics(split, dataset.questions(split)) for split in dataset.splits]
+
+
+def format_summary(found: CovrYield, dataset: Dataset) -> str:
+    """For the card: where the questions come from, and their statistics."""
+    spec = dataset.manifest.spec
+    origin, reported = (_format_origin(found, spec, dataset.splits), _format_reported(bool(spec["paraphrased"])))
+    return "\n".join([*origin, "", format_statistics(compute_split_statistics(dataset), found.asked), "", reported])
+
+
+def _format_reported(paraphrased: bool) -> str:
+    """The paper's figures for its own data, to compare with."""
+    counted = [f"{name} {values[0]:,}" for name, values in paper.STATISTICS.items()]
+    shares = [(model, paper.find_accuracy(model, "test", paraphrased=paraphrased)) for model in paper.MODELS]
+    accuracies = [f"{model} {share:.1%}" for model, share in shares if share is not None]
+    return (
+        f"For the paper's own data, *{paper.SOURCE}*: in train {', '.join(counted)} (Table 3); accuracy on "
+        f"test {', '.join(accuracies)} (Table 6)."
+    )
+
+
+def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
+    """A sentence for each split that got no question."""
+    return [
+        f"No question for {split}, which has {found.graphs[split]:,} graph{'s' * (found.graphs[split] != 1)}."
+        for split in SPLITS
+        if split not in splits
+    ]
+
+
+def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[str]) -> list[str]:
+    graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
+    candidates = sum(n for counts in found.asked.values() for n in counts.values())
+    lines = [
+        f"Made from {sum(found.graphs.values()):,} scene graphs ({graphs}); about pieces of "
+        f"{sum(found.sources.values()):,} of them {candidates:,} questions could be asked. "
+        "An image is in one split only, and no words of `val` are asked in `test`.",
+        f"Which words exclude which is decided by {', '.join(spec.get('overlap', ['schema']))}. "
+        + ("Distractors are random images. " if spec["easy_distractors"] else "")
+        + ("Questions are paraphrased. " if spec["paraphrased"] else "")
+        + (REWORDED if "graphs" in spec else "")
+        + describe_verifier(spec, found.checked),
+    ]
+    lines += list_empty_splits(found, splits)
+    if any(found.left_out.values()):
+        listed = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in found.left_out.items() if n)
+        lines.append(f"Graphs left out: {listed}.")
+    return lines
+
+
+def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
+    """The statistics of what was made."""
+    splits = compute_split_statistics(dataset)
+    data = describe_folder(dataset) | {"yield": found.to_json()}
+    data["splits"] = {f.split: f.to_json() | {"images": dataset.count(f.split)[0]} for f in splits}
+    heads = [f.split for f in splits]
+    rows = [(name, *(_format_number(f.table()[name]) for f in splits)) for name in splits[0].table()]
+    templates = [
+        (name, *(f"{f.templates[name]:,} of {found.asked[f.split][name]:,}" for f in splits))
+        for name in list_template_names(splits, found.asked)
+    ]
+    text: list[str | TextTable] = [
+        TextTable(("", *heads), rows, "statistics, as in the paper's Table 3"),
+        TextTable(("template", *heads), templates, "kept of what could be asked"),
+    ]
+    for f in splits:
+        text.append(f"{f.split}: top answers {_format_shares(f.top_answers(), f.questions)}")
+        text.append(f"{f.split}: images per question {_format_shares(sorted(f.images_each.items()), f.questions)}")
+        for name in OPERATIONS:
+            counts = sorted(f.operations.get(name, {}).items())
+            text.append(f"{f.split}: {name} per question {_format_shares(counts, f.questions)}")
+    text += [*list_empty_splits(found, dataset.splits), *describe_left_out(found.left_out)]
+    if found.checked:
+        text.append(describe_verifier(dataset.manifest.spec, found.checked))
+        if found.checked.get("cached"):
+            text.append(f"{found.checked['cached']:,} of the verifier's replies came from the cache")
+    return MakeReport(data, [*text, describe_done(dataset)])
+
+
+def _format_shares(counts: Sequence[tuple[Any, int]], total: int) -> str:
+    return ", ".join(f"{name} {n / max(total, 1):.1%}" for name, n in counts)
+
+
+def _format_number(value: int | float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"

@@ -1,0 +1,297 @@
+"""Subgraph classifiers: does an image show what its scene graph may lack?
+
+Five are trained on the graphs they are to check; one that never saw an image checks it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from io import BytesIO
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ... import rng
+from ...english.nouns import grammatical_number
+from ...errors import UserError
+from ...executor import LocalExecutor
+from ...files import digest_of, write_whole
+from ...questions.covr.phrases import is_sayable, phrase_one
+from ...scene import Box
+from ...scene_graph.index import load_index
+from ...scene_graph.related_images import RelatedImages
+from ...scene_graph.subgraph import Subgraph
+from ...scene_graph.subgraph_classifier import (
+    FOLDS,
+    ClassifierFolds,
+    ImageArray,
+    RelatedImageChecker,
+    SubgraphClassifier,
+    assign_folds,
+    choose_hidden_boxes,
+    describe_error,
+    generate_classifier_examples,
+    mask_boxes,
+)
+from .graphs import DONE, SPLITS, SplitGraphs
+from .inputs import GraphInputs, load_stored_image
+
+KEPT = 64  # pictures in memory
+
+
+class ClassifierFactory(Protocol):
+    """Makes the model that looks at pictures."""
+
+    @property
+    def is_prompted(self) -> bool:
+        """Whether it is asked questions; else it is given phrases."""
+        ...
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is trained here, with `fit`."""
+        ...
+
+    def make(self) -> SubgraphClassifier:
+        """It, or an untrained one of its kind."""
+        ...
+
+
+def phrase_subgraph(subgraph: Subgraph) -> str:
+    """`a black dog`, `a man that is holding a ball`."""
+    return phrase_one(subgraph, "a")
+
+
+def phrase_question(subgraph: Subgraph) -> str:
+    """`Is there a black dog?`."""
+    be = "Are" if grammatical_number(subgraph.name) == "several" else "Is"
+    return f"{be} there {phrase_subgraph(subgraph)}?"
+
+
+class GraphPictures:
+    """The pictures and boxes of a split's graphs, by image."""
+
+    def __init__(self, inputs: GraphInputs, graphs: SplitGraphs) -> None:
+        self._inputs, self._graphs = inputs, graphs
+        self.picture, self.boxes = lru_cache(KEPT)(self._load_picture), lru_cache(KEPT)(self._list_boxes)
+
+    def _load_picture(self, image: str) -> ImageArray:
+        from PIL import Image
+
+        k = self._graphs.numbers[image]
+        file = self._inputs.files[self._graphs.sources[k]]
+        found = load_stored_image(self._graphs.scene(k), file, self._inputs.images)
+        if not found.png:
+            raise UserError(f"--verify looks at pictures, and image {image} has none: see --images")
+        with Image.open(BytesIO(found.png)) as opened:
+            return np.asarray(opened.convert("RGB"))
+
+    def _list_boxes(self, image: str) -> list[Box | None]:
+        return [o.box for o in self._graphs.scene(self._graphs.numbers[image]).objects]
+
+
+def build_verifier(
+    inputs: GraphInputs,
+    related: RelatedImages,
+    graphs: SplitGraphs,
+    classifier: SubgraphClassifier | ClassifierFolds,
+    *,
+    asked: bool,
+) -> RelatedImageChecker:
+    """The verifier of a split."""
+    shown = GraphPictures(inputs, graphs)
+    return RelatedImageChecker(
+        related, classifier, shown.picture, shown.boxes, phrase_question if asked else phrase_subgraph
+    )
+
+
+# Training. Trained models stay in memory: a file of them would have to be a pickle, which runs what is in it.
+# After a restart they are trained again, from the same examples and seeds. A digest of their predictions on some
+# examples is stored, so that candidates checked by other models are not resumed.
+
+BLOCK = 25  # images whose examples are looked for at a time
+TRIED = 50  # examples that tell models apart
+EACH = 10  # subgraphs of an image
+MOST = 500_000  # over all images; then there are fewer of each
+LEAST = 20  # examples for one model
+TellProgress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierTraining:
+    """What the examples depend on, and where the models go."""
+
+    graphs: Path
+    folder: Path
+    inputs: GraphInputs
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedClassifiers:
+    """The five models, how many examples they were trained on, and a digest of their predictions on some."""
+
+    classifiers: tuple[SubgraphClassifier, ...]
+    examples: int
+    fingerprint: str
+
+
+class SubgraphExample(NamedTuple):
+    """A text, the picture it is about, and whether it is true of it."""
+
+    split: str
+    image: str
+    picture: str  # that the image is, or is a region of
+    text: str
+    truth: bool
+    hidden: tuple[Box, ...]  # painted over
+
+
+class ExamplePictures(Sequence[ImageArray]):
+    """The pictures of tasks, each opened when it is looked at."""
+
+    def __init__(self, inputs: GraphInputs, graphs: Path, tasks: Sequence[SubgraphExample]) -> None:
+        self._tasks = tasks
+        self._pictures = {split: GraphPictures(inputs, SplitGraphs(graphs, split)) for split in SPLITS}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        task = self._tasks[k]
+        return mask_boxes(self._pictures[task.split].picture(task.image), task.hidden)
+
+
+def train_classifiers(
+    training: ClassifierTraining, factory: ClassifierFactory, workers: int, tell: TellProgress
+) -> TrainedClassifiers:
+    """Train the models; the folder keeps what tells them from others."""
+    tasks = list(_iter_examples(training, workers))
+    counted = f"{len(tasks):,} examples"
+    fold = assign_picture_folds(training.graphs, training.seed)
+    classifiers = []
+    for k in range(FOLDS):
+        tell(k, FOLDS, counted)
+        classifiers.append(_train_fold(training, factory, [task for task in tasks if fold[task.picture] != k], k))
+    if workers > 1:
+        _refuse_unpicklable(classifiers)
+    tell(FOLDS, FOLDS, counted)
+    made = TrainedClassifiers(tuple(classifiers), len(tasks), _digest_judgements(training, classifiers, tasks[:TRIED]))
+    write_whole(training.folder / DONE, json.dumps({"lessons": made.examples, "voice": made.fingerprint}).encode())
+    return made
+
+
+def read_trained_classifiers(folder: Path) -> TrainedClassifiers | None:
+    """How many examples the models of this folder were trained on, and their fingerprint, without them."""
+    try:
+        found = json.loads((folder / DONE).read_bytes())
+        return TrainedClassifiers((), int(found["lessons"]), str(found["voice"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: int) -> ClassifierFolds:
+    """The five models, and which of them checks each image of a split."""
+    fold = assign_picture_folds(graphs.folder, seed)
+    return ClassifierFolds(
+        {image: fold[picture] for image, picture in graphs.picture_of.items()}, list(trained.classifiers)
+    )
+
+
+def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
+    """The fold of each picture of all splits; regions of one picture go together."""
+    return assign_folds((name for split in SPLITS for name in SplitGraphs(graphs, split).pictures), seed).fold
+
+
+def _iter_examples(training: ClassifierTraining, workers: int) -> Iterator[SubgraphExample]:
+    """All examples, those about one image together, images in a drawn order."""
+    counts = {split: len(SplitGraphs(training.graphs, split)) for split in SPLITS}
+    each = max(1, min(EACH, MOST // max(1, sum(counts.values()))))
+    blocks = [(split, k, each) for split in SPLITS for k in range(-(-counts[split] // BLOCK))]
+    found: list[SubgraphExample] = []
+    with closing(
+        LocalExecutor(min(workers, len(blocks))).map(partial(_build_block_examples, training), blocks, 4 * workers)
+    ) as made:
+        for block in made:
+            found += block
+    drawn = {name: rng.seed_of("taught", training.seed, name) for name in {task.image for task in found}}
+    return iter(sorted(found, key=lambda task: (drawn[task.image], task)))
+
+
+def _build_block_examples(training: ClassifierTraining, block: tuple[str, int, int]) -> list[SubgraphExample]:
+    """The examples from a block of images, about them and about their distractors."""
+    split, k, each = block
+    graphs, related = _load_related(training, split)
+    made = []
+    for number in range(k * BLOCK, min((k + 1) * BLOCK, len(graphs))):
+        for example in generate_classifier_examples(related, number, training.seed, most=each, sayable=is_sayable):
+            image = graphs.ids[example.graph]
+            things = graphs.scene(example.graph).objects
+            names = [next(iter(o.values("name")), "") for o in things]
+            boxes = choose_hidden_boxes(example, names, [o.box for o in things], training.seed, image)
+            picture = graphs.pictures[example.graph]
+            made.append(SubgraphExample(split, image, picture, phrase_subgraph(example.subgraph), example.truth, boxes))
+    return made
+
+
+@lru_cache(maxsize=1)
+def _load_related(training: ClassifierTraining, split: str) -> tuple[SplitGraphs, RelatedImages]:
+    graphs = SplitGraphs(training.graphs, split)
+    index = load_index(graphs.index_path)
+    return graphs, RelatedImages(index, training.inputs.overlap_sources.build_overlap(index.graphs.schema))
+
+
+def _train_fold(
+    training: ClassifierTraining, factory: ClassifierFactory, tasks: Sequence[SubgraphExample], k: int
+) -> SubgraphClassifier:
+    if len(tasks) < LEAST:
+        raise UserError(f"--verify: the graphs give {len(tasks)} examples, too few to train a verifier")
+    learner: Any = factory.make()
+    texts, truths = [task.text for task in tasks], [task.truth for task in tasks]
+    seed = rng.seed_of("verifier", training.seed, k) % (1 << 31)
+    more = {"seed": seed} if "seed" in inspect.signature(learner.fit).parameters else {}
+    try:
+        learner.fit(texts, ExamplePictures(training.inputs, training.graphs, tasks), truths, **more)
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"--verify: the model stopped with {describe_error(error)} while it was trained") from error
+    classifier: SubgraphClassifier = learner
+    return classifier
+
+
+def _digest_judgements(
+    training: ClassifierTraining, classifiers: Sequence[SubgraphClassifier], tasks: Sequence[SubgraphExample]
+) -> str:
+    shown = ExamplePictures(training.inputs, training.graphs, tasks)
+    try:
+        predicted = [
+            [round(float(p), 4) for p in s.probability([t.text for t in tasks], shown[:])] for s in classifiers
+        ]
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"--verify: the model stopped with {describe_error(error)} at what it was trained on"
+        ) from error
+    return digest_of(repr(predicted).encode())[:16]
+
+
+def _refuse_unpicklable(classifiers: Sequence[SubgraphClassifier]) -> None:
+    """Other processes get a copy of the trained models."""
+    try:
+        for classifier in classifiers:
+            ForkingPickler.dumps(classifier)
+    except Exception as error:
+        raise UserError(
+            f"--verify: the trained models cannot be sent to other processes ({describe_error(error)}); use --workers 1"
+        ) from None

@@ -1,0 +1,231 @@
+"""`--verify`: the model that checks incomplete graphs, and how its checks are reported.
+
+A model that gives a confidence with its answer is trusted that far; one that only answers is taken at its
+word.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ... import json_files as _json
+from ...errors import UserError
+from ...model import (
+    IMAGES,
+    Model,
+    ModelOptions,
+    ModelSetting,
+    Picture,
+    Prompt,
+    Response,
+    ServedModel,
+    ServerIdentity,
+    build_model,
+    get_reads,
+    parse_model_name,
+    predict_checked,
+)
+from ...models.hf import TRUST
+from ...pretrained import refuse_untrusted
+from ...prompt import format_prompt
+from ...question import Question
+from ...render.image import encode_png
+from ...response import TRUTH, parse_response
+from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, describe_error
+from ...store.response_cache import DiskResponseCache, find_cache_folder
+
+BATCH = 64  # prompts at once, for a model that does not say
+KIND = "yes/no"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedClassifier:
+    """A verifier by its name; a worker makes it anew."""
+
+    name: str
+    is_prompted: bool = False  # a model that is asked questions; else one with probability(texts, images)
+    learns: bool = False  # a class with fit(texts, images, truths)
+    trusted: bool = False  # a transformers model may run code of its own
+    cache: Path | None = None  # where an endpoint's replies are kept; else in the user's folder
+    use_cache: bool = True
+
+    def make(self) -> SubgraphClassifier:
+        if not self.is_prompted:
+            found = _import_object(self.name)
+            try:
+                made: SubgraphClassifier = found() if isinstance(found, type) else found
+            except UserError:
+                raise
+            except Exception as error:
+                raise UserError(f"--verify {self.name}: it cannot be made ({describe_error(error)})") from error
+            return made
+        cached = self.use_cache and parse_model_name(self.name).traits.cached
+        memory = DiskResponseCache(self.cache or find_cache_folder()) if cached else None
+        options = ModelOptions(trust_remote_code=self.trusted)
+        return PromptedClassifier(
+            self.name, build_model(self.name, ModelSetting(options=options, memory=memory, warn=_warn))
+        )
+
+    def identify(self) -> ServerIdentity:
+        """What an endpoint says of itself: checks of another are not mixed with its own."""
+        if not parse_model_name(self.name).traits.cached:
+            return {}
+        model = build_model(self.name, ModelSetting())
+        return (model.identify() or {}) if isinstance(model, ServedModel) else {}
+
+
+class PromptedClassifier:
+    """A model's answers as probabilities."""
+
+    def __init__(self, name: str, model: Model) -> None:
+        self._name, self._model = name, model
+        self.said: Counter[str] = Counter()  # how it gave what it said last
+
+    def probability(self, texts: Sequence[str], images: Sequence[ImageArray]) -> list[float]:
+        """That the answer to each question is yes."""
+        prompts = [_build_prompt(k, *pair) for k, pair in enumerate(zip(texts, images, strict=True))]
+        size = getattr(self._model, "batch", None) or BATCH
+        self.said.clear()
+        return [
+            self._parse_probability(prompt, reply)
+            for first in range(0, len(prompts), size)
+            for prompt, reply in zip(
+                prompts[first : first + size],
+                predict_checked(self._model, prompts[first : first + size], self._name),
+                strict=True,
+            )
+        ]
+
+    def _parse_probability(self, prompt: Prompt, reply: Response) -> float:
+        """What cannot be read vouches for nothing: the thing may be there."""
+        if reply.stored is not None:
+            self.said["cached"] += 1
+        if reply.status in ("failed", "missing"):
+            why = reply.reason or "no reply"
+            raise UserError(f"--verify {self._name}: no answer to {prompt.question.text!r} ({why})")
+        answer = reply.answer
+        if answer is None and not reply.status:
+            answer = parse_response(reply.raw, TRUTH)
+        if isinstance(answer, str):
+            answer = parse_response(answer, TRUTH)
+        if not isinstance(answer, bool):
+            self.said["unread"] += 1
+            return 1.0
+        if reply.belief is None:
+            self.said["answers"] += 1
+            return float(answer)
+        self.said["beliefs"] += 1
+        return reply.belief if answer else 1 - reply.belief
+
+
+def find_classifier(
+    name: str, *, tried: bool = False, trusted: bool = False, cache: Path | None = None, use_cache: bool = True
+) -> NamedClassifier:
+    """The verifier that a user names; `tried` makes a model once, to say at once what it lacks."""
+    kind = parse_model_name(name).kind
+    if (reads := get_reads(name)) is not None and IMAGES not in reads:
+        raise UserError(f"--verify {name}: it does not look at pictures; name a model that does")
+    if kind == "python":
+        found = _import_object(name)
+        if callable(getattr(found, "probability", None)):
+            if isinstance(found, type) and _find_required_argument(found):
+                raise UserError(
+                    f"--verify {name}: it is made without arguments, and needs {_find_required_argument(found)}"
+                )
+            return NamedClassifier(name, learns=isinstance(found, type) and callable(getattr(found, "fit", None)))
+        if not callable(getattr(found, "predict", None)):
+            raise UserError(f"--verify {name}: it has no method probability(texts, images), nor predict(batch)")
+    named = NamedClassifier(name, is_prompted=True, trusted=trusted, cache=cache, use_cache=use_cache)
+    if tried and kind != "hf":
+        named.make()
+    elif tried and not trusted:  # it takes long to load, but is soon looked at
+        refuse_untrusted(parse_model_name(name).target, TRUST)
+    return named
+
+
+def _warn(sentence: str) -> None:
+    print(f"shiftscope: {sentence}", file=sys.stderr)
+
+
+def _build_prompt(k: int, text: str, image: ImageArray) -> Prompt:
+    question = Question(id=f"verify {k}", text=text, scenes=(f"picture {k}",), kind=KIND)
+    return Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),))
+
+
+def _import_object(name: str) -> Any:
+    """What MODULE:NAME is; the module may stand in the folder of the command."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:  # noqa: PTH109
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"--verify {name}: {error}") from None
+    except Exception as error:
+        raise UserError(f"--verify {name}: it cannot be imported ({describe_error(error)})") from error
+
+
+def _find_required_argument(kind: type) -> str:
+    """The first argument without which the class cannot be made."""
+    try:
+        parameters = inspect.signature(kind).parameters.values()
+    except (ValueError, TypeError):
+        return ""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return next((p.name for p in parameters if p.default is p.empty and p.kind not in several), "")
+
+
+# What a COVR dataset's card and reports say about incomplete graphs.
+
+YIELD_FILE = "yield.json"
+WAYS = {
+    "beliefs": "with a confidence",
+    "answers": "by yes or no alone, taken as 1 and 0",
+    "unread": "in a way that cannot be read, taken as yes",
+}
+
+
+def describe_verification(folder: Path, spec: Mapping[str, Any]) -> str:
+    """The same of a finished dataset."""
+    path = folder / YIELD_FILE
+    return describe_verifier(spec, _json.load_json(path).get("checked", {}) if path.is_file() else {})
+
+
+def describe_verifier(spec: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    """Who checked that graphs lack nothing, by a dataset's spec, and what came of it."""
+    if spec.get("world"):
+        return "Graphs are complete, so that nothing had to be checked."
+    if not spec.get("verify"):
+        return "Graphs were taken to be complete: no model looked for what they lack."
+    text = f"Incomplete graphs were checked by {spec['verify']}"
+    if counts.get("lessons"):
+        text += (
+            f", trained five ways on {counts['lessons']:,} examples from the graphs, each image checked by one "
+            "that was not shown it"
+        )
+    if answers := [f"{counts[way]:,} times {words}" for way, words in WAYS.items() if counts.get(way)]:
+        text += f", which was asked whether there is such a thing and answered {', '.join(answers)}"
+    distractors, counted = (_format_dropped(counts, way) for way in ("distractors", "counted"))
+    unboxed = (
+        f" {counts['unboxed']:,} more to count in were not looked at for others of the kind: the annotated "
+        "ones have no boxes to paint over."
+        if counts.get("unboxed")
+        else ""
+    )
+    return (
+        f"{text}. It dropped {distractors} distractors, for they seem to show what is asked about, and "
+        f"{counted} images to count in, for there seems to be one more than annotated."
+        f"{unboxed}"
+    )
+
+
+def _format_dropped(counts: Mapping[str, int], way: str) -> str:
+    return f"{counts.get(f'{way}_dropped', 0):,} of {counts.get(way, 0):,}"

@@ -1,0 +1,456 @@
+"""Super-CLEVR's spec, and how its shards are made: new, as twins of a base, or about a user's own scenes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ...errors import UserError
+from ...geometry.camera import SIZE, check_size
+from ...geometry.vehicles import vehicles_digest
+from ...question import Notes, Question
+from ...questions.clevr.generator import generate_questions
+from ...questions.clevr.packed_scenes import PackedScenes
+from ...questions.clevr.redundancy.levels import generate_levels
+from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from ...scene import Scene
+from ...schemas.superclevr import SCHEMA
+from ...store.dataset import Dataset
+from ...store.image import StoredImage
+from ...store.manifest import DatasetInfo, MakeCommand
+from ...store.shard import SharedImages, iterate_row_groups
+from ...world import superclevr as world
+from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
+from .. import (
+    MadeDataset,
+    MakeReport,
+    Option,
+    PreparedInputs,
+    ProgressBar,
+    ShardPlan,
+    Suite,
+    SuiteSpec,
+    TextTable,
+    count_splits,
+    describe_done,
+    describe_folder,
+    digest_scene_files,
+    option,
+    seed_option,
+    shard_option,
+    size_option,
+)
+from .._scene_images import read_spool
+from .concept_counts import (
+    ConceptFrequency,
+    LowVisibility,
+    ShapeColorFrequency,
+    count_concepts,
+    count_low_visibility,
+    count_shape_colors,
+    describe_low_visibility,
+    format_concepts,
+)
+from .user_scenes import UserScenes, draw_user_scene, spool_user_scenes
+from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
+
+SHARE = 6  # one image in so many is for validation, and one for testing, as in the release
+MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
+OWN = "own"  # the variant whose concepts are the user's
+GIVEN = "given"  # the split of a user's own scenes, and where the spec identifies them
+PICTURED = "pictured"  # where the spec says whether these were rendered
+OWN_SIZE: dict[str, Any] = {"size": None}  # in the spec: each is rendered at its own
+SHARED_QUESTIONS = ("visual", "redundancy")  # factors whose twins ask the same questions
+
+
+class VisualLevel(StrEnum):
+    EASY = "easy"
+    MID = "mid"
+    HARD = "hard"
+
+
+@dataclass(frozen=True, slots=True)
+class SuperclevrSpec(SuiteSpec):
+    """What to make: everything that the data depend on."""
+
+    suite: ClassVar[str] = "superclevr"
+    version: ClassVar[int] = 2
+    question_fields: ClassVar[tuple[str, ...]] = ("questions", "part_questions")
+
+    variant: str = option(
+        DEFAULT,
+        "default (mid, rd, bal and co-0), easy, hard, rd-, rd+, slt, long, head, tail, oppo, co-1 or co-2; "
+        "head, tail and oppo have a test split alone.",
+    )
+    visual: str = option(
+        "mid", "Whole vehicles, parts of their own colour, or textures too.", shown=None, type=VisualLevel, parse=str
+    )
+    images: int = option(
+        30_000, "How many, over train, val and test (4 : 1 : 1); else 30,000.", shown=None, type=int, min=1
+    )  # a variant for testing only has its test split alone
+    seed: int = seed_option()
+    size: tuple[int, int] = size_option(
+        "Width and height in pixels; else 480x320, or what the given scenes say.", default=""
+    )
+    questions: int = option(10, "Questions about vehicles, per image.", min=0)
+    part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
+    shard: int = shard_option(250)  # answers are balanced within a shard
+    concepts: ConceptDistribution | None = None  # the user's own; else the variant's
+
+    def __post_init__(self) -> None:
+        least = SHARE if self.kind.test_only else 1
+        if self.images < least:
+            raise UserError(
+                f"{self.images} images are too few for {self.variant}: at least {least}, of which one in "
+                f"{SHARE} is for testing"
+            )
+        if self.shard < 1 or not all(0 <= n <= MOST_QUESTIONS for n in (self.questions, self.part_questions)):
+            raise UserError(
+                f"shard size must be at least 1, questions per image from 0 to {MOST_QUESTIONS:,} of each sort"
+            )
+        if self.kind.factor == "visual" and self.visual != self.variant:
+            raise UserError(f"variant {self.variant} is {self.variant}; it cannot be made {self.visual}")
+        if self.kind.concepts != VARIANTS[DEFAULT].concepts and self.concepts is not None:
+            raise UserError(f"variant {self.variant} has its own distribution; give yours without --variant")
+        check_size(self.size)
+        self.rules()
+
+    @classmethod
+    def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> SuperclevrSpec:
+        """As a user names it: `mid` is the default, and the default at another visual level that level."""
+        found = find_variant(variant or DEFAULT)
+        name = find_variant(visual).name if found.name == DEFAULT and visual else found.name
+        return cls(name, visual or found.visual, **rest)
+
+    @property
+    def kind(self) -> SuperclevrVariant:
+        return find_variant(self.variant)
+
+    @property
+    def name(self) -> str:
+        """The variant that its examples name."""
+        return OWN if self.concepts else self.variant
+
+    def rules(self) -> world.SuperClevrRules:
+        return world.SuperClevrRules(size=self.size, visual=self.visual, concepts=self.concepts or self.kind.concepts)
+
+    def base(self) -> SuperclevrSpec:
+        """The spec of the dataset whose layouts and questions this one shares; itself for the default."""
+        if self.kind.factor == "visual":
+            return replace(self, variant=DEFAULT, visual="mid")
+        at = find_variant(self.visual).name  # the default, at this visual level
+        return replace(self, variant=at, concepts=None)
+
+    def identify(self) -> dict[str, Any]:
+        return {"suite": self.suite, "version": self.version, "meshes": vehicles_digest()}
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> SuperclevrSpec:
+        found = cls.read_fields(spec)
+        own = ConceptDistribution.from_json(spec["concepts"]) if "concepts" in spec else None
+        return cls(**found | {"size": found["size"] or SIZE, "concepts": own})
+
+    def splits(self) -> dict[str, int]:
+        """How many images each split has; every image is in one."""
+        held = self.images // SHARE
+        sizes = {"train": self.images - 2 * held, "val": held, "test": held}
+        return {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
+
+
+@dataclass(frozen=True, slots=True)
+class TwinBase:
+    """The folder of the finished dataset whose scenes a twin changes: nothing is sampled twice."""
+
+    folder: Path
+
+
+class SuperclevrSuite(Suite[SuperclevrSpec]):
+    """Vehicles with parts, and variants of them that differ in one factor."""
+
+    spec = SuperclevrSpec
+    about = DatasetInfo(
+        title="Super-CLEVR, made by ShiftScope",
+        summary="Vehicles with parts, rendered with masks; questions about vehicles and about their parts, with "
+        "programs and twice-checked answers. Variants differ from the default in one factor only.",
+    )
+    help = "Make a Super-CLEVR dataset or a study of all its variants, with parts, masks, questions and answers."
+    world = "superclevr"
+    trainable = True
+    has_sheets = True
+    parts = True
+    options = MappingProxyType(
+        {
+            "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
+            "check": Option("Compare the twins of the study field by field.", default=False),
+            "distribution": Option(
+                "Your own shares of shapes, colors, materials or colors by shape: .npz or .csv.", type=list[Path]
+            ),
+            "scenes": Option("Ask about these Super-CLEVR scenes instead of new ones.", type=Path),
+            "no_images": Option("Do not render the given scenes.", default=False),
+        }
+    )
+
+    def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        images = None
+        if isinstance(inputs, UserScenes):
+            scenes = read_spool(inputs.path / str(k))
+        elif isinstance(inputs, TwinBase):
+            scenes, shared = _sample_twins(spec, split, k, inputs.folder)
+            images = shared if spec.kind.factor == "redundancy" else None
+        else:
+            rules = spec.rules()
+            scenes = [world.sample_scene(spec.seed, split, i, rules) for i in spec.shard_range(split, k)]
+        return ShardPlan(scenes, make_questions(spec, scenes, split, k), images=images)
+
+    def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+        if isinstance(inputs, UserScenes):
+            return [draw_user_scene(scene, spec.size, inputs) for scene in plan.scenes]
+        return super().draw(spec, split, plan)
+
+    def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
+        """Sample the first scene: a spec that no scene can meet is refused."""
+        if not isinstance(inputs, UserScenes):
+            world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
+
+    @contextmanager
+    def prepare(
+        self, spec: SuperclevrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
+    ) -> Iterator[PreparedInputs]:
+        if not isinstance(inputs, UserScenes):
+            yield PreparedInputs(spec.spec(), spec.jobs(), inputs)
+            return
+        with TemporaryDirectory() as spool:
+            count = spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
+            stored = replace(spec, images=count).spec() | (OWN_SIZE if inputs.own_size else {})
+            stored |= {GIVEN: digest_scene_files(inputs.path), PICTURED: inputs.pictured}
+            yield PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
+
+    def label(self, spec: SuperclevrSpec, inputs: Any = None) -> str:
+        return "asking" if isinstance(inputs, UserScenes) else f"making {self.name} {spec.name}"
+
+    def summarize(self, notes: Any, dataset: Dataset) -> str:
+        """How often concepts occur, beside how often they were asked for."""
+        return format_concepts(
+            measure_concepts(dataset), measure_shape_colors(dataset), measure_low_visibility(dataset)
+        )
+
+    def read_options(self, given: Mapping[str, Any]) -> tuple[SuperclevrSpec, Any]:
+        _refuse_conflicts(given)
+        rest = self.spec.parse_options(given) | {"concepts": _read_concepts(given["distribution"] or [])}
+        if given["study"]:
+            return self.spec(**rest | {"visual": "mid"}), None
+        spec = self.spec.from_variant(rest.pop("variant"), rest.pop("visual", ""), **rest)
+        if given["scenes"] is None:
+            return spec, None
+        return spec, UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
+
+    def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[MakeReport]:
+        if not given["study"]:
+            yield from super().run(given, out, **how)
+            return
+        from .make_study import report_study
+
+        spec, _ = self.read_options(given)
+        yield from report_study(spec, given["visual"] or "mid", out, given["check"], **how)
+
+    def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
+        """A user's own scenes or shares must be at hand."""
+        if spec["meshes"] != vehicles_digest():
+            return MakeCommand({}, why_not="its vehicles have other meshes than those of this version")
+        options = dict(super().make_command(spec).options)
+        needs = []
+        if GIVEN in spec:
+            options = {name: value for name, value in options.items() if name not in ("visual", "images")}
+            options |= {"scenes": "SCENES", "no-images": not spec[PICTURED]}
+            needs.append(f"SCENES: the file or folder of scenes that was given (content {spec[GIVEN]})")
+        if "concepts" in spec:
+            options["distribution"] = "SHARES"
+            needs.append("SHARES: the files of shares that were given, each with --distribution (concepts below)")
+        return MakeCommand(options, tuple(needs))
+
+    def describe(self, made: MadeDataset) -> MakeReport:
+        """How much was made, and how often concepts occur beside how often they were asked for."""
+        data = made.dataset
+        found, matrix, hidden = measure_concepts(data), measure_shape_colors(data), measure_low_visibility(data)
+        report = describe_folder(data) | {"splits": count_splits(data), "concepts": [f._asdict() for f in found]}
+        report |= {"colors_by_shape": [t._asdict() for t in matrix]} if matrix else {}
+        report |= {"below_pixel_limits": hidden._asdict()} if hidden else {}
+        what = "images" if data.manifest.spec.get(PICTURED, True) else "scenes"
+        counts = {split: data.count(split) for split in data.splits}
+        text: list[str | TextTable] = [
+            f"{split:<6} {images:>8,} {what} {asked:>10,} questions" for split, (images, asked) in counts.items()
+        ]
+        rows = [(f.attribute, f.value, "" if f.asked is None else f"{f.asked:.1%}", f"{f.measured:.1%}") for f in found]
+        if rows:
+            text.append(TextTable(("attribute", "value", "asked for", "measured"), rows))
+        if matrix:
+            text.append("README.md has the colors of each shape, asked for beside measured")
+        if hidden:
+            text.append(describe_low_visibility(hidden))
+        return MakeReport(report, [*text, describe_done(data)])
+
+    def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Given scenes are nobody's variant."""
+        if GIVEN in spec:
+            return dict(spec)
+        made = {name: spec.get(name) for name in ("version", "meshes")}
+        return self.spec.of(spec).base().spec() | made
+
+    def build_sheets(self, seed: int) -> dict[str, Any]:
+        from .gallery import build_sheets
+
+        return build_sheets(seed)
+
+
+def _refuse_conflicts(given: Mapping[str, Any]) -> None:
+    """Refuse options of `make superclevr` that exclude each other."""
+    scenes, study, variant = given["scenes"], given["study"], given["variant"]
+    if given["no_images"] and scenes is None:
+        raise UserError("--no-images asks about given scenes alone; name them with --scenes")
+    if given["no_images"] and given["size"]:
+        raise UserError("--no-images renders nothing; omit --size")
+    if given["check"] and not study:
+        raise UserError("--check compares the twins of a study; add --study")
+    if study and (scenes or variant != DEFAULT):
+        raise UserError("a study is made of all variants of its own scenes; omit --variant and --scenes")
+    if study and given["distribution"]:
+        raise UserError("a study has the distributions of its variants; make your own without --study")
+    if scenes is None:
+        return
+    if find_variant(variant).name != DEFAULT and find_variant(variant).factor != "redundancy":
+        raise UserError(f"given scenes cannot be made {variant}; with --scenes a --variant is default, rd- or rd+")
+    for name in ("visual", "distribution", "images"):
+        if given[name]:
+            raise UserError(f"--{name} is for new scenes; omit it with --scenes")
+
+
+def _read_concepts(files: Sequence[Path]) -> ConceptDistribution | None:
+    """What several files say together; None where there are none."""
+    found = BALANCED
+    for path in files:
+        found = read_concept_file(path, found)
+    return found if files else None
+
+
+def _sample_twins(spec: SuperclevrSpec, split: str, k: int, base: Path) -> tuple[list[Scene], SharedImages]:
+    """The twins of the scenes of a base's shard, and the pictures of these."""
+    shard = next(s for s in Dataset.open(base).shards(split) if s.index == k)
+    assert shard.images is not None
+    scenes = read_scenes(base / shard.images.path)
+    if spec.kind.factor == "visual":
+        scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
+    elif spec.kind.factor != "redundancy":
+        rules = spec.rules()
+        scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
+    return scenes, SharedImages(base, shard.images)
+
+
+def read_scenes(path: Path) -> list[Scene]:
+    """The scenes of a shard of images, without the pictures."""
+    return [
+        Scene.from_json(json.loads(text))
+        for table in iterate_row_groups(path, ["scene"])
+        for text in table["scene"].to_pylist()
+    ]
+
+
+def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int) -> list[Question]:
+    """The questions of a shard, image by image: first about the vehicles, then about their parts."""
+    first = k * spec.shard
+    level = spec.kind.redundancy
+    subjects = PackedScenes(scenes)
+    found: list[Question] = []
+    if spec.questions:
+        start = first * spec.questions
+        found += generate_levels(
+            subjects,
+            builtin_templates(SCHEMA),
+            (level,),
+            per_image=spec.questions,
+            seed=spec.seed,
+            split=split,
+            shard=k,
+            start=start,
+        )[level]
+    if spec.part_questions and any(o.parts for s in scenes for o in s.objects):
+        start = spec.images * spec.questions + first * spec.part_questions  # beyond those about vehicles
+        found += generate_questions(
+            subjects,
+            builtin_part_templates(SCHEMA),
+            per_image=spec.part_questions,
+            seed=spec.seed,
+            split=split,
+            shard=k,
+            start=start,
+        )
+    place = {scene.id: i for i, scene in enumerate(scenes)}
+    found.sort(key=lambda q: place[q.scenes[0]])
+    return _name_questions(found, spec)
+
+
+def _name_questions(questions: Sequence[Question], spec: SuperclevrSpec) -> list[Question]:
+    """The questions under names that no other variant has; a twin says of which question it is one.
+
+    Scenes have one name in all variants, so that what is asked about one place is resampled together; but
+    where concepts differ, equal places in the list are unrelated questions, and these are nobody's twins.
+    """
+    kind, base = spec.kind, spec.base()
+    shared = kind.factor in SHARED_QUESTIONS
+    level: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
+    ending: Notes = (*level, ("variant", spec.name))
+    made = []
+    for q in questions:
+        name = q.note("twin", q.id)
+        own = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
+        if shared:
+            own.append(("twin", format_question_id(name, base)))
+        made.append(
+            Question(
+                id=format_question_id(name, spec),
+                text=q.text,
+                scenes=q.scenes,
+                program=q.program,
+                answer=q.answer,
+                kind=q.kind,
+                provenance=q.provenance,
+                notes=(*own, *ending),
+            )
+        )
+    return made
+
+
+def format_question_id(name: str, spec: SuperclevrSpec) -> str:
+    """What a question is called in a variant: as in the default, and the variant behind it."""
+    return name if spec.name == DEFAULT else f"{name}_{spec.name}"
+
+
+def measure_concepts(dataset: Dataset) -> list[ConceptFrequency]:
+    """How often each concept occurs, and how often it was asked for unless the scenes were given."""
+    asked = _find_requested_concepts(dataset)
+    return count_concepts(dataset, asked.frequencies() if asked else {})
+
+
+def measure_shape_colors(dataset: Dataset) -> list[ShapeColorFrequency]:
+    """How often each shape has each colour, where it was asked which go together."""
+    return count_shape_colors(dataset, _find_requested_concepts(dataset))
+
+
+def measure_low_visibility(dataset: Dataset) -> LowVisibility | None:
+    """What of given scenes is hardly seen in their pictures; made ones keep the limits."""
+    spec = dataset.manifest.spec
+    return count_low_visibility(dataset) if GIVEN in spec and spec.get(PICTURED) else None
+
+
+def _find_requested_concepts(dataset: Dataset) -> ConceptDistribution | None:
+    spec = dataset.manifest.spec
+    return None if GIVEN in spec else SuperclevrSpec.of(spec).rules().concepts
+
+
+SUITE = SuperclevrSuite()

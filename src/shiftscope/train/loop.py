@@ -1,0 +1,362 @@
+"""Loop: train a module by its task, on whatever devices there are; the same call again resumes.
+
+It knows nothing of scenes, questions or files of weights. What happens in a step depends on the seed and the
+step alone, so that a training that was stopped ends with the same weights as one that was not.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+from ..rng import derive, seed_of
+from ..trainable import Counts, ExampleSet, Losses, ProgressCallback, TrainRecipe
+from .checkpoint import TrainState, read_state, write_state
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainTask:
+    """A module to train; `better` makes of validation counts the one figure that epochs are chosen by."""
+
+    name: str
+    module: nn.Module
+    loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]  # of module and batch
+    measure: Callable[[Any, Any], Counts]
+    better: Callable[[Mapping[str, float]], float]  # of the shares that are right
+    train: ExampleSet
+    val: ExampleSet
+    recipe: TrainRecipe
+    check: int = 1000  # of the validation examples, by which an epoch is judged
+    measured: int | None = None  # examples measured at once; else as many as a batch has
+
+
+def compute_shares(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """What share is right, where there is any."""
+    return {name: right / of for name, (right, of) in counts.items() if of}
+
+
+class WeightAverage:
+    """An exponential moving average of a module, which stays where it is: its tensors are held."""
+
+    def __init__(self, module: nn.Module) -> None:
+        from torch import nn
+
+        self.module = copy.deepcopy(module).requires_grad_(False).eval()
+        for part in self.module.modules():
+            if isinstance(part, nn.RNNBase):
+                part.flatten_parameters()  # a copy's lie apart, which a GPU does not like
+        mine, theirs = self.module.state_dict(), module.state_dict()
+        floats = [name for name in mine if mine[name].is_floating_point()]
+        self._smooth = [mine[n] for n in floats], [theirs[n] for n in floats]
+        self._counts = [(mine[n], theirs[n]) for n in mine if n not in floats]
+
+    def update(self, keep: float, step: int) -> None:
+        """Take in the weights after a step. At first it forgets faster, not to drag its beginning along.
+
+        Statistics of the data (batch norm) are averaged like weights; counts are copied.
+        """
+        import torch
+
+        keep = min(keep, (1 + step) / (10 + step))
+        with torch.no_grad():
+            torch._foreach_lerp_(*self._smooth, 1 - keep)
+            for mine, theirs in self._counts:
+                mine.copy_(theirs)
+
+
+CHECKPOINT_SECONDS = 20.0  # between checkpoints
+PROGRESS_SECONDS = 0.5  # between looks at the loss, each of which waits for the device
+SEEDS = 1 << 62
+FEWEST = 8  # steps an epoch is to have; with few examples batches are smaller than the recipe's
+SMALLEST = 16  # but no smaller than this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedModule:
+    """A trained module, in the weights of the epoch that was best on validation data."""
+
+    module: nn.Module
+    epoch: int
+    rows: tuple[dict[str, Any], ...]  # the log, one an epoch
+    seconds: float  # over all starts
+
+
+def fit(
+    task: TrainTask,
+    accelerator: Any,
+    *,
+    seed: int = 0,
+    path: Path | None = None,
+    tell: ProgressCallback = lambda done, total, words: None,
+    log: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+) -> FittedModule:
+    """Train, or resume from the checkpoint at `path`; an interrupt leaves one."""
+    training = _TrainingLoop(task, accelerator, seed, path)
+    state = training.state
+    if not state.done:
+        with _catch_interrupt(accelerator.num_processes == 1) as stopped, _use_deterministic(accelerator.device):
+            training.run(stopped, tell, log)
+    else:
+        log(state.rows)
+    return FittedModule(training.load_best(), state.best_epoch, tuple(state.rows), state.seconds)
+
+
+class _TrainingLoop:
+    """One training under way: the module, its average and its optimizer, and where they stand."""
+
+    def __init__(self, task: TrainTask, accelerator: Any, seed: int, path: Path | None) -> None:
+        import torch
+
+        self.task, self.accelerator, self.seed, self.path = task, accelerator, seed, path
+        self.recipe = task.recipe
+        mine = torch.tensor([len(task.train)], device=accelerator.device)
+        least = int(accelerator.gather(mine).min())  # processes take their steps together
+        few = max(least // FEWEST, min(least, SMALLEST))
+        self.batch = min(max(1, self.recipe.batch // accelerator.num_processes), few)
+        self.steps = least // self.batch  # in an epoch
+        self.state = (read_state(path) if path else None) or TrainState()
+        self.names: list[str] = []  # of the losses
+        self.summed: torch.Tensor | None = None  # [loss] over the steps of this epoch
+        device = accelerator.device
+        module = task.module.to(device)
+        if device.type == "cuda":
+            module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.module = module
+        if self.state.done:
+            self.average = WeightAverage(module)
+            return
+        optimizer = torch.optim.AdamW(
+            _group_parameters(module, self.recipe.weight_decay),
+            lr=self.recipe.lr,
+            betas=(0.9, 0.98),
+            fused=device.type == "cuda",
+        )
+        self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
+        self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
+        if self.state.step:
+            module.load_state_dict(self.state.module)
+            self.average.module.load_state_dict(self.state.average)
+            self.optimizer.load_state_dict(self.state.optimizer)
+
+    def run(
+        self, stopped: threading.Event, tell: ProgressCallback, log: Callable[[list[dict[str, Any]]], None]
+    ) -> None:
+        state, recipe = self.state, self.recipe
+        total = self.steps * recipe.epochs
+        began = kept = time.monotonic()
+        before = state.seconds
+        log(state.rows)
+        while len(state.rows) < recipe.epochs:
+            epoch = len(state.rows)
+            start = time.monotonic()
+            for _ in self._run_epoch(epoch, total, tell):
+                state.seconds = before + time.monotonic() - began
+                if stopped.is_set():
+                    self._save_checkpoint()
+                    raise KeyboardInterrupt
+                if time.monotonic() - kept > CHECKPOINT_SECONDS:
+                    self._save_checkpoint()
+                    kept = time.monotonic()
+            row = self._validate_epoch(epoch, time.monotonic() - start)
+            state.seconds = before + time.monotonic() - began
+            state.rows.append(row | {"seconds": round(state.seconds, 3)})
+            log(state.rows)
+        state.done = True
+        state.module, state.average, state.optimizer = {}, {}, {}
+        self._write_checkpoint()
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    def _run_epoch(self, epoch: int, total: int, tell: ProgressCallback) -> Iterator[None]:
+        """The steps of an epoch that are still to do; what is yielded is that one more is done."""
+        import torch
+
+        state, accelerator = self.state, self.accelerator
+        path = (self.task.name, self.seed, "epoch", epoch)
+        order = derive(*path, "order", accelerator.process_index)
+        batches = self.task.train.epoch(self.batch, order)
+        self.prepared.train()
+        reported = 0.0
+        for k in range(state.step - epoch * self.steps, self.steps):
+            torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.recipe.lr * scale_learning_rate(state.step, total, self.recipe.warmup)
+            loss, parts = self.prepared(self.task.train.batch(torch.from_numpy(batches[k])))
+            accelerator.backward(loss)
+            accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+            self.average.update(self.recipe.ema, state.step)
+            self._add_losses({**parts, "loss": loss})
+            state.step += 1
+            if time.monotonic() - reported > PROGRESS_SECONDS:
+                reported = time.monotonic()
+                tell(state.step, total, f"epoch {epoch + 1}, loss {float(loss.detach()):.3f}")
+            yield
+
+    def _add_losses(self, losses: Mapping[str, torch.Tensor]) -> None:
+        """To the sums of the epoch, which stay on the device: as one tensor, for many small ones are slow."""
+        import torch
+
+        new = torch.stack([value.detach() for value in losses.values()]).double()
+        if self.summed is None:
+            self.names = list(losses)
+            before = [self.state.sums.get(name, 0.0) for name in self.names]
+            self.summed = torch.tensor(before, dtype=torch.float64, device=new.device)
+        self.summed += new
+
+    def _store_sums(self) -> None:
+        if self.summed is not None:
+            self.state.sums = dict(zip(self.names, self.summed.tolist(), strict=True))
+
+    def _validate_epoch(self, epoch: int, seconds: float) -> dict[str, Any]:
+        """Look at the averaged weights on validation data, and keep them if they are the best so far."""
+        state, task = self.state, self.task
+        self._store_sums()
+        losses = {name: value / self.steps for name, value in state.sums.items()}
+        state.sums, self.summed = {}, None
+        if not math.isfinite(losses["loss"]):
+            raise UserError(
+                f"training {task.name} failed: the loss of epoch {epoch + 1} is not a number; "
+                "train on more images or with another seed"
+            )
+        module = self.average.module.eval()
+        check = self.task.check // self.accelerator.num_processes
+        counts = count_validation(task, module, self.accelerator, check)
+        found = compute_shares(counts)
+        figure = task.better(dict.fromkeys(counts, 0.0) | found)  # of nothing, nothing is right
+        if figure > state.best_figure or not state.best:
+            state.best_figure, state.best_epoch = figure, epoch + 1
+            state.best = {name: value.clone() for name, value in module.state_dict().items()}
+        return {
+            "part": task.name,
+            "epoch": epoch + 1,
+            "losses": {name: round(value, 6) for name, value in sorted(losses.items())},
+            "val": {name: round(value, 6) for name, value in sorted(found.items())},
+            "figure": round(figure, 6),
+            "examples": self.steps * self.batch * self.accelerator.num_processes,
+            "examples_per_second": round(
+                self.steps * self.batch * self.accelerator.num_processes / max(seconds, 1e-9), 1
+            ),
+        }
+
+    def load_best(self) -> nn.Module:
+        """The module in the averaged weights of the best epoch, to be used and not trained."""
+        module = self.average.module
+        module.load_state_dict(self.state.best)
+        return module.eval()
+
+    def _save_checkpoint(self) -> None:
+        state = self.state
+        state.module = self.module.state_dict()
+        state.average = self.average.module.state_dict()
+        state.optimizer = self.optimizer.state_dict()
+        self._store_sums()
+        self._write_checkpoint()
+
+    def _write_checkpoint(self) -> None:
+        if self.path and self.accelerator.is_main_process:
+            write_state(self.path, self.state)
+
+
+def count_validation(
+    task: TrainTask, module: nn.Module, accelerator: Any, most: int | None = None
+) -> dict[str, tuple[float, float]]:
+    """The counts over all validation examples of all processes, or over the first so many of each."""
+    import torch
+
+    size = len(task.val) if most is None else min(max(1, most), len(task.val))
+    batch = task.measured or task.recipe.batch
+    sums: dict[str, Any] = {}
+    with torch.no_grad(), accelerator.autocast():
+        for start in range(0, size, batch):
+            rows = torch.arange(start, min(start + batch, size))
+            for name, pair in task.measure(module, task.val.batch(rows)).items():
+                new = torch.stack([torch.as_tensor(x, device=accelerator.device).double() for x in pair])
+                sums[name] = sums[name] + new if name in sums else new
+    return {name: tuple(accelerator.reduce(sums[name], "sum").tolist()) for name in sorted(sums)}
+
+
+def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
+    """The learning rate at a step as a share of the highest: up in a line, down as half a cosine."""
+    rising = max(1, round(warmup * steps))
+    if step < rising:
+        return (step + 1) / rising
+    return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+
+
+def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """Weights decay; biases and the scales of norms do not."""
+    learned = [p for p in module.parameters() if p.requires_grad]
+    wide = [p for p in learned if p.ndim > 1]
+    flat = [p for p in learned if p.ndim <= 1]
+    found = ({"params": wide, "weight_decay": decay}, {"params": flat, "weight_decay": 0.0})
+    return [group for group in found if group["params"]]
+
+
+def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]) -> nn.Module:
+    """A module whose forward pass is the loss: what several devices wrap and keep in step."""
+    from torch import nn
+
+    class WithLoss(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, batch: Any) -> tuple[torch.Tensor, Losses]:
+            return loss(self.module, batch)
+
+    return WithLoss()
+
+
+@contextmanager
+def _use_deterministic(device: torch.device) -> Iterator[None]:
+    """Within, a processor gives the same weights each time, though threads share the sums.
+
+    A GPU is left as it is: not all of its sums can be made deterministic.
+    """
+    import torch
+
+    before = (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled())
+    if device.type == "cpu":
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@contextmanager
+def _catch_interrupt(alone: bool) -> Iterator[threading.Event]:
+    """Ctrl-C asks for an end after the step; a second one ends at once.
+
+    Where several processes train together they would stop at different steps: there it ends at once, and
+    training resumes from the last checkpoint.
+    """
+    stop = threading.Event()
+    if not alone or threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def request_stop(number: int, frame: Any) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, request_stop)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,171 @@
+"""Trainable: what a model's file gives so that `shiftscope train` can train it.
+
+A model consists of parts, each trained in a stage of its own: a scene parser and a question parser, or one
+network that answers. A file of `models/` names its Trainable in `TRAITS`; training finds it there, so that
+neither the loop nor the feed knows any model. Importing this file imports no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .question import Question
+from .scene import Scene
+from .schema import Schema
+from .trained_folder import TrainedFolder
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+Rows = npt.NDArray[np.int64]
+Counts = Mapping[str, tuple[Any, Any]]  # name → how many are right, of how many; numbers or tensors of one
+Losses = Mapping[str, "torch.Tensor"]
+Gather = Callable[[list[Any]], list[Any]]
+ProgressCallback = Callable[[int, int, str], None]  # done, of how many, and in words how it goes
+
+IMAGES, SCENES, PROGRAMS, ANSWERS = "images", "scenes", "programs", "answers"  # supervision
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRecipe:
+    """How a part is trained: AdamW, a rate that rises and then falls as a cosine, averaged weights."""
+
+    epochs: int
+    batch: int  # over all devices
+    lr: float  # at its highest
+    weight_decay: float = 0.05  # not of biases and norms
+    warmup: float = 0.05  # share of the steps in which the rate rises
+    ema: float = 0.998  # what a step leaves of the moving average of the weights
+    clip: float = 5.0  # longest gradient
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class ExampleSet(Protocol):
+    """Examples that are made into a batch by their numbers; the batch lies on the device."""
+
+    def __len__(self) -> int: ...
+
+    def epoch(self, batch: int, random: np.random.Generator) -> Sequence[Rows]:
+        """The rows of each batch of an epoch, in random order: as many whole batches as there are.
+
+        A curriculum is an order that is less random.
+        """
+        ...
+
+    def batch(self, rows: torch.Tensor) -> Any: ...
+
+
+def shuffle_batches(size: int, batch: int, random: np.random.Generator) -> list[Rows]:
+    """An epoch whose batches are drawn from all examples alike."""
+    rows = random.permutation(size)[: size - size % batch]
+    return list(rows.reshape(-1, batch))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitData:
+    """A split in memory: its images, and by the name of each stage what that learns from."""
+
+    pixels: torch.Tensor | None  # [image, height, width, 3] uint8, on the device if they fit
+    scenes: tuple[Scene, ...]  # with the images of any split but train, whose supervision is enough
+    supervision: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TrainStage:
+    """One part of a model, and how it is trained; a subclass fills in the methods, and holds no state."""
+
+    name: str  # of its weights and its entry in model.json: "scene_parser"
+    word: str = ""  # what `--only` calls it; else its name
+    supervision: frozenset[str] = frozenset((IMAGES, ANSWERS))
+    needs: tuple[str, ...] = ()  # parts trained before, which `build` is given
+    check: int = 1000  # validation examples that an epoch is judged by
+    learns_vocabulary: bool = False  # whether its config depends on the training data
+    figures: tuple[str, ...] = ()  # what `finish` adds to model.json
+
+    @property
+    def option(self) -> str:
+        return self.word or self.name
+
+    @property
+    def recipe(self) -> TrainRecipe:
+        raise NotImplementedError
+
+    def describe(self, schema: Schema) -> dict[str, Any]:
+        """What the weights depend on besides recipe, seed and data."""
+        return {"checked": self.check}
+
+    def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> Any:
+        """What is learned from some scenes and the questions about them; runs in the processes that make data.
+
+        It must have a length. Whatever is not in here of the train split is not kept.
+        """
+        raise NotImplementedError
+
+    def join(self, pieces: Sequence[Any]) -> Any:
+        """What was collected piece by piece, as one."""
+        return [one for piece in pieces for one in piece]
+
+    def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
+        """The part's config, a record with `to_json`.
+
+        `train` is there if the stage `learns_vocabulary`. Where several processes train, each has a share of the
+        data, and `gather` joins their lists.
+        """
+        raise NotImplementedError
+
+    def read_config(self, data: Mapping[str, Any]) -> Any:
+        """The config as its `to_json` wrote it."""
+        raise NotImplementedError
+
+    def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
+        """A module with random weights, drawn from torch's own generator."""
+        raise NotImplementedError
+
+    def make_examples(self, data: SplitData, config: Any, device: str) -> ExampleSet:
+        """The stage's supervision as batches; what is encoded once per image is encoded here."""
+        raise NotImplementedError
+
+    def logits(self, module: Any, batch: Any) -> torch.Tensor:
+        """[example, answer]: what debiasing wraps."""
+        raise NotImplementedError
+
+    def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
+        """What a step makes small, and its terms by name: cross-entropy of `logits` and `batch.targets`."""
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(self.logits(module, batch), batch.targets), {}
+
+    def measure(self, module: Any, batch: Any) -> Counts:
+        """How many are right, of how many."""
+        found = self.logits(module, batch).argmax(-1)
+        return {"right": ((found == batch.targets).sum(), len(found))}
+
+    def choose_by(self, shares: Mapping[str, float]) -> float:
+        """The one figure by which the best epoch is chosen: of the shares that are right, their mean."""
+        return sum(shares.values()) / len(shares)
+
+    def batch_to_measure(self, device: str) -> int | None:
+        """Examples measured at once; None: as many as a batch has."""
+        return None
+
+    def finish(self, module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
+        """What is fitted on validation data once the part is trained: its `figures`, as model.json keeps them."""
+        return {}
+
+
+class Trainable:
+    """A model that can be trained: its parts, and the folder that training leaves."""
+
+    stages: tuple[TrainStage, ...]
+    folder: type[TrainedFolder]  # how the trained folder is read
+    requires: tuple[str, ...] = ("torch", "accelerate", "safetensors")  # packages
+
+    def stage(self, name: str) -> TrainStage:
+        return next(stage for stage in self.stages if stage.name == name)

@@ -1,0 +1,169 @@
+"""The shape of the tree: imports point one way, names are unique and say what they are, nothing is required for nothing."""
+
+import ast
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import shiftscope
+
+ROOT = Path(shiftscope.__file__).parent
+PROJECT = ROOT.parent.parent
+
+# Each line may import from itself and from the lines above; SIBLINGS do not import each other.
+ORDER = (
+    ("errors", "rng", "registry", "files", "kernels", "records", "json_files", "pretrained", "folder", "executor"),
+    ("english.inflection", "english.word_lists"),  # schemas need these
+    ("scene", "schema", "schemas", "scene_table", "edit", "answer"),
+    ("lang",),
+    (
+        "columns",
+        "question",
+        "result",
+        "response",
+        "model",
+        "question_table",
+        "question_join",
+        "prompt",
+        "server_identity",
+        "trained_folder",
+        "trainable",
+    ),
+    ("english",),
+    ("formats",),
+    ("geometry",),
+    ("render",),
+    ("world",),
+    ("scene_graph",),
+    ("questions",),
+    ("shortcuts",),
+    ("shift",),
+    ("models", "metrics", "store"),
+    ("suites",),
+    ("train",),
+    ("run",),
+    ("report",),
+    ("explore",),
+    ("cli",),
+)
+SIBLINGS = {"models", "metrics", "store"}
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+TREES = {
+    path: ast.parse(path.read_text("utf-8"))
+    for path in sorted(ROOT.rglob("*.py"))
+    if path not in (ROOT / "__init__.py", ROOT / "__main__.py")
+}
+
+HEAVY = {
+    "torch",
+    "transformers",
+    "datasets",
+    "webdataset",
+    "mitsuba",
+    "trimesh",
+    "ray",
+    "fastapi",
+    "uvicorn",
+    "aiohttp",
+}
+NETWORKS = {"scene_parser", "question_parser"}  # folders made of torch; imported only where one is used
+
+ODD = {
+    *("built", "asked", "told", "said", "made", "found", "known", "seen", "drawn", "heard", "taken", "given", "kept"),
+    *("shown", "read_off", "worded", "attuned", "chosen", "held", "packed", "joined"),
+}
+NO_PARTICIPLES = {"embed", "feed", "need", "seed", "speed"}
+DISTRIBUTIONS = {"pillow": "PIL", "pyyaml": "yaml", "scikit-learn": "sklearn"}  # name → what is imported
+
+
+def show(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def find_part(name: tuple[str, ...]) -> str:
+    """The entry of ORDER that a module belongs to."""
+    return ".".join(name[:2]) if ".".join(name[:2]) in RANK else name[0]
+
+
+def top(path: Path) -> str:
+    return find_part(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def list_imports(path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[str, ...]]:
+    """The full names of what a file imports: ("shiftscope", "scene", "Scene"), ("numpy",)."""
+    package = ("shiftscope", *path.relative_to(ROOT).parent.parts)
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            full = (*base, *(node.module.split(".") if node.module else ()))
+            yield from ((*full, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+
+
+def list_own_imports(path: Path) -> Iterator[tuple[str, ...]]:
+    return (name for name in list_imports(path, ast.walk(TREES[path])) if name[0] == "shiftscope" and len(name) > 1)
+
+
+def test_every_part_has_its_place():
+    assert {top(path) for path in TREES} <= set(RANK)
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for path in TREES:
+        here = top(path)
+        others = {find_part(name[1:]) for name in list_own_imports(path)} & set(RANK) - {here}
+        above = [o for o in sorted(others) if RANK[o] > RANK[here] or {here, o} <= SIBLINGS]
+        wrong += [f"{show(path)} imports {other}" for other in above]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_file_imports_another_folders_private_module():
+    wrong = []
+    for path in TREES:
+        home = ("shiftscope", *path.relative_to(ROOT).parent.parts)
+        for name in list_own_imports(path):
+            private = next((k for k, part in enumerate(name) if re.match(r"_(?!_)", part)), None)
+            if private is not None and home[:private] != name[:private]:
+                wrong.append(f"{show(path)} imports {'.'.join(name)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_not_always_installed_is_imported_where_it_is_used():
+    wrong = []
+    for path, tree in TREES.items():
+        allowed = {"torch"} if NETWORKS & set(path.relative_to(ROOT).parts[:-1]) else set()
+        heavy = {name[0] for name in list_imports(path, iter(tree.body))} & HEAVY - allowed
+        wrong += [f"{show(path)} imports {name}" for name in sorted(heavy)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_class_names_are_unique():
+    places = defaultdict(list)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(show(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_functions_are_named_by_what_they_do():
+    wrong = []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                first = node.name.strip("_").split("_")[0]
+                participle = re.fullmatch(r"[a-z]{4,}ed", first) and not node.decorator_list
+                if first in ODD or (participle and first not in NO_PARTICIPLES):
+                    wrong.append(f"{show(path)}: {node.name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_dependency_is_imported():
+    required = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = [re.match(r"[A-Za-z0-9_.-]+", line)[0].lower() for line in required]
+    imported = {name[0] for path, tree in TREES.items() for name in list_imports(path, ast.walk(tree))}
+    assert [n for n in names if DISTRIBUTIONS.get(n, n.replace("-", "_")) not in imported] == []

@@ -1,0 +1,124 @@
+"""CLEVR, Super-CLEVR and CLEVR_HYP files in and out."""
+
+import gzip
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiftscope import formats as _any
+from shiftscope.formats import clevr
+from shiftscope.lang.text import format_program
+from shiftscope.schemas import superclevr
+
+DATA = Path(__file__).parents[3] / "examples" / "data"
+
+
+def load(name):
+    return json.loads((DATA / name).read_text())
+
+
+@pytest.mark.parametrize("name", ["clevr_scenes.json", "superclevr_scenes.json"])
+def test_scenes_come_back_as_they_were(name):
+    assert [clevr.format_scene(s) for s in clevr.read_scenes(DATA / name)] == load(name)["scenes"]
+
+
+@pytest.mark.parametrize("name", ["clevr_questions.json", "superclevr_questions.json", "clevr_hyp_questions.json"])
+def test_questions_come_back_as_they_were(name):
+    assert [clevr.format_question(q) for q in clevr.read_questions(DATA / name)] == load(name)["questions"]
+
+
+def test_textures_and_boxes_are_kept_where_there_are_any(tmp_path):
+    scene = clevr.read_scenes(DATA / "superclevr_scenes.json")[0]
+    car, bus, bike = scene.objects
+    roof, wheel = car.parts
+    roof = replace(roof, texture="checkered", box=(12.0, 40.0, 31.0, 8.0))
+    car = replace(car, parts=(roof, wheel), texture="striped", box=(10.0, 38.0, 60.0, 22.5))
+    painted = replace(scene, objects=(car, bus, bike))
+    clevr.write_scenes(tmp_path / "scenes.json", [painted])
+    assert clevr.read_scenes(tmp_path / "scenes.json") == [painted]
+    (found,) = json.loads((tmp_path / "scenes.json").read_text())["scenes"]
+    assert found["objects"][0]["texture"] == "striped"
+    painted_roof = {"texture": "checkered", "box": [12.0, 40.0, 31.0, 8.0]}
+    assert found["objects"][0]["parts"]["roof"] == dict(roof.attributes) | painted_roof
+    assert not {"texture", "box"} & found["objects"][1].keys()
+
+
+def test_what_others_call_texture_or_box_is_left_alone():
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    plain = clevr.parse_scene(raw, superclevr.SCHEMA)
+    raw["objects"][0] |= {"texture": 3, "box": {"x": 1}}
+    assert clevr.parse_scene(raw, superclevr.SCHEMA) == plain
+
+
+def test_a_scene_knows_its_vocabulary_size_parts_and_relations():
+    car, bus, bike = clevr.read_scenes(DATA / "superclevr_scenes.json")[0].objects
+    assert car.attributes == (("size", "large"), ("color", "red"), ("material", "metal"), ("shape", "sedan"))
+    assert [p.name for p in car.parts] == ["roof", "front_left_wheel"]
+    assert bus.parts[0].attributes == (("size", "small"), ("color", "blue"), ("material", "metal"))
+    assert bike.parts == ()
+    scene = clevr.read_scenes(DATA / "superclevr_scenes.json")[0]
+    assert (scene.schema.name, scene.size, scene.id) == ("superclevr", (640, 480), "traffic_000000")
+    assert scene.relation("left") == (0, 0b101, 0b001)
+
+
+def test_the_dialect_is_told_by_the_functions():
+    sources = {
+        name: {q.provenance.source for q in clevr.read_questions(DATA / f"{name}_questions.json")}
+        for name in ("clevr", "clevr_hyp")
+    }
+    assert sources == {"clevr": {"clevr"}, "clevr_hyp": {"clevr_hyp"}}
+    parts = [q.provenance.source for q in clevr.read_questions(DATA / "superclevr_questions.json")]
+    assert parts == ["superclevr", "superclevr", "clevr"]  # the third uses CLEVR's functions only
+
+
+def test_a_hypothetical_question_starts_from_the_scene_after_its_action():
+    first = next(clevr.read_questions(DATA / "clevr_hyp_questions.json"))
+    assert first.action == "Paint every sphere red."
+    assert format_program(first.program) == "count(filter(change(filter(scene(), shape=sphere), color=red), color=red))"
+
+
+def test_a_single_scene_a_bare_list_and_a_folder_of_them_are_read(tmp_path):
+    scenes = load("clevr_scenes.json")["scenes"]
+    single = tmp_path / "one.json"
+    single.write_text(json.dumps(scenes[0]))
+    bare = tmp_path / "list.json.gz"
+    bare.write_bytes(gzip.compress(json.dumps(scenes[1:]).encode()))
+    assert [s.id for s in clevr.read_scenes(single)] == ["toy_000000"]
+    assert [s.id for s in clevr.read_scenes(bare)] == ["toy_000001"]
+    assert [s.id for s in clevr.read_scenes(tmp_path)] == ["toy_000001", "toy_000000"]
+
+
+def test_writing_is_reading_again(tmp_path):
+    scenes = clevr.read_scenes(DATA / "clevr_scenes.json")
+    questions = list(clevr.read_questions(DATA / "clevr_questions.json"))
+    clevr.write_scenes(tmp_path / "s.json", scenes)
+    clevr.write_questions(tmp_path / "q.json.gz", questions)
+    assert clevr.read_scenes(tmp_path / "s.json") == scenes
+    assert list(clevr.read_questions(tmp_path / "q.json.gz")) == questions
+    assert (tmp_path / "q.json.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+@pytest.mark.parametrize("lead", [b"\xef\xbb\xbf", b" " * 100, b"\n\n"])
+def test_blanks_and_a_byte_order_mark_before_the_json_do_not_matter(lead, tmp_path):
+    path = tmp_path / "q.json"
+    path.write_bytes(lead + (DATA / "clevr_questions.json").read_bytes())
+    assert len(list(_any.read_questions(path))) == 8
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.glob("*.json")))
+def test_a_node_without_msgspec_reads_the_same(name, monkeypatch):
+    read = _any.read_scenes if "scenes" in name or "graphs" in name else _any.read_questions
+    fast = list(read(DATA / name))
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    assert list(read(DATA / name)) == fast
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("clevr_scenes.json", "clevr"), ("superclevr_scenes.json", "superclevr"), ("gqa_graphs.json", "gqa")],
+)
+def test_the_family_of_a_scene_file_is_told_by_its_content(name, family):
+    assert _any.read_scenes(DATA / name)[0].schema.name == family

@@ -1,0 +1,414 @@
+"""Redundancy: the same question said with less and with more, on the same scene, with the same answer."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.text import format_program, parse_program
+from shiftscope.lang.world import ExecutionWorld
+from shiftscope.question import Provenance, Question
+from shiftscope.questions.clevr.generator import generate_questions, get_generator
+from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
+from shiftscope.questions.clevr.redundancy.levels import LEVELS, build_levels, generate_levels, get_rewording
+from shiftscope.questions.clevr.redundancy.program_tree import read_tree
+from shiftscope.questions.clevr.template import TemplateSet
+from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from shiftscope.records import content_id
+from shiftscope.rng import derive
+from shiftscope.scene import Object, Scene
+from shiftscope.schema import Schema
+from shiftscope.schemas import clevr, superclevr
+from shiftscope.world.clevr import sample_scene as clevr_scene
+from toy import THREE_AND_ONE, TRAFFIC, scene, thing
+from worlds import PLANE
+
+
+def asked(where: Scene, program: str, file: str, family: int) -> Question:
+    """The program as the template words it, every choice of words the first."""
+    words = get_rewording(get_generator(builtin_templates(where.schema), where.schema))
+    world = ExecutionWorld((where,))
+    fitted, codes = words.fit(read_tree(parse_program(program), world), words.number[file, family])
+    return Question(
+        id="q",
+        text=fitted.text(codes, 0),
+        scenes=(where.id,),
+        program=fitted.program(codes),
+        answer=execute(parse_program(program), world).answer,
+        provenance=Provenance("clevr", "", file, family),
+    )
+
+
+def said(program: str, file: str, family: int, where: Scene = THREE_AND_ONE) -> list[str]:
+    """The question as it came, then at each level."""
+    question = asked(where, program, file, family)
+    made = build_levels(where, question, builtin_templates(where.schema))
+    for level in LEVELS:
+        assert made[level].answer == question.answer
+        assert check_twin(where, made[level], made["rd"]) == ()
+    assert check_minimal(where, made["rd-"]) == ()
+    assert check_saturated(where, made["rd+"], made["rd"]) == ()
+    return [question.text, *(made[level].text for level in LEVELS)]
+
+
+def test_the_value_that_is_asked_is_never_said():
+    program = "query(unique(filter(filter(filter(scene(), size=large), material=metal), shape=sphere)), color)"
+    assert said(program, "zero_hop.json", 3) == [
+        "Which color is the large metal sphere?",
+        "Which color is the large sphere?",
+        "Which color is the large metal sphere?",
+        "Which color is the large metal sphere that is in front of the large green matte cylinder?",
+    ]
+
+
+def test_what_is_counted_gets_what_all_of_it_shares():
+    program = "count(filter(filter(scene(), size=small), color=red))"
+    assert said(program, "zero_hop.json", 0) == [
+        "How many small red things does the picture show?",
+        "How many red things does the picture show?",
+        "How many small red things does the picture show?",
+        "How many small red things that are in front of the big green rubber cylinder does the picture show?",
+    ]
+
+
+def test_relations_go_first_and_take_all_that_led_to_them_along():
+    program = (
+        "query(unique(filter(relate(unique(filter(filter(scene(), color=blue), shape=sphere)), left), "
+        "shape=cube)), size)"
+    )
+    assert said(program, "one_hop.json", 2)[:3] == [
+        "How large is the cube to the left of the blue sphere?",
+        "How large is the cube?",
+        "How large is the cube?",
+    ]
+
+
+def test_a_relation_that_is_needed_stays_and_its_thing_gets_one_of_its_own():
+    program = (
+        "query(unique(filter(relate(unique(filter(filter(scene(), color=blue), shape=sphere)), right), "
+        "shape=sphere)), size)"
+    )
+    assert said(program, "one_hop.json", 2) == [
+        "How large is the sphere to the right of the blue sphere?",
+        "How large is the sphere to the right of the blue object?",
+        "How large is the sphere to the right of the blue sphere?",
+        "How large is the red shiny sphere to the right of the large blue shiny sphere that is to the left of "
+        "the large green matte cylinder?",
+    ]
+
+
+def test_one_of_two_relations_may_go_alone():
+    program = (
+        "query(unique(filter(intersect(relate(unique(filter(scene(), color=blue)), right), "
+        "relate(unique(filter(scene(), color=green)), front)), material=metal)), shape)"
+    )
+    assert said(program, "single_and.json", 4)[:3] == [
+        "Which shape is the metal thing that is to the right of the blue thing and also in front of the green thing?",
+        "Which shape is the metal thing to the right of the blue thing?",
+        "Which shape is the metal thing to the right of the blue thing?",
+    ]
+
+
+def test_the_first_of_two_relations_goes_though_no_template_has_only_the_second():
+    where = scene(
+        thing("small red rubber cube", -2),
+        thing("large blue metal sphere", 0),
+        thing("small red metal sphere", 2),
+        thing("large green metal cylinder", 3),
+    )
+    program = (
+        "less(count(filter(relate(unique(filter(scene(), color=blue)), left), shape=cube)), "
+        "count(filter(relate(unique(filter(scene(), color=green)), left), material=metal)))"
+    )
+    assert said(program, "compare_integer.json", 7, where)[:3] == [
+        "Does the picture show fewer cubes to the left of the blue thing than metal things to the left of the "
+        "green thing?",
+        "Does the picture show fewer cubes than metal things that are to the left of the green thing?",
+        "Does the picture show fewer cubes than metal things that are to the left of the green thing?",
+    ]
+
+
+def test_other_things_that_match_stay_without_a_description():
+    """With one it would be another question."""
+    program = "count(same(unique(filter(scene(), color=blue)), material))"
+    assert said(program, "same_relate.json", 6) == [
+        "How many other things match the blue thing in material?",
+        "How many other things match the blue thing in material?",
+        "How many other things match the blue thing in material?",
+        "How many other things match the large blue sphere that is in front of the large green rubber cylinder "
+        "in material?",
+    ]
+
+
+def test_others_that_have_a_description_get_a_longer_one_but_not_of_what_they_match_in():
+    program = "count(filter(same(unique(filter(scene(), color=blue)), material), shape=sphere))"
+    assert said(program, "same_relate.json", 14)[2:] == [
+        "How many other spheres match the blue thing in material?",
+        "How many small red spheres match the large blue sphere that is to the left of the large green rubber "
+        "cylinder in material?",
+    ]
+
+
+def test_being_like_a_thing_goes_like_a_relation_where_it_only_says_what_is_meant():
+    program = "query(unique(filter(same(unique(filter(scene(), color=blue)), size), shape=cylinder)), color)"
+    assert said(program, "same_relate.json", 16)[:3] == [
+        "Which color is the other cylinder that matches the blue thing in size?",
+        "Which color is the cylinder?",
+        "Which color is the cylinder?",
+    ]
+    needed = "query(unique(filter(same(unique(filter(scene(), shape=cube)), size), shape=sphere)), material)"
+    assert said(needed, "same_relate.json", 17)[2] == ("Which material is the sphere that matches the cube in size?")
+
+
+def test_nothing_is_described_like_something():
+    """Like the cube, or what else is green: a short description would mean yes if nothing had a full one."""
+    program = "exist(filter(filter(scene(), color=green), shape=cube))"
+    assert said(program, "zero_hop.json", 1)[-1] == (
+        "Does the picture show any large green rubber cubes that are behind the tiny red metallic ball?"
+    )
+
+
+def test_a_thing_that_is_spoken_of_may_be_what_a_relation_leads_to_but_not_one_that_is_asked_about():
+    """The three spheres are all alike, so that the other two can only be related to each other."""
+    where = scene(
+        thing("large blue metal sphere", -4),
+        thing("small red rubber cube", -2),
+        thing("large blue metal sphere", 0),
+        thing("small gray metal cylinder", 3),
+        thing("large blue metal sphere", 5),
+    )
+    program = (
+        "query(unique(filter(intersect(relate(unique(filter(scene(), color=red)), right), "
+        "relate(unique(filter(scene(), color=gray)), left)), size=large)), shape)"
+    )
+    assert said(program, "single_and.json", 4, where)[2:] == [
+        "Which shape is the large thing that is to the right of the red thing and also to the left of the gray thing?",
+        "Which shape is the large blue metal thing that is to the right of the tiny red rubber block to the "
+        "left of the tiny gray metal cylinder and also to the left of the tiny gray metal cylinder to the right "
+        "of the tiny red rubber block?",
+    ]
+
+
+def test_a_category_is_an_element_like_any_other():
+    program = "query(unique(filter(filter(scene(), color=red), shape=car)), material)"
+    assert said(program, "zero_hop.json", 4, TRAFFIC) == [
+        "Which material is the red car?",
+        "Which material is the car?",
+        "Which material is the red car?",
+        "Which material is the big red car that is in front of the small red matte tandem bike?",
+    ]
+
+
+def test_things_of_several_models_share_their_category():
+    where = scene(
+        thing("large red metal sedan", -2),
+        thing("small red rubber truck", 0),
+        thing("small gray metal jet", 2),
+        schema=superclevr.SCHEMA,
+    )
+    more = said("count(filter(scene(), color=red))", "zero_hop.json", 0, where)[-1]
+    assert more.startswith("How many red cars that are ")
+
+
+def test_words_that_keep_the_answer_from_being_given_away_stay():
+    """All cubes are small, but "more cubes than red cubes?" needs no picture."""
+    where = scene(
+        thing("small red rubber cube", -2), thing("small blue rubber cube", 0), thing("large red metal sphere", 2)
+    )
+    program = (
+        "greater(count(filter(filter(scene(), size=small), shape=cube)), "
+        "count(filter(filter(scene(), color=red), shape=cube)))"
+    )
+    assert said(program, "compare_integer.json", 2, where)[:2] == [
+        "Does the picture show more small cubes than red cubes?",
+        "Does the picture show more small objects than red cubes?",
+    ]
+
+
+def test_a_thing_is_not_told_by_the_relation_to_itself_what_is_asked_of_it():
+    """The cube comes back as what the sphere is right of: its color must not be added there."""
+    where = scene(
+        thing("small red rubber cube", -2),
+        thing("large blue metal sphere", 0),
+        thing("large blue metal sphere", -4),
+        thing("small gray metal cylinder", 3),
+    )
+    program = (
+        "query(unique(filter(relate(unique(filter(relate(unique(filter(scene(), shape=cube)), right), "
+        "color=blue)), left), size=small)), color)"
+    )
+    assert said(program, "two_hop.json", 3, where)[-1] == (
+        "Which color is the small matte cube to the left of the large blue metal sphere that is to the right "
+        "of the small matte cube that is to the left of the small gray metal cylinder?"
+    )
+
+
+def test_a_twin_names_its_base_and_its_level():
+    made = build_levels(
+        THREE_AND_ONE,
+        asked(THREE_AND_ONE, "count(filter(filter(scene(), size=small), color=red))", "zero_hop.json", 0),
+        builtin_templates(clevr.SCHEMA),
+    )
+    less = made["rd-"]
+    assert (less.id, less.note("twin"), less.note("redundancy")) == ("q_rd-", "q", "rd-")
+    assert format_program(less.program) == "count(filter(scene(), color=red))"
+    assert (made["rd"].id, made["rd"].note("twin")) == ("q", None)
+
+
+def test_questions_about_parts_are_left_as_they_are():
+    asked_of_parts = generate_questions([TRAFFIC], builtin_part_templates(superclevr.SCHEMA), per_image=4)
+    made = generate_levels([TRAFFIC], builtin_part_templates(superclevr.SCHEMA), per_image=4)
+    assert asked_of_parts
+    for level in ("rd-", "rd+"):
+        assert [q.text for q in made[level]] == [q.text for q in asked_of_parts]
+        assert [q.note("twin") for q in made[level]] == [q.id for q in asked_of_parts]
+
+
+def test_unknown_levels_and_foreign_questions_are_refused(refuses):
+    templates = builtin_templates(clevr.SCHEMA)
+    question = asked(THREE_AND_ONE, "count(filter(scene(), color=red))", "zero_hop.json", 0)
+    with refuses("no level of redundancy 'rd*'; did you mean 'rd'?"):
+        generate_levels([THREE_AND_ONE], templates, ["rd*"])
+    with refuses("question q is not worded by zero_hop.json 0"):
+        build_levels(THREE_AND_ONE, replace(question, text="How many red ones?"), templates)
+    with refuses("question q: its template is not among those given, or it has no answer"):
+        build_levels(THREE_AND_ONE, question, TemplateSet(templates.templates[-1:]))
+
+
+def vehicles(k: int) -> Scene:
+    """3 to 10 vehicles anywhere."""
+    return _anything(superclevr.SCHEMA, k)
+
+
+def _anything(schema: Schema, k: int) -> Scene:
+    rng = derive("redundancy", schema.name, k)
+    objects = [
+        Object(
+            attributes=tuple((a.name, a.values[rng.integers(len(a.values))]) for a in schema.attributes),
+            position=tuple(rng.uniform(-3, 3, 3).tolist()),
+        )
+        for _ in range(rng.integers(3, 11))
+    ]
+    return Scene(tuple(objects), directions=PLANE, schema=schema, id=str(k))
+
+
+def clevr_scenes(count: int) -> list[Scene]:
+    return [clevr_scene(5, "redundancy", i) for i in range(count)]
+
+
+def proven(scenes: list[Scene], per_image: int = 10) -> int:
+    """How many questions there are; each is checked at each level."""
+    made = generate_levels(scenes, builtin_templates(scenes[0].schema), per_image=per_image)
+    by_id = {s.id: s for s in scenes}
+    for less, plain, more in zip(*(made[level] for level in LEVELS), strict=True):
+        where = by_id[plain.scenes[0]]
+        assert check_minimal(where, less) == (), less.text
+        assert check_saturated(where, more, plain) == (), more.text
+        assert check_twin(where, less, plain) == check_twin(where, more, plain) == (), (less.text, more.text)
+    return len(made["rd"])
+
+
+def test_every_question_is_minimal_and_saturated():
+    assert proven(clevr_scenes(8)) == 80
+    assert proven([vehicles(k) for k in range(16)]) == 160
+
+
+@pytest.mark.full
+def test_ten_thousand_questions_are_minimal_and_saturated():
+    assert proven(clevr_scenes(500)) + proven([vehicles(k) for k in range(600)]) >= 10_000
+
+
+def test_our_own_questions_have_no_relation_to_spare_but_that_of_being_alike():
+    scenes = [vehicles(k) for k in range(20)]
+    templates = builtin_templates(superclevr.SCHEMA)
+    came = generate_questions(scenes, templates)
+    for question, plain in zip(came, generate_levels(scenes, templates, ["rd"])["rd"], strict=True):
+        if plain != question:
+            assert "same" in {n.op for n in question.program.nodes} - {n.op for n in plain.program.nodes}
+            assert plain.program.nodes[-1].op == "query"
+
+
+def test_more_is_said_in_the_words_of_the_same_template():
+    made = generate_levels([vehicles(k) for k in range(20)], builtin_templates(superclevr.SCHEMA), ["rd", "rd+"])
+    for plain, more in zip(made["rd"], made["rd+"], strict=True):
+        assert more.provenance == plain.provenance
+
+
+@pytest.fixture(scope="module")
+def of_a_hundred_scenes() -> dict[str, list[Question]]:
+    scenes = [vehicles(k) for k in range(100)]
+    return generate_levels(scenes, builtin_templates(superclevr.SCHEMA), ["rd", "rd+"])
+
+
+@pytest.mark.parametrize("answers", ["whether there is any", "how many there are"])
+def test_how_much_is_said_does_not_tell_the_answer(of_a_hundred_scenes, answers):
+    """Guessing by the look of the description is right no more often than in rd, give or take 3 in 100."""
+    op = "exist" if answers == "whether there is any" else "count"
+    rate = {}
+    for level, questions in of_a_hundred_scenes.items():
+        looks = [(look(q), bool(q.answer)) for q in questions if q.program.nodes[-1].op == op]
+        assert len(looks) > 100
+        rate[level] = guessed(looks)
+    assert rate["rd+"] <= rate["rd"] + 0.03
+
+
+def look(question: Question) -> tuple[object, ...]:
+    """How many relations there are, how many words the set has that is asked about, and of which sort."""
+    nodes = question.program.nodes
+    at, words = nodes[-1].inputs[0], {}
+    while nodes[at].op == "filter":
+        words[nodes[at].params[0]] = nodes[at].params[1]
+        at = nodes[at].inputs[0]
+    noun = words.get("shape")
+    model = noun in superclevr.SCHEMA.attribute("shape").values
+    related = sum(n.op == "relate" for n in nodes)
+    return nodes[at].op, related, len(words), "model" if model else "category" if noun else "thing"
+
+
+def guessed(looks: list[tuple[tuple[object, ...], bool]]) -> float:
+    """How often the best guess for each look is right; a look seen once tells nothing."""
+    by_look: dict[tuple[object, ...], list[bool]] = {}
+    for key, answer in looks:
+        by_look.setdefault(key, []).append(answer)
+    best = [max(sum(a), len(a) - sum(a)) if len(a) > 1 else 0.5 for a in by_look.values()]
+    return sum(best) / len(looks)
+
+
+def test_a_question_alone_has_the_same_twins_as_in_the_making():
+    scenes = [vehicles(k) for k in range(8)]
+    templates = builtin_templates(superclevr.SCHEMA)
+    made = generate_levels(scenes, templates)
+    for less, plain, more in zip(*(made[level] for level in LEVELS), strict=True):
+        alone = build_levels(scenes[int(plain.scenes[0])], plain, templates)
+        assert [alone[level].program for level in LEVELS] == [less.program, plain.program, more.program]
+        assert alone["rd"].text == plain.text
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = {path!r}
+from test_clevr_redundancy import vehicles
+from shiftscope.questions.clevr.template_sets import builtin_templates
+from shiftscope.questions.clevr.redundancy.levels import generate_levels
+from shiftscope.records import content_id
+from shiftscope.schemas.superclevr import SCHEMA
+made = generate_levels([vehicles(k) for k in range(4)], builtin_templates(SCHEMA), ["rd+", "rd-"])
+print(content_id([q.to_json() for level in made.values() for q in level]))
+"""
+
+
+def test_the_same_twins_whatever_the_hash_seed():
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(path=[str(here), str(here.parents[2])])],
+        env={**os.environ, "PYTHONHASHSEED": "4242"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made = generate_levels([vehicles(k) for k in range(4)], builtin_templates(superclevr.SCHEMA), ["rd+", "rd-"])
+    assert done.stdout.strip() == content_id([q.to_json() for level in made.values() for q in level])

@@ -1,0 +1,63 @@
+"""Thousands of our questions, read for slips of grammar."""
+
+import re
+
+import pytest
+
+from shiftscope.questions.clevr.generator import generate_questions
+from shiftscope.questions.clevr.template_sets import builtin_templates
+from shiftscope.schemas import clevr, superclevr
+from worlds import random_scene
+
+
+@pytest.fixture(scope="module", params=[clevr.SCHEMA, superclevr.SCHEMA], ids=lambda s: s.name)
+def texts(request):
+    schema = request.param
+    scenes = [random_scene(schema, k) for k in range(250)]
+    made = [q for seed in range(2) for q in generate_questions(scenes, builtin_templates(schema), seed=seed)]
+    assert len(made) > 4000
+    return [q.text for q in made]
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        r"  |\s$|^\s",  # doubled or loose spaces
+        r"[<>\[\]{}_]",  # a slot, an option or a file's name left in
+        r"\b[Aa] [aeioAEIO]",  # a object (no adjective of ours begins with a sounded u but 'utility')
+        r"\b[Aa]n [^aeioAEIOS]",
+        r"\b[Aa] SUV|buss\b|suv\b|\b\w+sss\b|\bthing(s)? s\b",
+        r"\b(\w+) \1\b",  # a word twice
+        r"\bthe (an?|another|any)\b|\b(an?|another) (the|other)\b|\bother the\b",
+        r"\b(?:is|Is) (?:\w+ )*?(?:are|is) there\b",
+        r"\b(?:things|objects|cubes|balls|buses) (?:lies|is|matches|shares)\b(?! used)",
+        r" [?,.;]|[?,;.][?,;.]",
+        r"\bleft (?!of|door|wheel)|\bright (?!of|door|wheel)|\bfront (?!of|left|right)",
+    ],
+)
+def test_no_slip(texts, slip):
+    found = [t for t in texts if re.search(slip, t)]
+    assert found == []
+
+
+def test_every_text_is_a_question_that_starts_with_a_capital(texts):
+    for text in texts:
+        assert text[0].isupper()
+        assert text.endswith("?")
+
+
+def test_wordings_vary(texts):
+    assert len({t.split()[0] for t in texts}) >= 11
+    assert len(set(texts)) > 0.9 * len(texts)
+
+
+def test_verbs_agree_with_their_questions(texts):
+    for text in texts:
+        if text.startswith("How many"):
+            assert re.match(r"How many (?:\S+ )*?\S+s (?:\S+ )*?(are|do|does|can|lie|match|share|would)\b", text), text
+        if text.startswith("Does any "):
+            assert not re.match(
+                r"Does any (?:other )?(?:\S+ )*?\S*(?:things|objects|cubes|spheres|cylinders) match", text
+            )
+        if text.startswith("Do any "):
+            assert re.match(r"Do any (?:\S+ )*?\S+s (lie|match|share) ", text), text

@@ -1,0 +1,387 @@
+"""Subgraphs in English: articles, number, agreement, relations of every form, and what is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphs import random_graph
+from shiftscope.english.adjectives import is_predicative
+from shiftscope.english.nouns import is_countable
+from shiftscope.questions.covr import phrases as say
+from shiftscope.questions.covr import wording as inquire
+from shiftscope.scene_graph.extract import extract_subgraphs
+from shiftscope.scene_graph.pack import pack_graphs
+from shiftscope.scene_graph.subgraph import ObjectNode, RelationModifier, SubgraphLink
+from shiftscope.schemas import superclevr
+from shiftscope.schemas.gqa import SCHEMA as GQA
+
+WOMAN = ObjectNode("woman", "", (SubgraphLink("wearing", ObjectNode("glasses")),))
+
+
+def thing(name, *links, attribute=""):
+    """A thing and its relations, each (relation, name or thing)."""
+    return ObjectNode(
+        name, attribute, tuple(SubgraphLink(r, t if isinstance(t, ObjectNode) else ObjectNode(t)) for r, t in links)
+    )
+
+
+@pytest.mark.parametrize(
+    ("subgraph", "said"),
+    [
+        (thing("sink", ("below", "towel")), "the sink that is below a towel"),
+        (thing("trees", ("behind", "zebra")), "the trees that are behind a zebra"),
+        (thing("grass", ("in", "field")), "the grass that is in a field"),
+        (thing("people", ("with", "umbrellas")), "the people that have umbrellas"),
+        (thing("man", attribute="looking up"), "the man that is looking up"),
+        (
+            thing("cup", ("on", thing("table", ("in front of", "man")))),
+            "the cup that is on a table that is in front of a man",
+        ),
+        (
+            thing("woman", ("wearing", "dress"), ("holding", "bouquet")),
+            "the woman that is holding a bouquet and is wearing a dress",
+        ),
+        (thing("tv", attribute="old"), "the old TV"),
+    ],
+)
+def test_one(subgraph, said):
+    assert say.is_sayable(subgraph)
+    assert say.phrase_one(subgraph) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("apple", "an apple"),
+        ("pants", "pants"),
+        ("hair", "hair"),
+        ("sky", "the sky"),
+        ("table cloth", "a table cloth"),
+        ("toilet paper", "toilet paper"),
+        ("bottle of wine", "a bottle of wine"),
+        ("bus", "a bus"),
+        ("SUV", "an SUV"),
+    ],
+)
+def test_an_article_is_what_the_noun_wants(name, said):
+    assert say.phrase_one(ObjectNode(name), "a") == said
+
+
+@pytest.mark.parametrize(
+    ("subgraph", "said"),
+    [
+        (thing("man", ("in", "water")), "men that are in the water"),
+        (thing("person", ("wearing", "hat")), "people that are wearing a hat"),
+        (thing("giraffe", ("has", ObjectNode("tail", "long"))), "giraffes that have a long tail"),
+        (thing("people", ("on", "beach")), "people that are on the beach"),
+        (thing("water", ("in", "pool")), "water that is in a pool"),
+        (thing("sheep", ("eating", "grass")), "sheep that are eating grass"),
+    ],
+)
+def test_many(subgraph, said):
+    assert say.phrase_many(subgraph) == said
+
+
+@pytest.mark.parametrize(
+    ("relation", "singular", "plural", "after_a_noun"),
+    [
+        ("on", "is on a hat", "are on a hat", "on a hat"),
+        ("left", "is to the left of a hat", "are to the left of a hat", "to the left of a hat"),
+        ("wearing", "is wearing a hat", "are wearing a hat", "wearing a hat"),
+        ("wears", "is wearing a hat", "are wearing a hat", "wearing a hat"),
+        ("wear", "is wearing a hat", "are wearing a hat", "wearing a hat"),
+        ("sit on", "is sitting on a hat", "are sitting on a hat", "sitting on a hat"),
+        ("lay on", "is lying on a hat", "are lying on a hat", "lying on a hat"),
+        ("has", "has a hat", "have a hat", "with a hat"),
+        ("with", "has a hat", "have a hat", "with a hat"),
+        ("cover", "covers a hat", "cover a hat", "covering a hat"),
+        ("pv:attach to", "is attached to a hat", "are attached to a hat", "attached to a hat"),
+        ("parked on", "is parked on a hat", "are parked on a hat", "parked on a hat"),
+        ("on side of", "is on the side of a hat", "are on the side of a hat", "on the side of a hat"),
+        ("taller than", "is taller than a hat", "are taller than a hat", "taller than a hat"),
+        ("trick on", "is doing a trick on a hat", "are doing a trick on a hat", "doing a trick on a hat"),
+        ("is near", "is near a hat", "are near a hat", "near a hat"),
+    ],
+)
+def test_relations_of_every_form(relation, singular, plural, after_a_noun):
+    link = SubgraphLink(relation, ObjectNode("hat"))
+    assert say.phrase_clause(link) == singular
+    assert say.phrase_clause(link, plural=True) == plural
+    assert f"{say.get_predicate(link).write_reduced()} a hat" == after_a_noun
+
+
+def test_one_is_with_somebody_but_has_something():
+    assert say.phrase_clause(SubgraphLink("with", ObjectNode("dog"))) == "is with a dog"
+    assert say.phrase_clause(SubgraphLink("with", ObjectNode("camera"))) == "has a camera"
+
+
+def test_a_modifier_follows_the_object():
+    uncorking = SubgraphLink("uncorking", ObjectNode("bottle"), (RelationModifier("with", ObjectNode("corkscrew")),))
+    man = ObjectNode("man", "standing", (uncorking,))
+    assert say.is_sayable(man)
+    assert say.phrase_one(man, "a") == "a standing man that is uncorking a bottle with a corkscrew"
+    assert inquire.ask_either_object(ObjectNode("man"), uncorking, "jar") == (
+        "Is the man uncorking a bottle or a jar with a corkscrew"
+    )
+
+
+def test_articles_depend_on_the_relation():
+    assert say.phrase_clause(SubgraphLink("standing in", ObjectNode("grass"))) == "is standing in the grass"
+    assert say.phrase_clause(SubgraphLink("eating", ObjectNode("grass"))) == "is eating grass"
+    assert say.phrase_clause(SubgraphLink("covered in", ObjectNode("snow"))) == "is covered in snow"
+    assert say.phrase_clause(SubgraphLink("playing", ObjectNode("tennis"))) == "is playing tennis"
+    assert say.phrase_clause(SubgraphLink("playing", ObjectNode("frisbee"))) == "is playing frisbee"
+    assert say.phrase_clause(SubgraphLink("holding", ObjectNode("frisbee"))) == "is holding a frisbee"
+
+
+def test_the_relation_that_goes_on_comes_last():
+    chair = thing("chair", ("next to", "window"))
+    man = thing("man", ("holding", chair), ("wearing", "hat"))
+    assert say.phrase_one(man) == "the man that is wearing a hat and is holding a chair that is next to a window"
+
+
+def test_two_relations_of_an_inner_thing_are_held_together():
+    cup = thing("cup", ("on", "table"), ("next to", "plate"))
+    said = say.phrase_one(thing("man", ("holding", cup)))
+    assert said == "the man that is holding a cup that is both next to a plate and on a table"
+
+
+def test_a_relation_to_two_things_is_said_once():
+    man = thing("man", ("wearing", "hat"), ("wearing", ObjectNode("shirt", "red")))
+    assert say.phrase_one(man) == "the man that is wearing a hat and a red shirt"
+
+
+def test_another_of_the_same_name():
+    assert say.phrase_one(thing("cow", ("sniffing", "cow"))) == "the cow that is sniffing another cow"
+    assert not say.is_sayable(thing("man", ("wearing", "man")))
+
+
+@pytest.mark.parametrize(
+    "subgraph",
+    [
+        thing("white"),
+        thing("him"),
+        thing("2"),
+        thing("background"),
+        thing("side of road"),
+        thing("man", ("of", "dog")),
+        thing("hoodie", ("part of", "shirt")),
+        thing("man", ("sit", "chair")),
+        thing("man", ("hold in", "hand")),
+        thing("man", ("next to", "left")),
+        thing("trees", attribute="group of"),
+        thing("wall", attribute="piece"),
+        thing("plant", attribute="larger"),
+        thing("tennis player", attribute="tennis"),
+        thing("man", ("with", "head")),
+        thing("man", ("on", "stomach")),
+        thing("nose", ("on", "face")),
+        thing("face", ("behind", "shirt")),
+        thing("train", ("has", "number")),
+        thing("ball", ("between", "tree")),
+        thing("man", ("on", thing("horse", ("under", "man")))),
+        thing("man", ("on", "chair"), ("near", "chair")),
+        thing("dog", ("walking on", "road"), attribute="walking"),
+        ObjectNode(
+            "man",
+            "",
+            (
+                SubgraphLink(
+                    "cutting", thing("cake", ("on", "table")), (RelationModifier("with", ObjectNode("knife")),)
+                ),
+            ),
+        ),
+        thing("man", ("on", thing("bed", ("in", "room"))), ("near", thing("cat", ("on", "rug")))),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_said_well_is_refused(subgraph):
+    assert not say.is_sayable(subgraph)
+
+
+def test_nouns_that_look_like_something_else_are_nouns():
+    assert all(map(say.is_sayable, map(thing, ("leaves", "shorts", "glasses", "t-shirt", "building", "wii"))))
+
+
+def test_a_body_is_a_place_for_somebody_else():
+    assert say.is_sayable(thing("bird", ("on", "head")))
+    assert say.is_sayable(thing("train", ("has", ObjectNode("number", "white"))))
+
+
+def test_what_can_be_counted():
+    assert is_countable("man")
+    assert not any(is_countable(name) for name in ("water", "trees", "pants", "sky", "people"))
+
+
+def test_questions():
+    sink = thing("sink", ("below", "towel"))
+    assert inquire.ask_is(sink, "white") == "Is the sink that is below a towel white"
+    assert inquire.ask_is(thing("trees"), "green") == "Are the trees green"
+    assert inquire.ask_is(thing("dog", ("on", "bed")), "black", plural=True) == "Are the dogs that are on a bed black"
+    assert inquire.ask_what(WOMAN, "holding") == "What is the woman that is wearing glasses holding"
+    assert inquire.ask_what(thing("car"), "has") == "What does the car have"
+    assert inquire.ask_what(thing("trees"), "line") == "What do the trees line"
+    assert inquire.ask_does(thing("car"), SubgraphLink("has", ObjectNode("tire"))) == "Does the car have a tire"
+    assert inquire.ask_either_object(WOMAN, SubgraphLink("carry", ObjectNode("bottle")), "purse") == (
+        "Is the woman that is wearing glasses carrying a bottle or a purse"
+    )
+
+
+def test_two_relations_to_choose_from():
+    man = thing("man", attribute="sitting")
+    holding = SubgraphLink("holding", ObjectNode("hat"))
+    assert inquire.are_comparable(holding, "wearing")
+    assert inquire.ask_either_relation(man, holding, "wearing") == "Is the sitting man holding a hat or wearing it"
+    assert inquire.ask_either_relation(man, SubgraphLink("on", ObjectNode("skis")), "carrying") == (
+        "Is the sitting man on skis or carrying them"
+    )
+    assert inquire.ask_either_relation(thing("fence"), SubgraphLink("surround", ObjectNode("field")), "behind") == (
+        "Is the fence surrounding a field or behind it"
+    )
+    assert inquire.ask_either_relation(thing("fence"), SubgraphLink("surround", ObjectNode("field")), "cover") == (
+        "Is the fence surrounding a field or covering it"
+    )
+    assert not inquire.are_comparable(holding, "hold")  # the same in other words
+    assert not inquire.are_comparable(holding, "has")
+    assert not inquire.are_comparable(holding, "of")
+    on_a_bed = SubgraphLink("on", thing("bed", ("in", "room")))
+    assert not inquire.are_comparable(on_a_bed, "under")  # is it the room that it may be under?
+
+
+def test_relations_that_may_both_be_said_of_one_are_not_to_choose_from():
+    sitting = SubgraphLink("sitting on", ObjectNode("table"))
+    assert inquire.are_comparable(sitting, "standing on", "cat")
+    assert not inquire.are_comparable(sitting, "standing on", "cup")
+    assert not inquire.are_comparable(sitting, "on", "cup")
+    assert inquire.are_comparable(sitting, "under", "cup")
+    assert not inquire.are_comparable(SubgraphLink("on top of", ObjectNode("water")), "in", "boat")
+    assert inquire.are_comparable(SubgraphLink("on top of", ObjectNode("box")), "in", "cat")
+
+
+@pytest.mark.parametrize(
+    ("subgraph", "said"),
+    [
+        (thing("boy"), "How many boys are there"),
+        (thing("boy", attribute="young"), "How many young boys are there"),
+        (thing("boy", attribute="looking up"), "How many boys are looking up"),
+        (thing("boy", ("wearing", "hat")), "How many boys are wearing a hat"),
+        (thing("giraffe", ("has", ObjectNode("tail", "long"))), "How many giraffes have a long tail"),
+        (thing("cup", ("on", thing("table", ("near", "man")))), "How many cups are on a table that is near a man"),
+        (
+            thing("boy", ("wearing", "hat"), ("holding", "bat")),
+            "How many boys that are holding a bat and are wearing a hat are there",
+        ),
+        (
+            thing("boy", ("wearing", "hat"), attribute="looking up"),
+            "How many boys that are looking up and are wearing a hat are there",
+        ),
+    ],
+)
+def test_how_many(subgraph, said):
+    assert inquire.ask_how_many(subgraph) == said
+
+
+def test_two_things_that_a_modifier_may_lead_to():
+    lighting = SubgraphLink("lighting", ObjectNode("cigar"), (RelationModifier("using", ObjectNode("candle")),))
+    woman = ObjectNode("woman", "", (SubgraphLink("lighting", ObjectNode("cigar")),))
+    assert inquire.ask_either_modifier(woman, lighting, "lighter") == (
+        "Is the woman that is lighting a cigar lighting it using a candle or a lighter"
+    )
+
+
+def test_attributes_that_can_be_asked_for():
+    assert all(map(is_predicative, ("white", "standing", "looking up", "metal", "light blue", "parked")))
+    refused = ("baseball", "double decker", "group of", "3", "larger", "front", "adult")
+    assert not any(map(is_predicative, refused))
+    assert say.phrase_state("taking photo", plural=True) == "are taking a photo"
+
+
+@pytest.mark.parametrize(
+    ("subgraph", "said"),
+    [
+        (WOMAN, "the woman wearing glasses"),
+        (thing("cup", ("on", thing("table", ("near", "man")))), "the cup on a table that is near a man"),
+        (
+            thing("woman", ("wearing", "dress"), ("holding", "bouquet")),
+            "the woman holding a bouquet and wearing a dress",
+        ),
+        (
+            thing("man", ("on", "horse"), ("wearing", "hat")),  # it is not the horse that wears it
+            "the man who is on a horse and is wearing a hat",
+        ),
+        (thing("wing", attribute="down"), "the wing that is down"),
+    ],
+)
+def test_short(subgraph, said):
+    assert say.phrase_short(subgraph) == said
+
+
+def test_a_closed_schema_is_put_into_words_first():
+    suv = ObjectNode("suv", "red", (SubgraphLink("left", ObjectNode("double", "metal")),))
+    said = say.spell_subgraph(suv, superclevr.SCHEMA)
+    assert say.is_sayable(said)
+    assert say.phrase_one(said, "a") == "a red SUV that is to the left of a metal double-decker bus"
+    assert say.phrase_many(said) == "red SUVs that are to the left of a metal double-decker bus"
+    assert say.spell_subgraph(WOMAN, GQA) is WOMAN
+
+
+def test_every_vehicle_can_be_said_and_counted():
+    shapes = next(a for a in superclevr.SCHEMA.attributes if a.name == "shape")
+    assert len(shapes.values) == 21
+    for shape in shapes.values:
+        said = say.spell_subgraph(ObjectNode(shape), superclevr.SCHEMA)
+        assert say.is_sayable(said)
+        assert is_countable(said.name)
+
+
+def test_a_relation_without_words_is_no_silent_nonsense():
+    with pytest.raises(ValueError, match="'of'"):
+        say.phrase_clause(SubgraphLink("of", ObjectNode("hat")))
+    with pytest.raises(ValueError, match="'baseball'"):
+        inquire.ask_is(ObjectNode("player"), "baseball")
+
+
+@given(st.integers(0, 10_000))
+def test_different_subgraphs_have_different_words(seed):
+    graphs = pack_graphs([random_graph(seed, 0)])
+    found = [one for one in extract_subgraphs(graphs, 0, seed, most=100) if say.is_sayable(one)]
+    for words in (say.phrase_one, say.phrase_many, say.phrase_short):
+        said = [words(one) for one in found]
+        assert len(set(said)) == len(found)
+        assert all(text == " ".join(text.split()) for text in said)
+
+
+@pytest.mark.parametrize(
+    "subgraph",
+    [
+        thing("man", attribute="older"),
+        thing("train", ("have", "head")),
+        thing("umbrella", ("on", "head")),
+        thing("grass", ("in", "fields")),
+        thing("sky", ("have", "clouds"), ("above", "house")),
+    ],
+)
+def test_what_makes_no_sense_is_refused(subgraph):
+    assert not say.is_sayable(subgraph)
+
+
+@pytest.mark.parametrize(
+    "subgraph",
+    [
+        thing("teddy bear", ("have", "eyes")),
+        thing("hat", ("on", "head")),
+        thing("bird", ("on", "head")),
+        thing("chair", ("have", "legs")),
+    ],
+)
+def test_what_is_much_like_it_is_not(subgraph):
+    assert say.is_sayable(subgraph)
+
+
+def test_where_something_is_done_comes_last_and_is_in_a_room():
+    with_knife, at_kitchen = (
+        RelationModifier("with", ObjectNode("knife")),
+        RelationModifier("at", ObjectNode("kitchen")),
+    )
+    cutting = SubgraphLink("cutting", ObjectNode("bread"), (at_kitchen, with_knife))
+    assert say.phrase_clause(cutting) == "is cutting bread with a knife in a kitchen"

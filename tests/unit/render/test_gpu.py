@@ -1,0 +1,173 @@
+"""The GPU renderer, as far as it can be tested without a GPU: packing, errors, and by Triton's interpreter."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.geometry.body import bodies_of, build_scene_mesh
+from shiftscope.geometry.camera import Camera, camera_of
+from shiftscope.geometry.visibility import part_labels
+from shiftscope.render import surface as texture
+from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene
+from shiftscope.render.gpu.raster import check_device, measure_labels, render_batch, render_batch_on_cpu
+from shiftscope.render.paint import _find_window, traits_of
+from shiftscope.render.proxies import build_proxies
+from shiftscope.scene import Object, Part, Scene
+from shiftscope.schemas.clevr import SCHEMA as CLEVR
+from shiftscope.schemas.superclevr import SCHEMA as SUPERCLEVR
+
+BALL = Object(
+    (("size", "small"), ("color", "red"), ("material", "metal"), ("shape", "sphere")), position=(0.0, 0.0, 0.35)
+)
+CUBE = Object(
+    (("size", "large"), ("color", "blue"), ("material", "rubber"), ("shape", "cube")),
+    position=(1.5, 1.0, 0.7),
+    rotation=30.0,
+)
+SUV = Object(
+    (("size", "large"), ("color", "cyan"), ("material", "metal"), ("shape", "suv")),
+    parts=(
+        Part("door_front_left", (("color", "red"), ("material", "rubber"), ("size", "large")), "striped"),
+        Part("wheel_back_left", (("color", "green"), ("material", "metal"), ("size", "large"))),
+    ),
+    position=(0.0, 0.0, 0.44),
+    rotation=200.0,
+    texture="dotted",
+)
+
+
+def known_parts(thing):
+    """The object with the parts renamed to those that its mesh has, whatever they are called."""
+    names = [p for p in dict.fromkeys(bodies_of(scene_of(replace(thing, parts=())))[0].mesh.parts) if p[0] != "_"]
+    return replace(thing, parts=tuple(replace(p, name=n) for p, n in zip(thing.parts, names[1:], strict=False)))
+
+
+def scene_of(*things):
+    schema = CLEVR if things[0].values("shape")[0] in ("sphere", "cube") else SUPERCLEVR
+    return Scene(things, schema=schema, notes=(("camera", (7.5, -6.5, 5.3)),))
+
+
+SOLIDS = scene_of(BALL, CUBE)
+VEHICLE = scene_of(known_parts(SUV))
+
+
+def test_packing_holds_what_the_cpu_renderer_makes_of_a_scene():
+    for scene in (SOLIDS, VEHICLE):
+        packed, stage = pack_scene(scene, (96, 64)), build_scene_mesh(bodies_of(scene))
+        assert np.array_equal(packed.looks, texture.pack_looks(stage))
+        assert np.array_equal(packed.labels, part_labels(scene, stage.bodies))
+        assert np.array_equal(packed.stand_ins, build_proxies(stage.bodies).bodies)
+        assert np.array_equal(packed.cameras[0], camera_of(scene).pack((96, 64)))
+        ours, theirs = packed.traits, traits_of(stage)
+        assert np.array_equal(ours[:, 1:], theirs[:, 1:])
+        same = ours[:, None, 0] == ours[None, :, 0]
+        assert np.array_equal(same, theirs[:, None, 0] == theirs[None, :, 0])
+
+
+def test_windows_on_the_ground_are_the_cpu_renderers():
+    for scene in (SOLIDS, VEHICLE):
+        packed = pack_scene(scene, (96, 64))
+        coarse = packed.cameras[0].copy()
+        coarse[12:15] /= 2
+        for lump, window in zip(packed.lumps, packed.windows, strict=True):
+            theirs = _find_window(coarse, lump, (48, 32))
+            empty = theirs[0] >= theirs[2] or theirs[1] >= theirs[3]
+            assert empty or window.tolist() == theirs.tolist()
+
+
+def test_a_batch_is_its_scenes_one_after_another():
+    both = pack_batch([SOLIDS, VEHICLE, SOLIDS], (96, 64))
+    assert len(both) == 3
+    assert both.first.tolist() == [0, 2, 3, 5]
+    assert both.image_of.tolist() == [0, 0, 1, 2, 2]
+    assert both.mesh_of.tolist() == [0, 1, 2, 0, 1]
+    assert both.listed.tolist() == [0, 2, 0]
+    assert both.surfaces.tolist()[:3] == [0, 1, 2]
+    assert len(both.labels) == len(both.looks) == 4 + len(both.meshes[2].parts)
+    again = join_packs([pack_batch([SOLIDS, VEHICLE], (96, 64)), pack_scene(SOLIDS, (96, 64))])
+    for field in fields(both):
+        if field.name not in ("size", "meshes"):
+            assert np.array_equal(getattr(both, field.name), getattr(again, field.name)), field.name
+
+
+def test_batches_that_can_not_be_drawn():
+    with pytest.raises(UserError, match="at least one scene"):
+        pack_batch([])
+    with pytest.raises(UserError, match="of one size"):
+        join_packs([pack_scene(SOLIDS, (96, 64)), pack_scene(SOLIDS, (64, 96))])
+    with pytest.raises(UserError, match="255 objects do not fit a mask of bytes"):
+        pack_scene(Scene((BALL,) * 255, schema=CLEVR, notes=SOLIDS.notes))
+
+
+def test_the_shelf_knows_where_the_meshes_of_a_batch_lie():
+    pytest.importorskip("torch")
+    packed = pack_batch([SOLIDS, SOLIDS], (96, 64))
+    ball, cube = packed.meshes
+    shelf = DeviceMeshes("cpu")
+    shelf.add(packed.meshes)
+    shelf.add(packed.meshes)  # what is there is not sent again
+    assert len(shelf.vertices) == len(ball.vertices) + len(cube.vertices)
+    rows = shelf.body_rows(packed)
+    assert rows[1].tolist() == [
+        *(len(ball.vertices), len(cube.vertices), len(ball.triangles), len(cube.triangles)),
+        *(len(ball.vertices), 0, 1, 1),
+    ]
+    assert rows[3, 4:].tolist() == [2 * len(ball.vertices) + len(cube.vertices), 1, 1, 3]
+    assert mesh_facets(cube).shape == (len(cube.triangles), 4)
+
+
+def test_without_a_gpu_the_error_says_what_to_do():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(UserError, match=r"cannot render on 'cuda': .*--device cpu"):
+        render_batch([SOLIDS])
+    with pytest.raises(UserError, match="cannot render on 'tpu'"):
+        check_device("tpu")
+
+
+def test_boxes_of_labels():
+    plane = np.zeros((4, 6), np.uint8)
+    plane[1:3, 2:5] = 2
+    boxes, visible = measure_labels(plane, 2)
+    assert boxes.tolist() == [[0, 0, 0, 0], [2, 1, 3, 2]]
+    assert visible.tolist() == [0, 6]
+
+
+def test_the_host_fills_the_same_tensors():
+    pytest.importorskip("torch")
+    images = render_batch_on_cpu([SOLIDS, VEHICLE], (96, 64), workers=1)
+    assert images.rgb.shape == (2, 64, 96, 3)
+    assert images.boxes.shape == (2, 2, 4)
+    assert images.part_boxes.shape == (2, 2, 4)
+    assert int(images.visible[1, 1]) == 0  # the second image has one object
+    assert int((images.mask[0] == 1).sum()) == int(images.visible[0, 0])
+    assert int((images.parts[1] == 1).sum()) == int(images.part_visible[1, 0])
+
+
+@pytest.mark.full
+def test_a_gpu_draws_what_the_cpu_draws():
+    """Also under Triton's interpreter: TRITON_INTERPRET=1 and minutes of patience."""
+    torch = pytest.importorskip("torch")
+    triton = pytest.importorskip("triton")
+    from benchmarks.gpu import INTERPRETED
+    from shiftscope.render.gpu.raster import TUNING
+
+    interpreted = triton.knobs.runtime.interpret
+    if not interpreted and not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    scenes = [SOLIDS, VEHICLE] if interpreted else [SOLIDS, VEHICLE] * 8
+    size = (96, 64) if interpreted else (480, 320)
+    ours = render_batch(scenes, size, "cpu" if interpreted else "cuda", tuning=INTERPRETED if interpreted else TUNING)
+    theirs = render_batch_on_cpu(scenes, size)
+    for layer in ("mask", "parts", "boxes", "visible", "part_boxes", "part_visible"):
+        assert torch.equal(getattr(ours, layer).cpu(), getattr(theirs, layer)), layer
+    off = (ours.rgb.cpu().int() - theirs.rgb.int()).abs().amax(dim=3)
+    assert float((off <= 1).float().mean()) >= 0.999
+
+
+def test_a_camera_of_its_own_travels():
+    far = replace(SOLIDS, notes=(("camera", (9.0, -8.0, 6.0)),))
+    assert pack_batch([SOLIDS, far], (96, 64)).cameras[1].tolist() == Camera((9.0, -8.0, 6.0)).pack((96, 64)).tolist()

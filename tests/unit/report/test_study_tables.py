@@ -1,0 +1,165 @@
+"""Tables and pages from stored cells: what is measured beside what is reported, nothing filled in."""
+
+from dataclasses import replace
+
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.metrics.statistics import PairedTest
+from shiftscope.report.sections.attribution import diagnosis_tables
+from shiftscope.report.sections.cost import throughput_table, training_tables
+from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page
+from shiftscope.report.study_tables import (
+    accuracy_table,
+    degrade_table,
+    differences_table,
+    format_gain,
+    in_domain_table,
+    model_comparison_table,
+)
+from shiftscope.run.study.entries import ORACLES, TransferEntry
+from shiftscope.run.study.transfer_matrix import build_transfer_matrix
+from shiftscope.suites.superclevr.study import StudyDomain, TrainingSetup, factor_grid
+from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
+
+
+def board(*cells):
+    return build_transfer_matrix(cells, TOY)
+
+
+def row(table, *start):
+    return next(r for r in table.rows if r[: len(start)] == start)
+
+
+def test_table_1_has_what_is_measured_beside_what_is_reported():
+    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"), "object")
+    assert made.columns == ("model", "trained on", "on easy", "on mid", "on hard")
+    assert [c.split(" ± ")[0] for c in row(made, "p_nsvqa", "easy")[2:]] == ["80.00", "60.00", "40.00"]
+    assert row(made, "P-NSVQA, reported", "hard")[2:] == ("96.37", "95.11", "95.36")
+    assert row(made, "nsvqa", "mid")[2:] == ("–", "–", "–")
+
+
+def test_part_questions_have_no_reported_figures():
+    made = accuracy_table(board(*factor(VISUAL)), factor_grid("visual"), "part")
+    assert not [r for r in made.rows if "reported" in r[0]]
+    assert row(made, "p_nsvqa", "easy")[2].startswith("50.00")
+
+
+def test_table_2_has_four_forms():
+    made = degrade_table(board(*factor(VISUAL)), "object")
+    forms = {form: row(made, "p_nsvqa", form)[2].split(" ± ")[0] for form in ("printed", "tabulated")}
+    assert forms == {"printed": "20.83", "tabulated": "41.67"}
+    assert row(made, "P-NSVQA, reported", "absolute")[2] == "12.88"
+    assert row(made, "p_nsvqa_exact", "printed")[2] == "–"
+
+
+def test_three_seeds_with_their_spread():
+    seeds = [cell(n, TrainingSetup(seed=k)) for k, n in enumerate((18, 19, 20))]
+    made = row(in_domain_table(board(*seeds)), "p_nsvqa, object questions")
+    assert [c.split(" ± ")[0] for c in made[1:4]] == ["90.00", "95.00", "100.00"]
+    assert made[4].startswith("95.00 ± 12.42")  # Student's 4.303 · 5 / √3
+    assert made[5] == "5.00"
+    assert made[6] == "95.76"
+    assert row(in_domain_table(board(cell(18))), "p_nsvqa, object questions")[4:6] == ("–", "–")
+
+
+def test_models_are_compared_cell_by_cell():
+    made = model_comparison_table(board(cell(15), cell(10, model="nsvqa")))
+    (only,) = made.rows
+    assert only[:5] == ("default", "default", "50.00", "75.00", "–")
+    assert only[5] == ""
+    assert only[6].startswith("+25.00 ± ") and ", p = 0." in only[6]
+    assert only[7] == "–"
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.0009, ""), (0.001, ", p = 0.001"), (0.3, ", p = 0.30"), (None, "")])
+def test_of_a_gain_only_a_p_that_leaves_a_doubt_is_told(p, told):
+    assert format_gain(PairedTest(40, 5, 1, 0.02, -0.01, 0.03, p)) == f"+2.00 ± 3.00{told}"
+
+
+@pytest.mark.parametrize(("adapted", "told"), [(True, "yes"), (False, "no"), (None, "")])
+def test_where_a_parser_was_adapted_is_told(adapted, told):
+    exact = replace(cell(15, model="p_nsvqa_exact"), adapted=adapted)
+    assert TransferEntry.from_json(exact.to_json()) == exact
+    assert model_comparison_table(board(exact)).rows[0][5] == told
+
+
+def test_speed_is_over_all_stages():
+    # 10 images in 2 s, 30 questions read in 3 s and run in 1 s
+    assert row(throughput_table(board(cell(15))), "p_nsvqa")[1:5] == ("5", "10", "30", "5")
+
+
+def oracle_table(given):
+    return next(diagnosis_tables(board(cell(15), diagnosis(given))))
+
+
+def test_an_oracle_that_a_diagnosis_lacks_is_a_dash():
+    new, old = oracle_table(ORACLES), oracle_table(ORACLES[:4])
+    assert new.columns[2] == "true objects, own relations"
+    assert row(new, "nsvqa, object questions")[1:] == ("75.00", "95.00", "80.00", "85.00", "90.00")
+    assert row(old, "nsvqa, object questions")[1:] == ("75.00", "–", "80.00", "85.00", "90.00")
+    assert "as under `run --condition`" in new.note
+    assert "older than the column" in old.note
+
+
+def test_the_time_of_a_training_is_summed_over_parsers_and_data():
+    times, told, reached = training_tables(board(cell(15), training()))
+    assert told.rows == (("default", "shiftscope study …"),)
+    (only,) = times.rows
+    assert only[2:7] == ("60 s", "3.3 min", "40 s", "2.0 min", "7.00 min")
+    assert reached.rows == (("color", "99.00"), ("part name", "90.00"))
+    times, *_ = training_tables(board(cell(15), training(took=(("scenes, data", 60.0),))))
+    assert times.rows[0][2:7] == ("60 s", "–", "–", "–", "–")
+
+
+def test_what_differs_from_the_paper_is_computed_where_cells_tell():
+    def loss(*cells):
+        return row(differences_table(board(*cells)), "co-0 → co-1, object questions")[1:]
+
+    assert loss() == ("nsvqa −14.06 points, p_nsvqa −8.64 points", "not measured yet")
+    other = StudyDomain.from_name("co-1")
+    assert loss(cell(18), cell(15, tested=other))[1] == "p_nsvqa −15.00 points"
+    assert "hardly hurts" in loss(cell(18), cell(18, tested=other))[1]
+    assert row(differences_table(board()), "images")[2] == "a renderer of our own, 96×64"
+
+
+def test_redundancy_is_said_to_be_no_blind_test():
+    assert "Not a blind test" in accuracy_table(board(cell(15)), factor_grid("redundancy"), "object").note
+    assert "Not a blind test" not in accuracy_table(board(cell(15)), factor_grid("visual"), "object").note
+
+
+def test_every_table_is_whole():
+    records = (*factor(VISUAL), training(), diagnosis(), changed(cell(3), train_order="old"))
+    made = list(list_tables(board(*records)))
+    for table in made:
+        assert {len(r) for r in table.rows} <= {len(table.columns)}
+    titles = [t.title for t in made]
+    assert len(set(titles)) == len(titles)
+    assert titles[-1] == "Left out"
+    assert any("the parsers" in t for t in titles)
+
+
+def test_the_page_of_the_repository():
+    seed = cell(15, TrainingSetup(seed=1))  # of the default's seeds only the first is of the matrix
+    text = render_markdown([*factor(VISUAL), training(), diagnosis(), seed])
+    assert "**Scale toy: a trial of the machinery." in text
+    assert "9 of 177 entries of the transfer matrix are finished (9 pairs of training and test)" in text
+    assert "| p_nsvqa | easy | 80.00 ±" in text
+    assert "No entry is stored yet" in render_markdown([])
+    assert "different recipes" in render_markdown([cell(15), cell(15, TrainingSetup.from_name("easy"), recipe="other")])
+    moved = changed(cell(15, TrainingSetup.from_name("easy")), device="H200", version="1")
+    mixed = render_markdown([cell(15), moved])
+    assert "**The rows are of 2 different devices (H200: easy; cpu: default).**" in mixed
+    assert "**The rows are of 2 different versions of shiftscope (0: default; 1: easy).**" in mixed
+    assert "different recipes" not in text
+
+
+def test_the_html_page_needs_nothing_else(tmp_path):
+    records = [*factor(VISUAL), *factor(VISUAL, "nsvqa"), training(), diagnosis()]
+    text = build_study_page(board(*records)).render()
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert 'class="heat"' in text
+    assert "<svg" in text
+    assert write_study_page(tmp_path / "study.html", records).read_text() == text
+    with pytest.raises(UserError, match="no entries"):
+        write_study_page(tmp_path / "none.html", [])

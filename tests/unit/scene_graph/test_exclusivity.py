@@ -1,0 +1,284 @@
+"""What excludes what: schemas, our own tables, WordNet's files, a user's table, an NLI model, in that order."""
+
+from pathlib import Path
+
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.scene_graph.exclusivity import MutualExclusivity, build_exclusivity, read_exclusivity_table
+from shiftscope.scene_graph.wordnet import FOLDER, WordNet
+from shiftscope.schemas import clevr, gqa, superclevr
+
+EVERYDAY = build_exclusivity(gqa.SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "verdict"),
+    [
+        ("attribute", "red", "blue", 1),
+        ("attribute", "red", "rubber", 0),
+        ("object", "sedan", "tandem", 1),
+        ("object", "sedan", "car", 0),
+        ("object", "car", "bus", 1),
+        ("object", "sedan", "sedan", 0),
+        ("relation", "left", "behind", 0),
+    ],
+)
+def test_in_a_closed_schema_values_exclude_each_other(kind, first, second, verdict):
+    assert build_exclusivity(superclevr.SCHEMA).get_exclusivity(kind, first, second) == verdict
+
+
+def test_a_schema_without_kinds():
+    assert build_exclusivity(clevr.SCHEMA).score_exclusivity("object", "cube", ["sphere", "cube", "cone"]) == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "verdict"),
+    [
+        ("object", "dog", "cat", 1),
+        ("object", "dog", "puppy", 0),
+        ("object", "dogs", "dog", 0),
+        ("object", "man", "person", 0),
+        ("object", "man", "player", 0),
+        ("object", "man", "woman", 1),
+        ("object", "lady", "boy", 1),
+        ("object", "cup", "mugs", 0),
+        ("object", "table", "picnic table", 0),
+        ("object", "gizmo", "dog", 0),  # nobody knows
+        ("attribute", "white", "black", 1),
+        ("attribute", "green", "light green", 0),
+        ("attribute", "silver", "gray", 0),
+        ("attribute", "white", "large", 0),
+        ("attribute", "standing", "sitting", 1),
+        ("attribute", "sitting", "eating", 0),
+        ("relation", "riding on", "near", 1),
+        ("relation", "near", "riding on", 0),
+        ("relation", "riding", "standing near", 1),
+        ("relation", "on", "next to", 1),
+        ("relation", "next to", "on", 0),
+        ("relation", "holding", "using", 0),
+        ("relation", "hold", "wearing", 1),
+        ("relation", "sitting on", "lying on", 1),
+        ("relation", "under", "on top of", 1),
+        ("relation", "in", "on", 0),
+        ("modifier", "from", "into", 1),
+        ("modifier", "with", "in", 0),
+    ],
+)
+def test_everyday_words(kind, first, second, verdict):
+    assert EVERYDAY.get_exclusivity(kind, first, second) == verdict
+
+
+class Always:
+    def score_exclusivity(self, kind, first, seconds):
+        return [None if second == "cat" else 0.7 for second in seconds]
+
+
+class Never:
+    def __init__(self):
+        self.asked = []
+
+    def score_exclusivity(self, kind, first, seconds):
+        self.asked += seconds
+        return [0.1 for _ in seconds]
+
+
+def test_the_first_source_that_knows_decides():
+    last = Never()
+    assert MutualExclusivity([Always(), last]).score_exclusivity("object", "dog", ["cow", "cat", "dog"]) == [
+        0.7,
+        0.1,
+        0.0,
+    ]
+    assert last.asked == ["cat"]
+
+
+def test_a_users_table_comes_first_and_is_read_in_its_own_direction(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("first,second,type,exclusive\ndog,cat,object,no\nusing,holding,relation,0.9\n")
+    overlap = build_exclusivity(gqa.SCHEMA, table=path)
+    assert overlap.get_exclusivity("object", "dog", "cat") == 0
+    assert overlap.get_exclusivity("object", "cat", "dog") == 1
+    assert overlap.get_exclusivity("relation", "using", "holding") == 0.9
+    assert overlap.get_exclusivity("relation", "holding", "using") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n", "expected the columns first,second,type,exclusive"),
+        ("first,second,type,exclusive\ndog,cat,thing,1\n", "line 2: the type is one of object, attribute"),
+        ("first,second,type,exclusive\ndog,cat,object,maybe\n", "line 2: exclusive is yes, no or a number"),
+        ("first,second,type,exclusive\ndog,cat,object,2\n", "exclusive is yes, no or a number"),
+        ("first,second,type,exclusive\ndog,cat\n", "line 2: expected 4 columns, got 2"),
+        ("first,second,type,exclusive\na,b,object,1\na,b,object,0\n", "line 3: 'a' and 'b' come twice"),
+    ],
+)
+def test_a_malformed_table_is_refused(tmp_path, text, message):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_exclusivity_table(path)
+
+
+NOUNS = {  # synset: its words, and where it points
+    "entity": ("entity", ""),
+    "person": ("person", "@ entity"),
+    "man": ("man", "@ person, ! woman"),
+    "woman": ("woman", "@ person, ! man"),
+    "lady": ("lady", "@ woman"),
+    "player": ("player", "@ person"),
+    "tool": ("tool", "@ entity"),
+    "wrench": ("wrench spanner", "@ tool"),
+    "pipe_wrench": ("pipe_wrench", "@ wrench"),
+    "hammer": ("hammer", "@ tool"),
+    "color": ("chromatic_color", "@ entity"),
+    "gray": ("achromatic_color", "@ entity"),
+    "red": ("red", "@ color"),
+    "crimson": ("crimson", "@ red"),
+    "teal": ("teal", "@ color"),
+}
+ADJECTIVES = {
+    "hot": ("hot", "! cold, & scorching"),
+    "cold": ("cold", "! hot, & icy"),
+    "scorching": ("scorching", "& hot"),
+    "icy": ("icy frozen", "& cold"),
+    "crisp": ("crisp", ""),
+}
+
+
+def write_wordnet(folder: Path) -> Path:
+    """A WordNet of a few synsets, laid out as the real one is."""
+    for pos, letter, synsets in (("noun", "n", NOUNS), ("adj", "a", ADJECTIVES)):
+        head = "  1 a licence\n"
+        lines, offsets, at = {}, {}, len(head)
+        for name, (words, pointers) in synsets.items():
+            listed = words.split()
+            to = [p.split() for p in pointers.split(", ") if p]
+            said = " ".join(f"{w} 0" for w in listed)
+            ptrs = "".join(f" {s} {{{t}}} {letter} 0000" for s, t in to)
+            lines[name] = f"{{{name}}} 03 {letter} {len(listed):02x} {said} {len(to):03d}{ptrs} | gloss\n"
+            offsets[name] = at
+            at += len(lines[name].format(**dict.fromkeys(synsets, "0" * 8)))
+        numbers = {name: f"{offset:08d}" for name, offset in offsets.items()}
+        (folder / f"data.{pos}").write_text(head + "".join(line.format(**numbers) for line in lines.values()))
+        index = [
+            f"{word} {letter} 1 1 @ 1 0 {numbers[name]}  \n"
+            for name, (words, _) in synsets.items()
+            for word in words.split()
+        ]
+        (folder / f"index.{pos}").write_text(head + "".join(sorted(index)))
+    (folder / "noun.exc").write_text("women woman\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "verdict"),
+    [
+        ("object", "wrench", "spanner", 0.0),  # a synonym
+        ("object", "pipe wrench", "tool", 0.0),  # a wider word
+        ("object", "tool", "wrenches", 0.0),  # a narrower one, in the plural
+        ("object", "wrench", "hammer", 1.0),
+        ("object", "rusty hammer", "hammer", 0.0),  # the phrase is not there, its last word is
+        ("object", "man", "player", 0.0),
+        ("object", "man", "women", 1.0),
+        ("object", "man", "lady", 1.0),
+        ("object", "gizmo", "hammer", None),
+        ("attribute", "hot", "cold", 1.0),
+        ("attribute", "scorching", "icy", None),  # like opposites, no opposites
+        ("attribute", "hot", "scorching", 0.0),
+        ("attribute", "icy", "frozen", 0.0),
+        ("attribute", "hot", "crisp", None),
+        ("attribute", "red", "teal", 1.0),
+        ("attribute", "red", "crimson", 0.0),
+        ("relation", "on", "under", None),
+    ],
+)
+def test_wordnet(tmp_path, kind, first, second, verdict):
+    assert WordNet(write_wordnet(tmp_path)).score_exclusivity(kind, first, [second]) == [verdict]
+
+
+def test_where_wordnet_is_not_installed_it_says_how_to_get_it(tmp_path):
+    with pytest.raises(UserError, match="apt-get install wordnet-base"):
+        WordNet(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny untrained classifier of sentence pairs, as `from_pretrained` opens it."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = ["[UNK]", "[PAD]", "[SEP]"]
+    words.train_from_iterator(["There is a dog cat cow . It"], trainers.WordLevelTrainer(special_tokens=special))
+    folder = tmp_path_factory.mktemp("nli")
+    tokens = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]", pad_token="[PAD]")
+    tokens.save_pretrained(folder)
+    torch.manual_seed(0)
+    labels = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
+    config = BertConfig(
+        vocab_size=len(tokens), hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+        intermediate_size=8, id2label=labels, label2id={v: k for k, v in labels.items()},
+    )  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_an_nli_model_gives_the_chance_of_a_contradiction(model):
+    from shiftscope.scene_graph.exclusivity import NLI
+
+    nli = NLI(str(model))
+    both = nli.score_exclusivity("object", "dog", ["cat", "cow"])
+    assert all(0 < chance < 1 for chance in both)
+    assert nli.score_exclusivity("object", "dog", ["cow"]) == pytest.approx(both[1:], rel=1e-4)
+    overlap = build_exclusivity(gqa.SCHEMA, nli=str(model))
+    assert overlap.score_exclusivity("object", "dog", ["cat"]) == [1.0]  # the schema knows
+    assert overlap.score_exclusivity("object", "gizmo", ["cat"]) == nli.score_exclusivity("object", "gizmo", ["cat"])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_what_is_no_nli_model_is_refused(model, tmp_path):
+    import json
+    import shutil
+
+    from shiftscope.scene_graph.exclusivity import NLI
+
+    with pytest.raises(UserError, match="is no text classifier that opens here"):
+        NLI(str(tmp_path))
+    other = tmp_path / "other"
+    shutil.copytree(model, other)
+    config = json.loads((other / "config.json").read_text())
+    config |= {"id2label": {"0": "good", "1": "bad", "2": "so"}, "label2id": {"good": 0, "bad": 1, "so": 2}}
+    (other / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="none of its labels is 'contradiction'"):
+        NLI(str(other))
+
+
+def test_whether_words_overlap_is_only_said_where_a_source_knows():
+    assert EVERYDAY.find_overlaps("object", "cup", ["glass", "dog", "gizmo"]) == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ("grey", "small", 0),
+        ("grey", "young", 0),
+        ("older", "small", 0),
+        ("stuffed", "empty", 0),
+        ("burgundy", "maroon", 0),
+        ("blonde", "gold", 0),
+        ("dark", "gray", 0),
+        ("burgundy", "green", 1),
+        ("wet", "dry", 1),
+    ],
+)
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no WordNet here")
+def test_attributes_exclude_each_other_in_one_family_or_as_opposites(first, second, verdict):
+    known = build_exclusivity(gqa.SCHEMA, wordnet=FOLDER)
+    assert (known.get_exclusivity("attribute", first, second), known.get_exclusivity("attribute", second, first)) == (
+        (verdict, verdict)
+    )

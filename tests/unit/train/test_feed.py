@@ -1,0 +1,156 @@
+"""The feed: training batches straight from a world, the same for any number of workers and any batch size."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from shiftscope.errors import UserError
+from shiftscope.scene import Object, Part, Scene
+from shiftscope.schemas.clevr import SCHEMA as CLEVR
+from shiftscope.schemas.superclevr import SCHEMA as SUPERCLEVR
+from shiftscope.suites.clevr import suite as clevr
+from shiftscope.train.feed import Feed, SuiteSource, render_source
+
+torch = pytest.importorskip("torch")
+
+SMALL = clevr.ClevrSpec(images=10, size=(96, 64), questions=2, shard=4)
+BUS = Object(
+    (("size", "large"), ("color", "cyan"), ("material", "metal"), ("shape", "school")),
+    parts=(Part("wheel_back_left", (("size", "large"), ("color", "green"), ("material", "metal"))),),
+    position=(0.0, 0.0, 0.3),
+    rotation=30.0,
+)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Block k: one scene of k + 1 balls, and none of the questions."""
+
+    size: tuple[int, int] = (64, 48)
+
+    def blocks(self):
+        return 3
+
+    def block(self, k):
+        balls = tuple(
+            Object(
+                (("size", "small"), ("color", "red"), ("material", "rubber"), ("shape", "sphere")),
+                position=(1.5 * i, 0.0, 0.35),
+            )
+            for i in range(k + 1)
+        )
+        return ((Scene(balls, schema=CLEVR, id=f"toy{k}"), ()),)
+
+
+class Vehicle(Toy):
+    def blocks(self):
+        return 1
+
+    def block(self, k):
+        return ((Scene((BUS,), schema=SUPERCLEVR, id="bus"), ()),)
+
+
+def test_a_feed_gives_what_make_would_write():
+    first, second = Feed(SuiteSource("clevr", SMALL), batch=5, device="cpu")
+    _, questions = clevr.SUITE.make_shard(SMALL.spec(), "train", 0)
+    assert [q for asked in first.questions[:4] for q in asked] == list(questions)
+    assert [s.id for s in (*first.scenes, *second.scenes)] == [f"clevr_train_{i:06d}" for i in range(8)]
+    assert first.images.rgb.shape == (5, 64, 96, 3)
+    assert len(second.scenes) == 3  # the last batch is what is left
+
+
+def test_boxes_and_attributes_are_those_of_the_scenes():
+    (batch,) = Feed(SuiteSource("clevr", SMALL, "val"), batch=8, device="cpu")
+    (scene,) = batch.scenes
+    boxes = [[int(v) for v in o.box] for o in scene.objects]
+    assert batch.images.boxes[0].tolist() == boxes
+    words = [a.values for a in CLEVR.attributes]
+    for thing, codes in zip(scene.objects, batch.attributes[0].tolist(), strict=True):
+        assert [v[c] for v, c in zip(words, codes, strict=True)] == [v for _, v in thing.attributes]
+
+
+def test_rows_of_images_with_fewer_objects_end_in_minus_one():
+    (batch,) = Feed(Toy(), batch=3, device="cpu")
+    assert (batch.attributes[:, :, 0] >= 0).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert batch.owners.shape == (3, 0)
+
+
+def test_parts_come_with_their_owner():
+    (batch,) = Feed(Vehicle(), batch=1, device="cpu")
+    assert batch.owners.tolist() == [[0]]
+    names = [a.name for a in SUPERCLEVR.part_attributes]
+    color = batch.part_attributes[0, 0, names.index("color")]
+    assert SUPERCLEVR.part_attributes[names.index("color")].values[color] == "green"
+    assert int((batch.images.parts[0] == 1).sum()) == int(batch.images.part_visible[0, 0])
+
+
+@pytest.mark.full
+def test_workers_do_not_change_what_is_fed():
+    source = SuiteSource("clevr", SMALL)
+    for one, two in zip(Feed(source, 3, "cpu", workers=1), Feed(source, 3, "cpu", workers=2), strict=True):
+        assert one.scenes == two.scenes
+        assert one.questions == two.questions
+        assert torch.equal(one.images.rgb, two.images.rgb)
+
+
+def test_what_can_not_be_fed():
+    with pytest.raises(UserError, match="no suite 'clever'"):
+        SuiteSource("clever", SMALL)
+    with pytest.raises(UserError, match="no split 'tset'"):
+        SuiteSource("clevr", SMALL, "tset")
+    with pytest.raises(UserError, match="a batch of 0 images"):
+        Feed(Toy(), 0, "cpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(UserError, match="cannot render on 'cuda'"):
+            Feed(Toy())
+
+
+def test_on_a_gpu_scenes_travel_packed_and_meshes_not_at_all(monkeypatch):
+    from shiftscope.render.gpu import pack, raster
+    from shiftscope.render.gpu import raster as host
+
+    drawn = []
+
+    def draw(packed, device):
+        drawn.append(packed)
+        return host.render_batch_on_cpu(Toy().block(0)[0][:1], (64, 48))
+
+    monkeypatch.setattr(raster, "check_device", lambda device: None)
+    monkeypatch.setattr(raster, "render_batch", draw)
+    feed = Feed(Toy(), batch=3, device="meta")
+    (batch,) = feed
+    whole = pack.pack_batch(batch.scenes, (64, 48))
+    assert drawn[0].meshes == whole.meshes  # the very meshes of this process
+    assert drawn[0].poses.tolist() == whole.poses.tolist()
+    assert drawn[0].first.tolist() == [0, 1, 3, 6]
+
+
+def names(some):
+    """Told of some images."""
+    return [scene.id for scene, _ in some]
+
+
+def test_only_what_is_told_comes_with_the_images():
+    made = list(render_source(SuiteSource("clevr", SMALL), names, batch=3, device="cpu", workers=1))
+    assert [told for _, told in made] == [
+        [f"clevr_train_{i:06d}" for i in some] for some in ((0, 1, 2), (3,), (4, 5, 6), (7,))
+    ]
+    (batch,) = Feed(SuiteSource("clevr", SMALL), batch=8, device="cpu")
+    assert torch.equal(torch.cat([images.rgb for images, _ in made]), batch.images.rgb)
+    with pytest.raises(UserError, match="a batch of 0 images"):
+        next(render_source(Toy(), names, batch=0, device="cpu", workers=1))
+
+
+def test_a_block_travels_as_one_packed_batch(monkeypatch):
+    from shiftscope.render.gpu import pack, raster
+
+    seen = []
+    monkeypatch.setattr(raster, "check_device", lambda device: None)
+    monkeypatch.setattr(raster, "render_batch", lambda packed, device: seen.append(packed))
+    source = SuiteSource("clevr", SMALL)
+    assert len(list(render_source(source, names, batch=256, device="meta", workers=1))) == len(seen) == 2
+    for k, packed in enumerate(seen):
+        whole = pack.pack_batch([scene for scene, _ in source.block(k)], SMALL.size)
+        assert len(packed) == 4 and packed.meshes == whole.meshes
+        for name in (*pack.FLAT_FIELDS, "mesh_of", "image_of", "first", "block_first", "lump_first", "surfaces"):
+            assert getattr(packed, name).tolist() == getattr(whole, name).tolist()
