@@ -14,7 +14,19 @@ PROJECT = ROOT.parent.parent
 
 # Each line may import from itself and from the lines above; SIBLINGS do not import each other.
 ORDER = (
-    ("errors", "rng", "registry", "files", "kernels", "records", "json_files", "pretrained", "folder", "executor"),
+    (
+        "errors",
+        "deprecated",
+        "rng",
+        "registry",
+        "files",
+        "kernels",
+        "records",
+        "json_files",
+        "pretrained",
+        "folder",
+        "executor",
+    ),
     ("english.inflection", "english.word_lists"),  # schemas need these
     ("scene", "schema", "schemas", "scene_table", "edit", "answer"),
     ("lang",),

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import NamedTuple
 
+from ..deprecated import forward_names
 from ..errors import did_you_mean
 from .op import PAIR, Op, all_ops, get_op
 from .program import MAX_NODES, Node, Program, ProgramError, node
@@ -236,3 +237,6 @@ class _ProgramTextParser:
         if (not params) if op.pairs else len(params) != len(op.params):
             raise self.build_error(f"expected the words of {op.usage}", at)
         return self.append_node(op.name, inputs, tuple(params))
+
+
+__getattr__ = forward_names(__name__, {"parse": f"{__name__}:parse_program"})
