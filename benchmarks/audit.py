@@ -42,7 +42,7 @@ from shiftscope.shift.vqa_vs import build_audit_sets
 from shiftscope.shortcuts.audit import audit_shortcuts
 from shiftscope.shortcuts.audit_folder import write_sets
 from shiftscope.shortcuts.audit_folder import write_marks
-from shiftscope.shortcuts.statistics import compute_statistics
+from shiftscope.shortcuts.audit_statistics import compute_statistics
 folder = Path(sys.argv[1])
 def now():
     return time.perf_counter(), time.process_time()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.program import Program
 from shiftscope.lang.text import parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.rng import derive
 from shiftscope.scene import Object, Relation, Scene
 from shiftscope.schemas.clevr import SCHEMA

@@ -19,7 +19,7 @@ from shiftscope.response import NUMBER, TRUTH, expect_value, parse_response
 from shiftscope.result import CONDITIONS
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 
 IMAGES = 150
 QUESTIONS = 10  # an image

@@ -13,7 +13,7 @@ from shiftscope.answer import spell
 from shiftscope.formats.clevr import write_questions, write_scenes
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.exec.packed import ProgramLowering, run_lowered
-from shiftscope.lang.world import ExecutionWorld
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.question import Provenance, Question
 from shiftscope.scene_table import pack_scenes
 

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from shiftscope.answer import spell
-from shiftscope.lang.calibration import BOXES, PLACES, fit_spatial_likelihood
 from shiftscope.lang.exec.possible_worlds import infer_answers
 from shiftscope.lang.exec.soft import SoftAnswers, execute_soft
+from shiftscope.lang.posterior_calibration import BOXES, PLACES, fit_spatial_likelihood
 from shiftscope.lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
 from shiftscope.models.nsvqa.neuro_symbolic import load_parsers
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model

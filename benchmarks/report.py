@@ -19,7 +19,7 @@ from shiftscope.question import Provenance, Question
 from shiftscope.report.run_page import build_report
 from shiftscope.report.runs import ReportRuns, arrange_runs
 from shiftscope.result import RunLog, RunRecords, build_question_record, records_of
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
 

@@ -12,8 +12,8 @@ from benchmarks.table import row
 from shiftscope.lang.exec import possible_worlds as possible
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
 from shiftscope.lang.exec.soft import DeviceOpSchedule, SoftLowering, build_schedule, run_schedule
+from shiftscope.lang.execution_world import PAPER, SoftSceneTables
 from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
-from shiftscope.lang.world import PAPER, SoftSceneTables
 from shiftscope.scene_table import pack_scenes
 from shiftscope.suites.superclevr.suite import SuperclevrSpec
 from shiftscope.train.feed import SuiteSource

@@ -83,7 +83,7 @@ VALUES = (
 )  # fmt: skip
 HEAVY = (  # module, and what of it takes long
     ("suites", "Suite.make"),
-    ("suites.superclevr.make_study", "make_study"),
+    ("suites.superclevr.make_variants", "make_study"),
     ("train.train", "train"),
     ("run.study.study", "study"),
     ("run.serve", "serve"),

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from shiftscope.metrics import accuracy
-from shiftscope.metrics.statistics import PairedTest, compare_models
+from shiftscope.metrics.significance import PairedTest, compare_models
+from shiftscope.report.drops import find_shifts
 from shiftscope.report.measure import measure_accuracy as accuracy_of
 from shiftscope.report.runs import arrange_runs
-from shiftscope.report.shift import find_shifts
 from shiftscope.result import Lineage, Prediction, QuestionRecord, RunLog, RunRecords, Score, records_of
 
 from .trial import Trial

@@ -244,14 +244,14 @@ def notation(name: str, read: Callable[[Any], Any], write: Callable[[Any], Any],
 def folders() -> Iterator[Target]:
     """What ShiftScope wrote itself, damaged or edited since."""
     from shiftscope.models.nsvqa.trained_model import read_trained_model
-    from shiftscope.run.source import VqaFiles
+    from shiftscope.run.question_source import VqaFiles
     from shiftscope.run.study.entry_store import EntryStore
     from shiftscope.shortcuts.audit_folder import read_splits
     from shiftscope.store.dataset import Dataset
     from shiftscope.store.question_part import read_part
     from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
     from shiftscope.store.shard import read_images, read_questions
-    from shiftscope.suites.superclevr.make_study import read_study
+    from shiftscope.suites.superclevr.make_variants import read_study
 
     def run_of(path: Path) -> Any:
         return read_run(path.parent), list(read_rows(path.parent)), compute_run_content_id(path.parent)

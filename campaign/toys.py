@@ -16,7 +16,7 @@ from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas.clevr import SCHEMA
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage, encode_mask
 

@@ -10,7 +10,7 @@ from shiftscope.lang.text import parse_program
 from shiftscope.model import Prompt
 from shiftscope.question import Question
 from shiftscope.scene import Scene
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from store_toys import make
 from toy import THREE_AND_ONE

@@ -12,7 +12,7 @@ from shiftscope.question import Provenance, Question
 from shiftscope.result import program_text
 from shiftscope.scene import Object, Scene
 from shiftscope.schema import Attribute, Schema
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
 

@@ -19,7 +19,7 @@ from shiftscope.result import (
     build_question_record,
     records_of,
 )
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import data_id
 from shiftscope.store.run_log import RunWriter
 

@@ -9,7 +9,7 @@ import store_toys
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from toy import scene, thing
 

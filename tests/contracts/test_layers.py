@@ -23,7 +23,7 @@ ORDER = (
         "kernels",
         "records",
         "json_files",
-        "pretrained",
+        "trust_remote_code",
         "folder",
         "executor",
     ),

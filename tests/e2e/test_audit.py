@@ -6,7 +6,7 @@ import pytest
 
 import store_toys
 from command import here, refused, shiftscope
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 
 COUNT = 200
 

@@ -17,9 +17,9 @@ from shiftscope.result import MISSING_IMAGE
 from shiftscope.run.audit import AuditFiles, audit_files
 from shiftscope.run.consistency import NAME
 from shiftscope.run.evaluate import RunSpec, evaluate
-from shiftscope.run.source import DatasetSource
+from shiftscope.run.question_source import DatasetSource
 from shiftscope.shortcuts.audit import AuditSettings
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 
@@ -240,7 +240,7 @@ def test_a_broken_picture_stops_the_run_or_counts_as_missing(audit, place):
 
 
 def test_a_picture_that_changes_while_it_is_asked_about_is_noticed(audit, place, refuses):
-    from shiftscope.run.source import VqaFiles
+    from shiftscope.run.question_source import VqaFiles
 
     source = VqaFiles(audit, place / "all")
     source.digest_pictures(["110"])

@@ -11,8 +11,8 @@ import pytest
 
 from report_toys import write_runs
 from shiftscope.metrics import accuracy
-from shiftscope.metrics.statistics import compare_models
-from shiftscope.report.numbers import format_percent, format_points, format_spread
+from shiftscope.metrics.significance import compare_models
+from shiftscope.report.number_format import format_percent, format_points, format_spread
 from shiftscope.store.run_log import read_run
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from shiftscope.models.nsvqa import execute
 from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers
 from shiftscope.models.nsvqa.trained_model import MODEL_FILE, SHIPPED, read_trained_model
 from shiftscope.run.evaluate import RunSpec, evaluate
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import PLACES_FIELD, RunWriter, compute_run_content_id, read_rows, read_run, read_spec
 from shiftscope.store.shard import QUESTIONS_IN_GROUP, _encode_parquet

@@ -8,7 +8,7 @@ from command import here, refused, shiftscope
 from shiftscope.lang.text import parse_program
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.question import Provenance, Question
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.question_part import read_part
 from shiftscope.train.data import open_training_data
 from shiftscope.train.examples import gather_split

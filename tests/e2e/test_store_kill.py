@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from store_toys import JOBS, SPEC, content, make
 
 TESTS = Path(__file__).parents[1]

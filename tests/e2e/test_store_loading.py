@@ -16,7 +16,7 @@ from shiftscope.errors import UserError
 from shiftscope.formats import clevr
 from shiftscope.question import Question
 from shiftscope.scene import Part
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.exports import EXPORTS, export_dataset, hf, webdataset
 from shiftscope.store.image import encode_mask
 from shiftscope.store.manifest import DatasetInfo

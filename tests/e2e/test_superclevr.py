@@ -10,15 +10,15 @@ import pytest
 from command import here, make_here, refused, shiftscope
 from shiftscope.cli.show import show_example
 from shiftscope.formats.clevr import write_scenes
+from shiftscope.report.drops import find_twin_runs
 from shiftscope.report.runs import read_runs
-from shiftscope.report.shift import find_twin_runs
 from shiftscope.run.evaluate import RunSpec as RunOrder
 from shiftscope.run.evaluate import evaluate
 from shiftscope.run.make import make, resolve_data
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import read_images, read_questions
-from shiftscope.suites.superclevr.make_study import check_study, make_study, plan_study, read_study
+from shiftscope.suites.superclevr.make_variants import check_study, make_study, plan_study, read_study
 from shiftscope.suites.superclevr.suite import SuperclevrSpec, VisualLevel
 from shiftscope.world.superclevr import SuperClevrRules, sample_scene
 

@@ -190,7 +190,7 @@ def _describe_source(files: AuditFiles) -> str:
 
 
 def _print_audit(made: AuditResult) -> None:
-    from ..shortcuts.statistics import compute_statistics as table_of
+    from ..shortcuts.audit_statistics import compute_audit_statistics as table_of
 
     found = made.found
     for remark in found.samples.remarks:

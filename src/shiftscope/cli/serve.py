@@ -36,8 +36,8 @@ def command(
     from ..model import ModelOptions
     from ..run.evaluate import RunSpec, build_run_model
     from ..run.question_matcher import QuestionMatcher
+    from ..run.question_source import DatasetSource
     from ..run.serve import ModelService, build_root_name, serve
-    from ..run.source import DatasetSource
     from ..store.dataset import Dataset
 
     dataset = Dataset.open(data)

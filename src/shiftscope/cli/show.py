@@ -195,9 +195,9 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
     """A question: its text, its answers, its program as a tree with the trace."""
     from ..answer import spell
     from ..lang.exec.exact import execute, format_trace
+    from ..lang.execution_world import ExecutionWorld
     from ..lang.program import split_action
     from ..lang.text import format_program
-    from ..lang.world import ExecutionWorld
 
     world = ExecutionWorld(scenes) if scenes else None
     execution = execute(question.program, world) if question.program and world else None

@@ -18,7 +18,7 @@ from .run import parse_parameters, print_cache_use, refuse_cache_conflict
 
 if TYPE_CHECKING:
     from ..result import Score
-    from ..run.generalization_test import FindingsRow, GeneralizationOptions, GeneralizationOutcome
+    from ..run.generalization import FindingsRow, GeneralizationOptions, GeneralizationOutcome
 
 SHARED = ("learn_from", "images")  # taken by the tests that name them
 

@@ -13,8 +13,8 @@ from ..result import AS_IS, BLIND, MISSING, Floats, RunRecords, Score
 from .accuracy import score_rows
 from .bootstrap import Ints, SceneBootstrap, resample_shares
 from .intervals import LEVEL, widening_factor
+from .significance import find_common_rows
 from .slices import select_base_rows
-from .statistics import find_common_rows
 
 RUNS = {"the model": AS_IS, "a text-only one": "", "the upper bound": AS_IS}  # each with the condition it needs
 TAIL = (1 - LEVEL) / 2

@@ -21,8 +21,8 @@ from ..result import Bools, Floats, RunRecords, Score
 from .calibration import Reliability
 from .intervals import SceneClusters
 from .relative_degrade import DegradeEstimate, ResampledAccuracies
+from .significance import PairedTest, run_paired_test
 from .slices import none_if_nan, sum_by_slice
-from .statistics import PairedTest, run_paired_test
 
 Ints = npt.NDArray[np.int64]
 EntryKey = tuple[str, Any, Any]  # model, training, test set; the suite's study says what the last two are

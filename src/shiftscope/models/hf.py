@@ -16,8 +16,8 @@ from urllib.request import Request, urlopen
 from ..errors import UserError
 from ..files import remember_file_digest
 from ..model import ModelError, ModelOptions, ModelSetting, ModelTraits, Prompt, Response
-from ..pretrained import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 from ..schema import Schema
+from ..trust_remote_code import AUTO_MAP, load_options, refuse_untrusted, weight_load_options
 
 TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
 HUB_SECONDS = 10.0  # to wait for the hub

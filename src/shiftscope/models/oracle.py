@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..lang.exec.exact import Undefined, execute
-from ..lang.world import ExecutionWorld
+from ..lang.execution_world import ExecutionWorld
 from ..model import PROGRAMS, SCENES, ModelSetting, ModelTraits, Prompt, Response
 from ..scene import Scene
 

@@ -14,11 +14,11 @@ from ..metrics.slices import none_if_nan
 from ..result import Score
 from ..run.audit import BlendScore
 from ..shortcuts.audit import ShortcutAudit
+from ..shortcuts.audit_statistics import ShortcutStatistics, compute_audit_statistics
 from ..shortcuts.concepts import has_object_annotations
 from ..shortcuts.groups import TAIL, AnswerGroups
-from ..shortcuts.statistics import ShortcutStatistics, compute_statistics
 from .markup import Child, tag
-from .numbers import count_noun, format_count, format_percent
+from .number_format import count_noun, format_count, format_percent
 from .page import Page, Tile, write_page
 
 Codes = npt.NDArray[np.int64]
@@ -151,7 +151,7 @@ class AuditEvidence:
 def gather_evidence(
     found: ShortcutAudit, blind: Mapping[str, Sequence[Score]], blends: Sequence[BlendScore], source: str
 ) -> AuditEvidence:
-    return AuditEvidence(found, blind, blends, source, compute_statistics(found), score_guesses(found))
+    return AuditEvidence(found, blind, blends, source, compute_audit_statistics(found), score_guesses(found))
 
 
 def describe_shortcut(shortcut: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from ..answer import Answer, is_same_answer, spell
 from ..errors import UserError
 from ..lang.exec.exact import execute, format_trace
+from ..lang.execution_world import ExecutionWorld
 from ..lang.program import Node, Program, ProgramError
-from ..lang.world import ExecutionWorld
 from ..prompt import describe_scene
 from ..question import Question
 from ..result import AS_IS, Prediction
@@ -21,8 +21,8 @@ from ..store.run_log import read_rows
 from ..store.shard import iterate_row_groups
 from ..store.tables import parse_questions
 from .chart.frame import draw_legend_mark
-from .levels import spell_fact
 from .markup import NOTHING, Child, Html, render_details, shorten_text, tag
+from .mixture import spell_fact
 from .runs import ReportRun
 
 MOST_ROWS = 50_000  # of a run whose responses are read in full: a second or two

@@ -14,17 +14,17 @@ from ..errors import UserError
 from ..metrics import accuracy as accuracy_metric
 from ..metrics.accuracy import score_rows
 from ..metrics.intervals import SceneClusters
-from ..metrics.slices import make_scores
-from ..metrics.statistics import (
+from ..metrics.significance import (
     average_seeds,
     compare_models,
     correct_holm,
     effective_sample_size,
     smallest_detectable_drop,
 )
+from ..metrics.slices import make_scores
 from ..result import Floats, RunRecords, Score
-from .levels import Levels, concat_columns
-from .numbers import count_noun
+from .mixture import Levels, concat_columns
+from .number_format import count_noun
 from .runs import ReportRun, ReportRuns
 
 SIGNIFICANCE = 0.05  # a chance below this, after correction, is marked as significant

@@ -9,7 +9,7 @@ from ..folder import lock_path
 from ..store.dataset import Dataset
 from .markup import tag
 from .measure import describe_metric, measure_accuracy
-from .numbers import count_noun, format_count, format_percent, format_spread
+from .number_format import count_noun, format_count, format_percent, format_spread
 from .page import Page, Tile, WrittenPage, refuse_folder, write_page
 from .runs import ReportRuns, read_runs, select_ranked
 from .score_table import has_few_scenes

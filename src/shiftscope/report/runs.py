@@ -26,9 +26,9 @@ from ..json_files import load_json
 from ..metrics.generalization_score import select_text_rows
 from ..records import canonical_json
 from ..result import AS_IS, Lineage, RunLog, RunRecords
+from ..run.question_source import find_lineage
 from ..run.score import describe_sample
 from ..run.select import NAME as SELECTION
-from ..run.source import find_lineage
 from ..store.dataset import Dataset, data_id
 from ..store.run_log import PLACES_FIELD, read_run
 

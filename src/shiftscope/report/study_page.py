@@ -14,7 +14,7 @@ from ..run.study.transfer_matrix import build_transfer_matrix, list_scales
 from ..suites.superclevr.findings import list_pairs
 from ..suites.superclevr.study import MODELS, list_grids
 from .markup import tag
-from .numbers import count_noun
+from .number_format import count_noun
 from .page import Page, write_page
 from .study_tables import ADAPTATION_NOTE
 from .table import Table

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..metrics.relative_degrade import FORMS
-from ..metrics.statistics import PairedTest, average_seeds
+from ..metrics.significance import PairedTest, average_seeds
 from ..metrics.transfer_matrix import TransferMatrix
 from ..result import Score
 from ..suites.superclevr import reported as paper
@@ -23,7 +23,7 @@ from ..suites.superclevr.study import (
     TrainingSetup,
     list_grids,
 )
-from .numbers import DASH, format_p, format_paired, format_percent, format_points, format_score
+from .number_format import DASH, format_p, format_paired, format_percent, format_points, format_score
 from .table import Table
 
 DIGITS = 2  # of a percentage, as in the paper

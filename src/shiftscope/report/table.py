@@ -11,7 +11,7 @@ from typing import Any
 
 from .chart.frame import sequential_color, text_color_on
 from .markup import Child, Html, join_markup, render_details, render_note, strip_markup, tag
-from .numbers import DASH, MINUS, format_count
+from .number_format import DASH, MINUS, format_count
 
 LONG = 45  # characters; text with more is a sentence, and wraps
 SHORT = 20  # a column of words no longer than this does not wrap

@@ -12,8 +12,8 @@ from ..answer import Answer, spell
 from ..errors import UserError, did_you_mean
 from ..lang.check import check
 from ..lang.exec.exact import Execution, References, Undefined, execute
+from ..lang.execution_world import ExecutionWorld
 from ..lang.program import Program, ProgramError
-from ..lang.world import ExecutionWorld
 from ..question import Question
 from ..questions.clevr.inversion import TemplateInverter
 from ..questions.clevr.template import TemplateSet

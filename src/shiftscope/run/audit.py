@@ -22,9 +22,9 @@ from ..result import Score
 from ..shift import RECIPES, RecipeSets, vqa_vs
 from ..shortcuts.audit import PROPORTIONS, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
 from ..shortcuts.audit_folder import AUDIT_FILE, SET_FOLDERS, refuse_folder, stage_audit, write_marks, write_sets
-from ..shortcuts.statistics import compute_statistics, jaccard_overlap, ood_overlap
+from ..shortcuts.audit_statistics import compute_audit_statistics, jaccard_overlap, ood_overlap
+from ..store.audit_samples import read_stored_questions
 from ..store.dataset import Dataset
-from ..store.shortcuts import read_stored_questions
 from .blind_baselines import BlindBaselines
 
 RecipeOptions = Mapping[str, Any]  # settings by name; others keep their defaults
@@ -198,7 +198,7 @@ def collect_figures(made: AuditResult) -> dict[str, Any]:
         "remarks": [asdict(r) for r in found.samples.remarks],
         "missing": dict(found.missing),
         "unseen": {name: asdict(one) for name, one in found.unseen.items()},
-        "shortcuts": [asdict(line) for line in compute_statistics(found)],
+        "shortcuts": [asdict(line) for line in compute_audit_statistics(found)],
         "jaccard": {"names": list(found.labels), "values": jaccard_overlap(found).values.tolist()},
         "coincidence": {"names": list(found.labels), "values": ood_overlap(found).values.tolist()},
         "recipes": {name: {"settings": one.settings, "counts": one.counts} for name, one in made.recipes.items()},

@@ -22,8 +22,8 @@ from ..question_table import Rows
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
 from ..shortcuts.audit import TEST, TRAIN, VAL, ShortcutAudit
+from ..shortcuts.audit_statistics import PART_NAMES
 from ..shortcuts.concepts import KO, QT
-from ..shortcuts.statistics import PART_NAMES
 
 CALLED = {"prior": "majority_per_template"}  # its name in the registry
 MODELS = ("majority", "prior", "question_only", "object_only")

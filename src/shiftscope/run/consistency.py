@@ -20,7 +20,7 @@ from ..result import IMAGE_CONDITIONS, MISSING_IMAGE
 from ..server_identity import format_identity, identities_differ
 from ..store.run_log import SERVER_FIELD, RunWriter
 from .conditions import EvalExample, drop_image
-from .source import SplitPrompts
+from .question_source import SplitPrompts
 
 NAME = "images.json"  # in a run's folder: image → its file and the digest of that
 

@@ -47,7 +47,7 @@ from ..store.response_cache import DiskResponseCache, find_cache_folder
 from ..store.run_log import PLACES_FIELD, SERVER_FIELD, RunWriter, read_spec, refuse_foreign_run_folder
 from .conditions import EvalExample
 from .consistency import RunPictures, require_one_server, warn_of_fingerprints
-from .source import QuestionSource, SplitPrompts, open_source
+from .question_source import QuestionSource, SplitPrompts, open_source
 
 BATCH = 64  # prompts at once, for a model that does not say
 KEPT_ROWS = 512  # written together

@@ -17,8 +17,8 @@ from ..errors import UserError
 from ..files import resolve_links
 from ..formats import read_questions, vqa
 from ..metrics.metric import Metric, list_defaults, load_metric
+from ..metrics.significance import average_seeds
 from ..metrics.slices import select_base_rows
-from ..metrics.statistics import average_seeds
 from ..result import (
     AS_IS,
     MISSING_IMAGE,
@@ -44,7 +44,7 @@ from ..shortcuts.audit_folder import (
 )
 from ..store.question_part import explain_difference
 from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
-from .source import VqaFiles
+from .question_source import VqaFiles
 
 ID_KEYS = ("question_id", "questionId", "question_index")  # VQA, GQA, CLEVR
 ANSWER_KEYS = ("answer", "prediction")

@@ -24,7 +24,7 @@ from ..records import content_id
 from ..registry import MODELS
 from .evaluate import RunSpec
 from .question_matcher import QuestionMatcher
-from .source import QuestionSource
+from .question_source import QuestionSource
 
 LARGEST_REQUEST = 64 << 20  # bytes
 LARGEST_TOGETHER = 256 << 20  # bytes of all requests that are held at once

@@ -19,7 +19,7 @@ from ..result import AS_IS, BLIND, CacheUse, RunLog
 from ..store.manifest import read_manifest
 from .consistency import MissingPictures
 from .evaluate import RunSpec, evaluate
-from .generalization_test import (
+from .generalization import (
     GeneralizationOutcome,
     GeneralizationPlan,
     GeneralizationRun,

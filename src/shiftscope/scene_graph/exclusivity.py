@@ -18,8 +18,8 @@ from .. import json_files as _json
 from ..english.inflection import article
 from ..english.word_lists import word_groups, word_pairs, word_set, word_table
 from ..errors import UserError
-from ..pretrained import load_options, refuse_untrusted, weight_load_options
 from ..schema import Schema
+from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .pack import get_noun_attribute
 from .subgraph import NODE_KINDS, NodeKind
 

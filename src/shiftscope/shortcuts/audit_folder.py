@@ -34,8 +34,8 @@ from ..formats.vqa import is_answer_list, parse_answer_list
 from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..result import RunRecords
 from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
+from .audit_statistics import PART_NAMES
 from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS, ConceptLabels
-from .statistics import PART_NAMES
 
 # The sets.
 

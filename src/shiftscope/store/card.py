@@ -13,10 +13,10 @@ from html import escape
 from typing import Any
 
 from ..files import encode_utf8, write_whole
+from .audit_samples import format_shortcut_section
 from .dataset import Dataset
 from .manifest import DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
-from .shortcuts import format_shortcut_section
 from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, list_card_features
 
 BAR_HEIGHT = 20  # pixels a bar takes

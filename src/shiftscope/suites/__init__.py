@@ -22,7 +22,7 @@ from ..geometry.camera import SIZE, read_size
 from ..question import Question
 from ..registry import SUITES, WORLDS
 from ..scene import Scene
-from ..store.build import ShardRecords, build_dataset, refuse_foreign_folder
+from ..store.build_dataset import ShardRecords, build_dataset, refuse_foreign_folder
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest

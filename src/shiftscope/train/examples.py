@@ -30,7 +30,6 @@ from .feed import BLOCKS_AHEAD, SceneQuestions, SuiteSource, render_source
 if TYPE_CHECKING:
     import torch
 
-
 GPU_BATCH = 256  # images drawn together on a GPU
 CPU_BATCH = 16  # and without one
 WARM = 8  # images of the block that is made first, in one process

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftscope.lang.calibration import PRIOR_STRENGTH, correct_prior, estimate_label_shift
+from shiftscope.lang.posterior_calibration import PRIOR_STRENGTH, correct_prior, estimate_label_shift
 from shiftscope.rng import derive
 
 LEARNED = np.array([0.7, 0.25, 0.05])

@@ -9,7 +9,7 @@ import pytest
 
 from asked import dataset
 from command import here, refused
-from shiftscope import pretrained
+from shiftscope import trust_remote_code as pretrained
 from shiftscope.model import ModelOptions, ModelSetting, Prompt, build_model
 from shiftscope.question import Question
 from shiftscope.run.evaluate import RunSpec, evaluate

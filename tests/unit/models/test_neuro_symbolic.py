@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftscope.lang.calibration import Calibration
+from shiftscope.lang.posterior_calibration import Calibration
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import parse_program
 from shiftscope.model import ModelName, Picture, Prompt, fit_pixels, parse_model_name

@@ -3,7 +3,14 @@
 import pytest
 
 from shiftscope.report.markup import Html, join_markup, tag
-from shiftscope.report.numbers import count_noun, format_p, format_percent, format_points, format_seconds, format_spread
+from shiftscope.report.number_format import (
+    count_noun,
+    format_p,
+    format_percent,
+    format_points,
+    format_seconds,
+    format_spread,
+)
 from shiftscope.report.table import Table, TableCell, numeric
 
 

@@ -4,16 +4,16 @@ import numpy as np
 
 import store_toys
 from report_toys import TEN, asked, body, log, right, study
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.metrics import accuracy
-from shiftscope.metrics.statistics import average_seeds, compare_models
+from shiftscope.metrics.significance import average_seeds, compare_models
+from shiftscope.report.drops import find_twin_runs
 from shiftscope.report.examples import find_decisive_steps
 from shiftscope.report.measure import measure_accuracy as accuracy_of
 from shiftscope.report.measure import pool_runs
 from shiftscope.report.runs import read_runs, select_ranked
-from shiftscope.report.shift import find_twin_runs
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import data_id
 from toy import THREE_AND_ONE
 

@@ -9,7 +9,7 @@ from shiftscope.report.page import Page, Section
 from shiftscope.report.run_page import build_report
 from shiftscope.report.table import Table
 from shiftscope.result import Prediction, RunLog, build_question_record, records_of
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 
 HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\x00\ud800"
 VOID = {"meta", "img", "br", "col", "input", "link"}

@@ -9,13 +9,13 @@ import store_toys
 from report_toys import TEN, asked, body, log, right, study
 from shiftscope.metrics import accuracy
 from shiftscope.metrics.relative_degrade import VARIANTS
-from shiftscope.metrics.statistics import compare_models, correct_holm, fit_slope
-from shiftscope.report.numbers import format_p, format_points
+from shiftscope.metrics.significance import compare_models, correct_holm, fit_slope
+from shiftscope.report.number_format import format_p, format_points
 from shiftscope.report.page import SECTIONS
 from shiftscope.report.run_page import build_report
 from shiftscope.report.sections.reproduce import dataset_command, run_command
 from shiftscope.result import MISSING, Prediction, RunLog, records_of
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.suites.clevr.suite import ClevrSpec
 from shiftscope.suites.covr.suite import CovrSpec as CovrOrder
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.metrics.statistics import PairedTest
+from shiftscope.metrics.significance import PairedTest
 from shiftscope.report.sections.attribution import diagnosis_tables
 from shiftscope.report.sections.cost import throughput_table, training_tables
 from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page

@@ -12,7 +12,7 @@ from report_toys import asked, body, log, right, study
 from shiftscope.errors import UserError
 from shiftscope.metrics.generalization_score import measure_runs
 from shiftscope.registry import GENERALIZATION_TESTS
-from shiftscope.report.numbers import format_percent
+from shiftscope.report.number_format import format_percent
 from shiftscope.report.page import SECTIONS
 from shiftscope.report.runs import read_role, read_runs
 from shiftscope.report.sections.failures import find_failures, section

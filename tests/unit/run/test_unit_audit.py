@@ -9,11 +9,11 @@ import pytest
 import store_toys
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.audit import AuditFiles, audit_files
+from shiftscope.run.question_source import open_source
 from shiftscope.run.score import read_results, score_records, score_run
-from shiftscope.run.source import open_source
 from shiftscope.shortcuts.audit import AuditSettings
 from shiftscope.shortcuts.audit_folder import STAGING_FOLDER, is_audit
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.run_log import RunWriter
 
 COUNT = 120

@@ -22,7 +22,7 @@ from shiftscope.shift import held_out
 from shiftscope.shift.held_out.facts import ProgramFacts
 from shiftscope.shift.held_out.predicates import get_property, parse_expression
 from shiftscope.shift.held_out.splits import COVR_SPLITS, name_split
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.exports import covr as export
 from shiftscope.store.question_part import read_part, read_split_manifest

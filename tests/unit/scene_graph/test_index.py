@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphs import NAMES, RELATIONS, WORDS, containing, graph, random_graph
 from shiftscope.errors import UserError
-from shiftscope.lang.world import ExecutionWorld
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.scene import FREE, Scene
 from shiftscope.scene_graph.exclusivity import MutualExclusivity
 from shiftscope.scene_graph.index import ANY, ATTRIBUTE, BITS, THING, TRIPLE, build_index, load_index

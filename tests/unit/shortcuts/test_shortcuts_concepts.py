@@ -9,6 +9,13 @@ from hypothesis import strategies as st
 from shiftscope.formats.vqa import question_types
 from shiftscope.question_table import ImageContents, QuestionTable, add_objects, encode_column, number_keys
 from shiftscope.shortcuts.audit import AuditSettings, audit_shortcuts, draw_split, read_split
+from shiftscope.shortcuts.audit_statistics import (
+    compute_audit_statistics,
+    compute_distribution,
+    find_strongest_groups,
+    jaccard_overlap,
+    ood_overlap,
+)
 from shiftscope.shortcuts.concepts import ConceptBags, ConceptLabels, build_labels, label_concepts, rank_by_information
 from shiftscope.shortcuts.groups import BALANCED, HEAD, TAIL, build_groups
 from shiftscope.shortcuts.question_types import (
@@ -17,13 +24,6 @@ from shiftscope.shortcuts.question_types import (
     match_prefixes,
     tokenize,
     tokenize_texts,
-)
-from shiftscope.shortcuts.statistics import (
-    compute_distribution,
-    compute_statistics,
-    find_strongest_groups,
-    jaccard_overlap,
-    ood_overlap,
 )
 
 unhurried = how(deadline=None)  # the first call compiles or imports
@@ -411,7 +411,7 @@ def found():
 
 
 def test_table_1(found):
-    lines = {line.shortcut: line for line in compute_statistics(found)}
+    lines = {line.shortcut: line for line in compute_audit_statistics(found)}
     assert list(lines) == ["QT", "KW", "KWP", "QT+KW"]
     one = lines["QT"]
     assert (one.train_groups, one.test_groups, one.imbalanced, one.head, one.tail, one.val_tail) == (2, 2, 1, 8, 2, 0)
@@ -426,7 +426,7 @@ def test_table_1_counts_what_is_in_no_group():
     shown = ImageContents([*range(10), *range(12, 20)], ["dog"], np.arange(18), np.zeros(18, np.int64))
     one = {
         n.shortcut: n
-        for n in compute_statistics(audit_shortcuts(add_objects(made, [shown]), AuditSettings(split="given")))
+        for n in compute_audit_statistics(audit_shortcuts(add_objects(made, [shown]), AuditSettings(split="given")))
     }
     assert (one["KO"].outside, one["KO"].head, one["KO"].tail, one["KO"].single_share) == (2, 6, 2, 0)
     assert (one["QT"].outside, one["QT"].head, one["QT"].tail) == (0, 8, 2)

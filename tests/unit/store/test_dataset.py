@@ -10,7 +10,7 @@ import yaml
 
 from shiftscope.errors import UserError
 from shiftscope.question import Question
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.card import count_split, score_blind
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.manifest import DatasetInfo

@@ -14,7 +14,7 @@ from shiftscope.questions.answer_space import list_answers
 from shiftscope.run.evaluate import RunSpec as Run
 from shiftscope.run.evaluate import evaluate
 from shiftscope.run.make import make
-from shiftscope.run.source import open_source
+from shiftscope.run.question_source import open_source
 from shiftscope.store.dataset import Dataset
 from shiftscope.suites.clevr_hyp.suite import (
     SUITE,

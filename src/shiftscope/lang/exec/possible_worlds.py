@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ...scene_table import ABSENT, WORD, SceneTable, Terms, term_masks
 from ...schema import Schema
-from ..calibration import SpatialLikelihood, choose_default_likelihood
+from ..execution_world import PAPER, SIDES, SoftRules
+from ..posterior_calibration import SpatialLikelihood, choose_default_likelihood
 from ..scene_posterior import OBJECT_FIELDS, PART_FIELDS, ScenePosterior
-from ..world import PAPER, SIDES, SoftRules
 from . import packed
 from .packed import LoweredPrograms, PreparedPrograms, ProgramLowering, Programs, ResultTypes, gather_words
 from .soft import SoftAnswers, execute_soft

@@ -2,9 +2,9 @@
 
 from ...scene import FREE, mask_members
 from ..arrays import Array, to_integer
+from ..execution_world import ExecutionWorld, SoftReference, SoftThings, SoftValue, Things
 from ..op import PAIR, IllFounded, choose_either, op
 from ..types import BOOL, INT, OBJECT, OBJECTS, PART, VALUE, Type
-from ..world import ExecutionWorld, SoftReference, SoftThings, SoftValue, Things
 
 # What a comparative looks at: (values that make it true, values that speak against it).
 COMPARATIVES = {

@@ -3,9 +3,9 @@
 from typing import Any
 
 from ..arrays import Array, to_integer
+from ..execution_world import ExecutionWorld, SoftValue, SoftWorld
 from ..op import op
 from ..types import BOOL, GROUPS, IMAGES, INT, OBJECTS, PARTS
-from ..world import ExecutionWorld, SoftValue, SoftWorld
 
 
 @op((INT,), params=("number",))

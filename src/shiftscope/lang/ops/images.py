@@ -6,9 +6,9 @@ What a quantifier's sub-program says without `it()` is worked out once, before, 
 from collections.abc import Iterable
 
 from ...scene import FREE
+from ..execution_world import ExecutionWorld
 from ..op import PAIR, IllFounded, choose_either, op
 from ..types import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, VALUE
-from ..world import ExecutionWorld
 
 SIZE_TESTS = {
     "equal": int.__eq__,

@@ -2,9 +2,9 @@
 
 from ...scene import mask_members
 from ..arrays import Array
+from ..execution_world import ExecutionWorld, SoftWorld
 from ..op import op
 from ..types import OBJECTS, PARTS
-from ..world import ExecutionWorld, SoftWorld
 
 
 @op((OBJECTS, PARTS))

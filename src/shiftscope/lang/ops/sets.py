@@ -2,9 +2,9 @@
 
 from ...scene import mask_members
 from ..arrays import Array
+from ..execution_world import ExecutionWorld, SoftReference, SoftThings, SoftWorld, Things
 from ..op import PAIR, IllFounded, op
 from ..types import IMAGES, OBJECT, OBJECTS, PART, PARTS
-from ..world import ExecutionWorld, SoftReference, SoftThings, SoftWorld, Things
 
 
 @op((OBJECTS,))

@@ -25,6 +25,9 @@ from ...schema import Schema
 from .trained_model import LONGEST_ERROR, MODEL_FILE, QUESTION_PARSER, SCENE_PARSER, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
+if TYPE_CHECKING:
+    from .scene_parser.evaluate import PartFigures
+
 CACHED_IMAGES = 512  # whose scene posteriors are cached: questions about one come one after the other
 CACHED_QUESTIONS = 250_000  # whose programs are cached
 LARGEST_BATCH = 1 << 20  # prompts, where their pictures are in memory
@@ -38,9 +41,6 @@ NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 Execute = Callable[[Sequence[Program], ScenePosterior, Sequence[int]], list[Response]]
 ExecuteKnown = Callable[[Sequence[Program], SceneTable, Sequence[int]], list[Response]]
 SceneRow = tuple[ScenePosterior | SceneTable, int]  # what holds a scene, and its row there
-
-if TYPE_CHECKING:
-    from .diagnosis import PartFigures
 
 
 class ParsedPicture(NamedTuple):
@@ -193,7 +193,7 @@ class NeuroSymbolicModel:
 
     def measure_parts(self, pictures: Sequence[Picture], scenes: Sequence[Scene]) -> PartFigures:
         """How good the scene parser is on images that show these scenes."""
-        from .diagnosis import measure_scene_parser
+        from .scene_parser.evaluate import measure_scene_parser
 
         return measure_scene_parser(self.parsers, pictures, scenes, self._together)
 

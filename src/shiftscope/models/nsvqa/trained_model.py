@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...errors import UserError
 from ...geometry.camera import check_size
-from ...lang.calibration import Calibration, SpatialLikelihood
+from ...lang.posterior_calibration import Calibration, SpatialLikelihood
 from ...schema import Schema
 from ...trained_folder import LONGEST_ERROR, MODEL_FILE, WRONG, TrainedFolder, read_schema
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lang.calibration import Calibration, fit_spatial_likelihood
+from ...lang.posterior_calibration import Calibration, fit_spatial_likelihood
 from ...lang.program import Program
 from ...lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
 from ...question import Question

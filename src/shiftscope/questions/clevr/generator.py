@@ -13,8 +13,8 @@ from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...errors import UserError
 from ...lang.exec.exact import execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Program
-from ...lang.world import ExecutionWorld
 from ...question import Notes, Provenance, Question
 from ...rng import seed_of
 from ...scene import Scene

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...lang.world import ExecutionWorld
+from ...lang.execution_world import ExecutionWorld
 from ...scene import Scene
 from ...scene_table import ABSENT, WORD, SceneTable, pack_scenes
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...lang.world import ExecutionWorld, Things
+from ...lang.execution_world import ExecutionWorld, Things
+from ...lang.program import ProgramBuilder
 from ...scene import FREE
 from ...scene_graph.pack import PackedGraphs, get_noun_attribute
 from ...scene_graph.subgraph import ObjectNode, RelationModifier, SubgraphLink
 from ...schema import Schema
-from ..program_builder import ProgramBuilder
 
 
 def name_modified_relation(link: SubgraphLink, modifier: RelationModifier) -> str:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from ... import rng
 from ...lang.exec.exact import execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Node, Program, node
-from ...lang.world import ExecutionWorld
 from ...question import Question
 from .wording import question_text
 

@@ -18,8 +18,8 @@ import numpy as np
 from ...english.adjectives import describe_attribute as adjective
 from ...english.nouns import COUNTS, is_noun, is_scene_region
 from ...english.relations import parse_relation
+from ...lang.execution_world import ExecutionWorld
 from ...lang.ops.attributes import NOT_IN_COMMON
-from ...lang.world import ExecutionWorld
 from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription

@@ -16,8 +16,7 @@ from ...english.phrases import add_article, be_form, do_form, helper_verb
 from ...english.relations import RelationPredicate, parse_relation
 from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
-from ...lang.program import Node, Program
-from ..program_builder import ProgramBuilder
+from ...lang.program import Node, Program, ProgramBuilder
 
 ANYTHING = ""  # the name where none is said
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...lang.program import Node, node
+from ...lang.program import Node, ProgramBuilder, node
 from ...schemas.clevr import SCHEMA
-from ..program_builder import ProgramBuilder
 
 Pairs = tuple[tuple[str, str], ...]
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...lang.exec.exact import execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program, node
-from ...lang.world import ExecutionWorld
 from ...schema import Schema, Words
 from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates

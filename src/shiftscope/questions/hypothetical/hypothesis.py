@@ -11,8 +11,8 @@ import numpy as np
 
 from ...geometry.camera import camera_of
 from ...lang.exec.exact import Undefined, execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program
-from ...lang.world import ExecutionWorld
 from ...scene import Scene, mask_members
 from ..clevr.generator import AnswerMismatch
 from ..random_choices import RandomChoices

@@ -15,9 +15,9 @@ from typing import Any
 from ...english.inflection import plural
 from ...english.synonyms import THING, Lexicon
 from ...errors import UserError
-from ...pretrained import load_options, refuse_untrusted, weight_load_options
 from ...question import JOINED, Question
 from ...schemas.clevr import SCHEMA
+from ...trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .action_wording import replace_joined_question
 
 BATCH = 32

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """The light on the ground at half the image's resolution: shadow.soften and ground.py, all lamps at once."""
 
 from __future__ import annotations
@@ -10,6 +9,9 @@ from ...geometry import visibility as v
 from .. import lighting as l
 from .. import lighting as shadow
 from .visibility import tile
+
+# mypy: ignore-errors
+
 
 UNIT = tl.constexpr(1.0 / v.NEARNESS)
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)

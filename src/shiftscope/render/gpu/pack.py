@@ -24,7 +24,6 @@ from ..surface import pack_look, texture_frames
 if TYPE_CHECKING:
     import torch
 
-
 LAMPS = 4  # in every scene
 FLAT_FIELDS = (  # whose rows are simply put one after another
     *("poses", "stand_ins", "blocks", "lumps", "windows", "frames"),

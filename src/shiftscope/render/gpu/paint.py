@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Which samples are shaded, the light of each, and the pixels they make: render/paint.py."""
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from .. import reflect
 from .reflect import reflect_surroundings
 from .surface import ambient_light, diffuse_share, highlight, ink_share, lamp_visibility
 from .visibility import tile
+
+# mypy: ignore-errors
 
 
 @triton.jit

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """What metal mirrors, for the points that a program shades: reflect.mirror."""
 
 from __future__ import annotations
@@ -8,6 +7,9 @@ import triton.language as tl
 
 from .. import lighting as l
 from .. import reflect as r
+
+# mypy: ignore-errors
+
 
 ALBEDO = tl.constexpr(l.GROUND)
 BLUR, EDGE_BLUR = tl.constexpr(r.BLUR), tl.constexpr(r.EDGE_BLUR)

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Light and patterns on surfaces, for the points that a program shades: render/surface.py."""
 
 from __future__ import annotations
@@ -10,6 +9,9 @@ from ...geometry import visibility as v
 from .. import lighting as l
 from .. import surface as s
 from .. import surface as t
+
+# mypy: ignore-errors
+
 
 NEARNESS = tl.constexpr(float(v.NEARNESS))
 LIFT, LEAST = tl.constexpr(s.LIFT), tl.constexpr(s.LEAST)

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Vertices placed, triangles drawn into visibility buffers, masks measured: geometry/visibility.py.
 
 A sample lies in a triangle when none of three edges turns its back on it: the very spans that the CPU walks.
@@ -11,6 +10,8 @@ import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
+
+# mypy: ignore-errors
 
 
 @triton.jit

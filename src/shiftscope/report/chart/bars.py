@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...result import Score
 from ..markup import Html, tag
-from ..numbers import describe_score, format_percent, format_spread
+from ..number_format import describe_score, format_percent, format_spread
 from .frame import CHAR, Axis, draw_frame, draw_line, draw_mark, draw_text, hue_class, round_up, shorten_label
 
 ROW = 17.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...result import Score
 from ..markup import Html, tag
-from ..numbers import describe_score, format_count, format_percent
+from ..number_format import describe_score, format_count, format_percent
 from .frame import CHAR, Axis, draw_frame, draw_line, draw_mark, draw_text, hue_class, round_up, shorten_label
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 10.0, 40.0

@@ -19,12 +19,12 @@ from ...run.study.entries import (
 )
 from ...suites.superclevr.study import MODELS, QUESTION_GROUPS, StudyDomain, TrainingSetup
 from ..chart.bars import StackedShare, draw_stacked_bar
+from ..drops import find_twin_runs
 from ..markup import Child, render_swatches
-from ..numbers import format_count, format_percent
+from ..number_format import format_count, format_percent
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, change_cell, model_cell, score_cell, sort_runs
-from ..shift import find_twin_runs
 from ..study_tables import DIGITS, describe_measure, format_share
 from ..table import Table, TableCell, TableHead, numeric
 

@@ -8,7 +8,7 @@ from ..audit_page import BLIND_MODEL_INPUTS, AuditEvidence, describe_shortcut
 from ..chart.bars import Dumbbell, draw_dumbbells
 from ..chart.frame import draw_legend_mark
 from ..markup import Child, Html, render_charts, render_figure, render_swatches, tag
-from ..numbers import format_percent
+from ..number_format import format_percent
 from ..page import Section
 from ..score_table import score_cell
 from ..table import Table, TableCell, TableHead, numeric

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...errors import UserError
 from ...metrics.calibration import Reliability, measure
-from ...metrics.statistics import wilson_interval
+from ...metrics.significance import wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
 from ...suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, list_grids
 from ..chart.frame import draw_legend_mark
 from ..chart.lines import LineSeries, draw_lines
-from ..levels import Levels
 from ..markup import Child, Html, render_charts, render_figure, render_legend, tag
 from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by
+from ..mixture import Levels
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, render_model_legend, score_cell, sort_runs

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
 from ...suites.superclevr.study import MODELS
-from ..numbers import DASH, format_percent, format_seconds
+from ..number_format import DASH, format_percent, format_seconds
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, sort_runs

@@ -10,9 +10,9 @@ import numpy as np
 from ...columns import Column
 from ...result import RunRecords
 from ..chart.lines import LineSeries, draw_lines
-from ..levels import MOST_LEVELS, Levels, concat_columns, cut_levels
 from ..markup import Html, render_charts, render_figure
 from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by, pool_runs
+from ..mixture import MOST_LEVELS, Levels, concat_columns, cut_levels
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import render_model_legend, select_common_tests

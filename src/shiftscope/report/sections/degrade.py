@@ -13,10 +13,10 @@ from ...suites.superclevr import reported as paper
 from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
-from ..levels import reweight_question_types
 from ..markup import Html, render_charts, render_figure, render_note
 from ..measure import drop_variants
-from ..numbers import format_percent, format_spread
+from ..mixture import reweight_question_types
+from ..number_format import format_percent, format_spread
 from ..page import Section
 from ..runs import ReportRuns
 from ..score_table import score_cell

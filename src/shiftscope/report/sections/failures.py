@@ -12,7 +12,7 @@ from ...result import Prediction
 from ...store.dataset import Example
 from ..examples import ModelAnswer, has_images, read_examples, read_predictions, render_card
 from ..markup import Html, tag
-from ..numbers import format_count
+from ..number_format import format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, select_ranked
 

@@ -18,7 +18,7 @@ from ..measure import (
     drop_variants,
     measure_accuracy,
 )
-from ..numbers import DASH, format_count, format_p, format_percent, format_points
+from ..number_format import DASH, format_count, format_p, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import WORSE, build_comparison, compare_by_fact, find_best, model_cell, score_cell, significance_mark

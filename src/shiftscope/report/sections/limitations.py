@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...shortcuts.concepts import NO_CONCEPT
 from ..audit_page import AuditEvidence
 from ..markup import Child, render_terms, tag
-from ..numbers import count_noun, format_count, format_percent
+from ..number_format import count_noun, format_count, format_percent
 from ..page import Section
 
 PLACES = {"audit": 20}

@@ -15,7 +15,7 @@ from ..audit_page import AuditEvidence
 from ..examples import has_dataset
 from ..markup import render_terms
 from ..measure import describe_metric, has_statistics_extra
-from ..numbers import format_percent
+from ..number_format import format_percent
 from ..page import Section
 from ..runs import ReportRuns
 from ..study_tables import differences_table

@@ -10,7 +10,7 @@ from ...result import MISSING
 from ..chart.bars import StackedShare, draw_stacked_bar
 from ..markup import Child, Html, render_details, render_swatches
 from ..measure import describe_dropped_variants
-from ..numbers import count_noun, format_percent
+from ..number_format import count_noun, format_percent
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import model_cell

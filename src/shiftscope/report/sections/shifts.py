@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ...metrics.intervals import FEW_SCENES
-from ...metrics.statistics import PairedTest
+from ...metrics.significance import PairedTest
+from ..drops import RunShift, find_runs_without_base, find_shifts, load_factors
 from ..markup import Child, render_note
 from ..measure import SIGNIFICANCE, correct_p_values
-from ..numbers import DASH, format_count
+from ..number_format import DASH, format_count
 from ..page import Section
 from ..runs import ReportRuns
 from ..score_table import WORSE, change_cell, render_model_name
-from ..shift import RunShift, find_runs_without_base, find_shifts, load_factors
 from ..table import Row, Table, TableCell, TableHead, numeric
 
 PLACES = {"report": 15}

@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...shortcuts.audit import ShortcutAudit
-from ...shortcuts.groups import HEAD, TAIL, AnswerGroups
-from ...shortcuts.statistics import (
+from ...shortcuts.audit_statistics import (
     PART_NAMES,
     AnswerDistribution,
     StrongGroup,
     compute_distribution,
     find_strongest_groups,
 )
+from ...shortcuts.groups import HEAD, TAIL, AnswerGroups
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.frame import draw_frame, draw_line, draw_text
 from ..markup import Html, render_swatches, shorten_text, tag
-from ..numbers import DASH, count_noun, format_count, format_percent
+from ..number_format import DASH, count_noun, format_count, format_percent
 from ..page import Section
 from .shortcut_strength import render_meter
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...shortcuts.statistics import ShortcutMatrix, jaccard_overlap, ood_overlap
+from ...shortcuts.audit_statistics import ShortcutMatrix, jaccard_overlap, ood_overlap
 from ..audit_page import AuditEvidence
 from ..markup import Html, render_charts
-from ..numbers import format_percent
+from ..number_format import format_percent
 from ..page import Section
 from ..table import HeatTile, render_heat_map
 

@@ -8,7 +8,7 @@ from ...run.audit import BlendScore
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Html, render_charts, render_figure, render_swatches
-from ..numbers import format_count
+from ..number_format import format_count
 from ..page import Section
 
 PLACES = {"audit": 70}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...shortcuts.statistics import ShortcutStatistics
+from ...shortcuts.audit_statistics import ShortcutStatistics
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.bars import StackedShare, draw_stacked_bar
 from ..markup import Child, Html, join_markup, render_swatches, tag
-from ..numbers import format_count, format_percent
+from ..number_format import format_count, format_percent
 from ..page import Section
 from ..score_table import score_cell
 from ..table import Table, TableCell, TableHead, count_cell, numeric

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import UserError
 from ...metrics.shortcut_gap import measure
 from ...result import Score
-from ...run.source import VqaFiles
+from ...run.question_source import VqaFiles
 from ...shortcuts.audit_folder import add_marks, is_audit
 from ...shortcuts.concepts import SHORTCUTS
 from ..page import Section

@@ -8,16 +8,16 @@ import numpy as np
 
 from ...errors import UserError
 from ...metrics.intervals import FEW_SCENES
-from ...metrics.statistics import AccuracySlope, fit_slope
+from ...metrics.significance import AccuracySlope, fit_slope
 from ...result import Floats, RunRecords
-from ..levels import reweight_question_types
+from ..drops import find_shifts, load_factors
 from ..markup import render_note
 from ..measure import SIGNIFICANCE, correct_p_values, pool_runs
-from ..numbers import DASH, format_count
+from ..mixture import reweight_question_types
+from ..number_format import DASH, format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import WORSE, change_cell, render_model_name
-from ..shift import find_shifts, load_factors
 from ..table import Row, Table, TableCell, TableHead, numeric
 
 PLACES = {"report": 32}

@@ -12,7 +12,7 @@ from ...result import Score
 from ..chart.bars import draw_interval
 from ..markup import Html, render_note
 from ..measure import measure_accuracy
-from ..numbers import DASH
+from ..number_format import DASH
 from ..page import Section
 from ..runs import ALL, TEXT, UPPER, ReportRun, ReportRuns, read_role
 from ..score_table import score_cell

@@ -13,7 +13,7 @@ from ...registry import GENERALIZATION_TESTS
 from ...result import Score
 from ...run.test import RESULT
 from ..markup import Child, render_note, tag
-from ..numbers import format_count
+from ..number_format import format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import score_cell

@@ -9,10 +9,10 @@ from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
 from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
-from ..levels import reweight_question_types
 from ..markup import Child, Html, render_note, tag
 from ..measure import drop_variants, measure_weighted_accuracy
-from ..numbers import describe_score, format_percent, format_points
+from ..mixture import reweight_question_types
+from ..number_format import describe_score, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role
 from ..study_tables import NOT_BLIND, accuracy_table, select_grids

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...lang.exec.exact import execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.program import ProgramError
-from ...lang.world import ExecutionWorld
 from ...store.dataset import Example
+from ..drops import TwinRuns, find_twin_runs
 from ..examples import StepNote, has_images, read_examples, render_images, render_words
 from ..markup import Html, render_charts, tag
-from ..numbers import format_count
+from ..number_format import format_count
 from ..page import Section
 from ..runs import ReportRuns, select_ranked
-from ..shift import TwinRuns, find_twin_runs
 from .failures import build_answer
 
 PLACES = {"report": 72}

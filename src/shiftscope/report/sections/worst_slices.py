@@ -17,10 +17,10 @@ import numpy.typing as npt
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
 from ...result import Bools, Codes, Floats
-from ..levels import Levels, cut_levels
 from ..markup import Child, Html, join_markup, render_note, tag
 from ..measure import describe_dropped_variants, drop_variants, pool_runs
-from ..numbers import count_noun, format_p, format_percent, format_points
+from ..mixture import Levels, cut_levels
+from ..number_format import count_noun, format_p, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, select_ranked
 from ..score_table import render_model_name

@@ -10,8 +10,8 @@ import numpy as np
 from ...metrics import accuracy, contrast
 from ...metrics.accuracy import measure, score_rows
 from ...metrics.intervals import RatioTerm, cluster_runs
+from ...metrics.significance import align_rows
 from ...metrics.slices import none_if_nan, select_base_rows
-from ...metrics.statistics import align_rows
 from ...result import RunRecords, Score
 
 

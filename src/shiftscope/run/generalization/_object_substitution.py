@@ -34,7 +34,7 @@ from ...rng import derive
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
 from ...schema import Schema
-from ..generalization_test import SourceSplit
+from . import SourceSplit
 from ._question_shape import truncate_program
 
 TRIED = 40  # names that are tried in a place before it is given up

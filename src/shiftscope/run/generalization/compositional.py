@@ -28,7 +28,8 @@ from ...result import AS_IS, BLIND, RunRecords, Score
 from ...store.question_part import EARLY, QuestionPart, explain_difference, read_part, read_split_manifest
 from ...store.run_log import RUN_FILE as RUN
 from ...store.run_log import read_run
-from ..generalization_test import (
+from ..split import SplitQuestions, SplitSpec, split
+from . import (
     SAME,
     Findings,
     FindingsRow,
@@ -40,7 +41,6 @@ from ..generalization_test import (
     draw_option,
     option,
 )
-from ..split import SplitQuestions, SplitSpec, split
 from ._accuracy_drop import measure_gap
 
 APPLIES = (

@@ -22,7 +22,7 @@ from ...lang.program import Program, node
 from ...question import Question
 from ...result import RunRecords
 from ...scene_graph.wordnet import FOLDER, WordNet
-from ..generalization_test import (
+from . import (
     WRONG_ANSWER,
     Findings,
     FindingsRow,

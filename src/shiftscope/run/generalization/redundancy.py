@@ -19,7 +19,7 @@ from ...lang.program import ProgramError
 from ...question import Question
 from ...questions.gqa.redundancy import LEVELS, TrimmedQuestion, build_level, count_removals, trim_question
 from ...questions.gqa.wording import is_sayable
-from ..generalization_test import (
+from . import (
     WRONG_ANSWER,
     Findings,
     FindingsRow,

@@ -22,7 +22,7 @@ from ...question import Question
 from ...result import Prediction, QuestionRecord
 from ...rng import derive
 from ...store.run_log import RunWriter, read_rows
-from ..generalization_test import (
+from . import (
     WRONG_ANSWER,
     Findings,
     FindingsRow,

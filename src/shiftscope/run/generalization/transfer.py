@@ -33,9 +33,9 @@ import numpy as np
 from ...answer import spell
 from ...errors import UserError
 from ...lang.exec.exact import Undefined, execute
+from ...lang.execution_world import ExecutionWorld
 from ...lang.program import ProgramError
 from ...lang.text import parse_program
-from ...lang.world import ExecutionWorld
 from ...metrics import accuracy, missing_objects
 from ...metrics.missing_objects import REASON
 from ...question import Question
@@ -47,7 +47,8 @@ from ...schema import OPEN, Schema
 from ...store.question_part import QuestionPart
 from ...store.run_log import read_rows
 from ...store.shard import iterate_row_groups
-from ..generalization_test import (
+from ..question_source import DatasetSource
+from . import (
     SAME,
     Findings,
     FindingsRow,
@@ -60,7 +61,6 @@ from ..generalization_test import (
     option,
     sort_reasons,
 )
-from ..source import DatasetSource
 from ._accuracy_drop import measure_gap, select_common
 from ._name_dictionary import (
     NameDictionary,

@@ -33,7 +33,7 @@ from ...store.shard import open_parquet, read_columns, write_shard
 from ...store.tables import parse_questions
 from .graphs import DONE, SPLITS, SplitGraphs, open_stage_file
 from .inputs import GraphInputs
-from .subgraph_classifier import ClassifierFactory, TrainedClassifiers, assign_classifiers, build_verifier
+from .train_classifier import ClassifierFactory, TrainedClassifiers, assign_classifiers, build_verifier
 
 BLOCK = 25  # source images
 Numbers = NDArray[np.int64]

@@ -11,7 +11,7 @@ from ...answer import spell
 from ...files import write_whole
 from ...folder import lock_folder
 from ...question import Question
-from ...questions.covr.statistics import list_template_names
+from ...questions.covr.dataset_statistics import list_template_names
 from ...scene import Scene
 from ...store.dataset import Dataset, Example
 from ...store.manifest import format_command

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 from ...errors import UserError
 from ...files import explain_write_errors, read_whole, write_whole
-from ...questions.covr.statistics import (
+from ...questions.covr.dataset_statistics import (
     OPERATIONS,
     CovrStatistics,
-    compute_statistics,
+    compute_covr_statistics,
     format_statistics,
     list_template_names,
 )
 from ...records import content_id
-from ...store.build import WORK_FOLDER, BuildStopped
+from ...store.build_dataset import WORK_FOLDER, BuildStopped
 from ...store.dataset import Dataset
 from ...store.manifest import Manifest, read_manifest, refuse_changed
 from .. import (
@@ -58,8 +58,8 @@ from .graphs import (
     write_graphs,
 )
 from .inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
-from .subgraph_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
 from .suite import CovrSpec, CovrWork
+from .train_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
 from .verify import YIELD_FILE, NamedClassifier, describe_verifier, find_classifier
 
 REWORDED = (  # on the card
@@ -263,7 +263,7 @@ def _refuse_nothing(found: CovrYield, counts: Mapping[str, int]) -> None:
 
 def compute_split_statistics(dataset: Dataset) -> list[CovrStatistics]:
     """The figures of every split, from its questions."""
-    return [compute_statistics(split, dataset.questions(split)) for split in dataset.splits]
+    return [compute_covr_statistics(split, dataset.questions(split)) for split in dataset.splits]
 
 
 def format_summary(found: CovrYield, dataset: Dataset) -> str:

@@ -34,13 +34,13 @@ from ...model import (
     predict_checked,
 )
 from ...models.hf import TRUST
-from ...pretrained import refuse_untrusted
 from ...prompt import format_prompt
 from ...question import Question
 from ...render.image import encode_png
 from ...response import TRUTH, parse_response
 from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, describe_error
 from ...store.response_cache import DiskResponseCache, find_cache_folder
+from ...trust_remote_code import refuse_untrusted
 
 BATCH = 64  # prompts at once, for a model that does not say
 KIND = "yes/no"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...metrics.statistics import correct_holm
+from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
 from .study import MODELS, FactorGrid, StudyDomain, TrainingSetup, factor_grid, list_grids
 

@@ -255,7 +255,7 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
         if not given["study"]:
             yield from super().run(given, out, **how)
             return
-        from .make_study import report_study
+        from .make_variants import report_study
 
         spec, _ = self.read_options(given)
         yield from report_study(spec, given["visual"] or "mid", out, given["check"], **how)

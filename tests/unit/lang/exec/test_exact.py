@@ -1,8 +1,8 @@
 import pytest
 
 from shiftscope.lang.exec.exact import Undefined, execute, format_trace
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.scene import Object, Relation, Scene
 from toy import THREE_AND_ONE, TRAFFIC, objects
 

@@ -4,10 +4,10 @@ import pytest
 from random_programs import generate_random_program
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.exec.packed import PACKED_OPS, ProgramLowering, execute_many, find_distinct_answers, run_lowered
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.op import all_ops
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.rng import derive
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schema import Attribute, Schema

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from random_programs import generate_random_program
-from shiftscope.lang.calibration import BY_PLACES, SpatialLikelihood
 from shiftscope.lang.exec import possible_worlds as possible
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.exec.packed import PACKED_OPS, execute_many
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes, truncate_to_word
 from shiftscope.lang.exec.soft import execute_soft
+from shiftscope.lang.execution_world import ExecutionWorld
+from shiftscope.lang.posterior_calibration import BY_PLACES, SpatialLikelihood
 from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.rng import derive
 from shiftscope.scene import Object, Part, Relation, Scene
 from shiftscope.scene_table import pack_scenes

@@ -12,11 +12,11 @@ from random_programs import generate_random_program
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.exec.packed import PACKED_OPS
 from shiftscope.lang.exec.soft import SoftLowering, execute_soft, trace_programs
+from shiftscope.lang.execution_world import PAPER, ExecutionWorld, SoftRules
 from shiftscope.lang.op import all_ops
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.world import PAPER, ExecutionWorld, SoftRules
 from shiftscope.rng import derive
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schema import Attribute, Schema

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from shiftscope.errors import UserError
-from shiftscope.lang.calibration import Calibration, correct_prior, estimate_label_shift
+from shiftscope.lang.posterior_calibration import Calibration, correct_prior, estimate_label_shift
 from shiftscope.models.nsvqa.labels import join_labels
 from shiftscope.models.nsvqa.scene_parser import (
     SceneLabels,

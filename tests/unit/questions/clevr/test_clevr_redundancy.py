@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.question import Provenance, Question
 from shiftscope.questions.clevr.generator import generate_questions, get_generator
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin

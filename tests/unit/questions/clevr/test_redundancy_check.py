@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.question import Question
 from shiftscope.questions.clevr.generator import generate_questions
 from shiftscope.questions.clevr.redundancy.check import (

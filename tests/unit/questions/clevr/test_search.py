@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.exec.packed import execute_many
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.program import Program, node
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.questions.clevr.compiled_templates import derive_known_sets
 from shiftscope.questions.clevr.generator import generate_questions
 from shiftscope.questions.clevr.template import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shiftscope.lang.notations import covr
 from shiftscope.question import Provenance, Question
 from shiftscope.questions.covr.balance import ROW, CandidateKeys, balance_candidates, find_partners, separate_texts
-from shiftscope.questions.covr.statistics import anonymise_program, compute_statistics
+from shiftscope.questions.covr.dataset_statistics import anonymise_program, compute_covr_statistics
 
 
 def keys(*rows):
@@ -131,7 +131,7 @@ def test_statistics_count_what_there_is():
         question("2", "How many dogs are there?", 3, counting("dog"), ("a",)),
         question("3", "How many black cats are there?", 2, counting("cat", "black"), ("c", "d")),
     ]
-    found = compute_statistics("train", asked)
+    found = compute_covr_statistics("train", asked)
     table = found.table()
     assert (table["questions"], table["unique questions"], table["with several answers"]) == (3, 2, 2)
     assert (table["unique answers"], table["unique images"], table["anonymised programs"]) == (2, 4, 2)
@@ -143,7 +143,7 @@ def test_statistics_count_what_there_is():
         replace(q, text="Count.", notes=(*(n for n in q.notes if n[0] != "paraphrase"), ("generated", q.text)))
         for q in asked
     ]
-    other = compute_statistics("train", told).table()
+    other = compute_covr_statistics("train", told).table()
     assert (other["words a question"], other["words a paraphrase"]) == (5.33, 1.0)
     assert found.operations == {"find": {1: 3}, "filter": {0: 2, 1: 1}, "with_relation": {0: 3}}
 

@@ -5,10 +5,10 @@ import pytest
 from crowd import crowd, crowd_related
 from graphs import graph, random_graph
 from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations import covr, covr_compositional
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import format_program
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.questions.covr.program import CovrProgramBuilder, GraphWorld, GraphWorlds
 from shiftscope.scene import FREE
 from shiftscope.scene_graph.extract import extract_subgraphs

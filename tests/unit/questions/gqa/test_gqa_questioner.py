@@ -30,7 +30,7 @@ from shiftscope.run.generalization.redundancy import RedundancyOptions
 from shiftscope.run.make import resolve_data
 from shiftscope.run.test import test as put_to_test
 from shiftscope.scene_graph.exclusivity import build_exclusivity
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
 from shiftscope.suites.gqa.suite import SUITE, build_gqa_spec

@@ -10,8 +10,8 @@ import pytest
 
 from graphs import graph, random_graph
 from shiftscope.lang.exec.exact import execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations import gqa
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.question import Question
 from shiftscope.questions.gqa.redundancy import (
     LEVELS,

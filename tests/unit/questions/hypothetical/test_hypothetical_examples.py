@@ -19,10 +19,10 @@ from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import camera_of
 from shiftscope.geometry.footprint import measure_gap
 from shiftscope.lang.exec.exact import Undefined, execute
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations.clevr_hyp import read_pair, write_pair
 from shiftscope.lang.op import get_op
 from shiftscope.lang.program import Program, join_action, node, split_action
-from shiftscope.lang.world import ExecutionWorld
 from shiftscope.questions.hypothetical import partitions
 from shiftscope.questions.hypothetical import proposals as add
 from shiftscope.questions.hypothetical.action import KINDS, HypotheticalAction, ObjectReference, build_action_nodes

@@ -18,7 +18,7 @@ from shiftscope.run.score import compare_runs
 from shiftscope.run.split import SplitQuestions, split
 from shiftscope.run.split import SplitSpec as SplitOrder
 from shiftscope.run.test import test as take_test
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.question_part import read_part
 from shiftscope.store.run_log import read_run
 

@@ -15,11 +15,10 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Question
 from shiftscope.questions.gqa.wording import question_text
 from shiftscope.run.evaluate import RunSpec
-from shiftscope.run.generalization import contrast
+from shiftscope.run.generalization import SourceSplit, contrast
 from shiftscope.run.generalization._object_substitution import NO_NAME, NO_OTHER, ObjectSubstitution, _find_places
 from shiftscope.run.generalization._question_shape import find_shape
 from shiftscope.run.generalization.contrast import CHANGES, ContrastOptions
-from shiftscope.run.generalization_test import SourceSplit
 from shiftscope.run.test import test as take_test
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas import clevr

@@ -11,8 +11,14 @@ from graphs import graph
 from shiftscope.model import Response
 from shiftscope.run import evaluate as evaluating
 from shiftscope.run.evaluate import RunSpec
-from shiftscope.run.generalization import compositional, contrast, segment_combine
-from shiftscope.run.generalization_test import GeneralizationTestSet, SourceSplit, write_test_set
+from shiftscope.run.generalization import (
+    GeneralizationTestSet,
+    SourceSplit,
+    compositional,
+    contrast,
+    segment_combine,
+    write_test_set,
+)
 from shiftscope.run.test import test as take_test
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run

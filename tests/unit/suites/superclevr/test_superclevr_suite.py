@@ -7,11 +7,11 @@ import pytest
 
 from shiftscope.geometry.vehicles import vehicles_digest
 from shiftscope.run.make import make
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import SharedImages
 from shiftscope.suites.superclevr.concept_counts import _scan
-from shiftscope.suites.superclevr.make_study import plan_study
+from shiftscope.suites.superclevr.make_variants import plan_study
 from shiftscope.suites.superclevr.suite import (
     SUITE,
     SuperclevrSpec,

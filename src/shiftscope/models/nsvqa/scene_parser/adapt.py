@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ....lang.calibration import Calibration, Floats, correct_prior, estimate_label_shift
+from ....lang.posterior_calibration import Calibration, Floats, correct_prior, estimate_label_shift
 from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
 from .decode import parse
 from .network import SceneParser

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ....lang.world import ExecutionWorld
+from ....lang.execution_world import ExecutionWorld
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....lang.exec.exact import Execution, execute
+from ....lang.execution_world import ExecutionWorld
 from ....lang.program import Node, Program, node
-from ....lang.world import ExecutionWorld
 from ....question import Question
 from ....scene import Scene
 from ....schema import Schema

@@ -17,8 +17,8 @@ from typing import Any
 
 from ....errors import UserError, unknown
 from ....lang.exec.exact import execute
+from ....lang.execution_world import ExecutionWorld
 from ....lang.program import Program
-from ....lang.world import ExecutionWorld
 from ....question import Provenance, Question
 from ....scene import Scene
 from ....scene_table import SceneTable

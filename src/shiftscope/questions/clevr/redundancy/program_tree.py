@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from ....lang.check import ProgramPlan, plan_program
 from ....lang.exec.exact import execute
+from ....lang.execution_world import ExecutionWorld
 from ....lang.program import Node, Program, node
 from ....lang.types import OBJECTS, PARTS
-from ....lang.world import ExecutionWorld
 from ....schema import Schema
 from ..compiled_templates import OPPOSITE
 

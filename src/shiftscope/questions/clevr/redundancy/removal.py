@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
-from ....lang.world import ExecutionWorld, Things
+from ....lang.execution_world import ExecutionWorld, Things
 from ....schema import Attribute, Schema
 from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, is_subject, list_steps, list_suspects
 

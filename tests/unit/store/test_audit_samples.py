@@ -6,9 +6,9 @@ import pytest
 
 import store_toys
 from shiftscope.shortcuts.audit import AuditSettings, audit_shortcuts
-from shiftscope.store.build import build_dataset
+from shiftscope.store.audit_samples import format_shortcut_section, read_stored_questions
+from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
-from shiftscope.store.shortcuts import format_shortcut_section, read_stored_questions
 
 
 def odd(spec, split, k):

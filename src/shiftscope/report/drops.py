@@ -16,11 +16,11 @@ import numpy.typing as npt
 from ..metrics.accuracy import score_rows
 from ..metrics.intervals import RatioTerm, SceneClusters, cluster_runs
 from ..metrics.relative_degrade import VARIANTS
-from ..metrics.statistics import PairedTest, run_paired_test
+from ..metrics.significance import PairedTest, run_paired_test
 from ..registry import SHIFTS
 from ..result import RunRecords
 from ..shift import Factor
-from .levels import reweight_question_types
+from .mixture import reweight_question_types
 from .runs import ReportRun, ReportRuns, read_shared_fact
 
 

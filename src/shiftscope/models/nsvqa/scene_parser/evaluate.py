@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...lang.scene_posterior import ScenePosterior, concatenate_posteriors
-from ...model import Picture, stack
-from ...scene import Scene
+from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
+from ....model import Picture, stack
+from ....scene import Scene
 
 if TYPE_CHECKING:
-    from .neuro_symbolic import NsvqaParsers
+    from ..neuro_symbolic import NsvqaParsers
 
 
 class ConfidenceRows(NamedTuple):
@@ -34,7 +34,7 @@ def measure_scene_parser(
     parsers: NsvqaParsers, pictures: Sequence[Picture], scenes: Sequence[Scene], together: int
 ) -> PartFigures:
     """Figures of the parser as it is; `together` images are parsed at once."""
-    from .scene_parser import SceneParserBatch, label_scenes, measure
+    from . import SceneParserBatch, label_scenes, measure
 
     labels = label_scenes(scenes).to_tensors(parsers.device)
     counts: dict[str, tuple[int, int]] = {}
@@ -52,7 +52,7 @@ def measure_scene_parser(
 
 def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: Any) -> Iterator[ConfidenceRows]:
     """That an object is there, and in the likeliest value of each of its attributes."""
-    from .scene_parser.decode import MATCH, match_boxes
+    from .decode import MATCH, match_boxes
 
     there, found = labels.boxes[..., 2] > 0, posterior.exists > 0
     match = match_boxes(posterior.boxes, found, labels.boxes, there, MATCH).cpu().numpy()  # [image, true object]

@@ -108,7 +108,7 @@ class CovrStatistics:
         }
 
 
-def compute_statistics(split: str, questions: Iterable[Question]) -> CovrStatistics:
+def compute_covr_statistics(split: str, questions: Iterable[Question]) -> CovrStatistics:
     found = CovrStatistics(split)
     for question in questions:
         found.add(question)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..metrics.statistics import PairedTest
+from ..metrics.significance import PairedTest
 from ..result import Score
 
 MINUS = "\N{MINUS SIGN}"

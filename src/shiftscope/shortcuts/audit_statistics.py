@@ -67,7 +67,7 @@ class AnswerDistribution:
     parts: tuple[str, ...]  # [answer] "head", "tail", or "" where the test's group is balanced or lacks it
 
 
-def compute_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, ...]:
+def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, ...]:
     """Table 1, one line a shortcut."""
     return tuple(_compute_shortcut(audit, shortcut) for shortcut in audit.labels)
 

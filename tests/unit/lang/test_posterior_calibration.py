@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.lang import calibration as spatial
-from shiftscope.lang.calibration import BY_PLACES, Calibration, SpatialLikelihood
+from shiftscope.lang import posterior_calibration as spatial
 from shiftscope.lang.exec.packed import execute_many
 from shiftscope.lang.exec.possible_worlds import infer_answers
+from shiftscope.lang.posterior_calibration import BY_PLACES, Calibration, SpatialLikelihood
 from shiftscope.lang.scene_posterior import SceneMatch, ScenePosterior, build_certain_posterior, match_to_truth
 from shiftscope.lang.text import parse_program
 from shiftscope.rng import derive

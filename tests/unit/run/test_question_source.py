@@ -10,9 +10,9 @@ from PIL import Image
 
 import store_toys
 from shiftscope.run.audit import AuditFiles, audit_files
-from shiftscope.run.source import DatasetSource, VqaFiles, open_source
+from shiftscope.run.question_source import DatasetSource, VqaFiles, open_source
 from shiftscope.shortcuts.audit import AuditSettings
-from shiftscope.store.build import build_dataset
+from shiftscope.store.build_dataset import build_dataset
 
 NAMES = {"train": 3, "val": 1, "test": 2}
 

@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from rows import coins, row, run
 from shiftscope.metrics.intervals import student_quantile
-from shiftscope.metrics.statistics import (
+from shiftscope.metrics.significance import (
     average_seeds,
     compare_models,
     correct_holm,

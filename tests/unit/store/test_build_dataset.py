@@ -9,7 +9,7 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.folder import lock_folder
 from shiftscope.store import manifest as manifests
-from shiftscope.store.build import BuildStopped, build_dataset
+from shiftscope.store.build_dataset import BuildStopped, build_dataset
 from shiftscope.store.dataset import Dataset
 from store_toys import JOBS, SPEC, content, make
 

@@ -9,7 +9,7 @@ from ..errors import UserError
 from ..question_join import build_question_table
 from ..question_table import QuestionTable, add_objects, build_image_contents, object_kind
 from ..shortcuts.audit import OWN_SOURCE, AuditSettings, audit_shortcuts
-from ..shortcuts.statistics import compute_statistics, find_strongest_groups
+from ..shortcuts.audit_statistics import compute_audit_statistics, find_strongest_groups
 from .dataset import Dataset
 from .shard import read_columns
 from .tables import summarize_scene
@@ -81,7 +81,7 @@ def format_shortcut_section(dataset: Dataset) -> str:
         "|---|---:|---:|---:|---:|---:|",
         *(
             f"| {n.shortcut} | {n.test_groups:,} | {n.imbalanced:,} | {n.head:,} | {n.tail:,} | {n.degree:.3f} |"
-            for n in compute_statistics(found)
+            for n in compute_audit_statistics(found)
         ),
     ]
     named = [(s, one) for s in found.labels for one in find_strongest_groups(found, s, most=LISTED_GROUPS)]
