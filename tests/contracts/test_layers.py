@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import shiftscope
@@ -62,11 +63,7 @@ ORDER = (
 )
 SIBLINGS = {"models", "metrics", "store"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-TREES = {
-    path: ast.parse(path.read_text("utf-8"))
-    for path in sorted(ROOT.rglob("*.py"))
-    if path not in (ROOT / "__init__.py", ROOT / "__main__.py")
-}
+FILES = sorted(set(ROOT.rglob("*.py")) - {ROOT / "__init__.py", ROOT / "__main__.py"})
 
 HEAVY = {
     "torch",
@@ -88,6 +85,11 @@ ODD = {
 }
 NO_PARTICIPLES = {"embed", "feed", "need", "seed", "speed"}
 DISTRIBUTIONS = {"pillow": "PIL", "pyyaml": "yaml", "scikit-learn": "sklearn"}  # name → what is imported
+
+
+@cache
+def parse_file(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def show(path: Path) -> str:
@@ -116,16 +118,18 @@ def list_imports(path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[str, ..
 
 
 def list_own_imports(path: Path) -> Iterator[tuple[str, ...]]:
-    return (name for name in list_imports(path, ast.walk(TREES[path])) if name[0] == "shiftscope" and len(name) > 1)
+    return (
+        name for name in list_imports(path, ast.walk(parse_file(path))) if name[0] == "shiftscope" and len(name) > 1
+    )
 
 
 def test_every_part_has_its_place():
-    assert {top(path) for path in TREES} <= set(RANK)
+    assert {top(path) for path in FILES} <= set(RANK)
 
 
 def test_imports_point_one_way():
     wrong = []
-    for path in TREES:
+    for path in FILES:
         here = top(path)
         others = {find_part(name[1:]) for name in list_own_imports(path)} & set(RANK) - {here}
         above = [o for o in sorted(others) if RANK[o] > RANK[here] or {here, o} <= SIBLINGS]
@@ -135,7 +139,7 @@ def test_imports_point_one_way():
 
 def test_no_file_imports_another_folders_private_module():
     wrong = []
-    for path in TREES:
+    for path in FILES:
         home = ("shiftscope", *path.relative_to(ROOT).parent.parts)
         for name in list_own_imports(path):
             private = next((k for k, part in enumerate(name) if re.match(r"_(?!_)", part)), None)
@@ -146,7 +150,7 @@ def test_no_file_imports_another_folders_private_module():
 
 def test_what_is_not_always_installed_is_imported_where_it_is_used():
     wrong = []
-    for path, tree in TREES.items():
+    for path, tree in zip(FILES, map(parse_file, FILES), strict=True):
         allowed = {"torch"} if NETWORKS & set(path.relative_to(ROOT).parts[:-1]) else set()
         heavy = {name[0] for name in list_imports(path, iter(tree.body))} & HEAVY - allowed
         wrong += [f"{show(path)} imports {name}" for name in sorted(heavy)]
@@ -155,7 +159,7 @@ def test_what_is_not_always_installed_is_imported_where_it_is_used():
 
 def test_class_names_are_unique():
     places = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in zip(FILES, map(parse_file, FILES), strict=True):
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(show(path))
@@ -164,7 +168,7 @@ def test_class_names_are_unique():
 
 def test_functions_are_named_by_what_they_do():
     wrong = []
-    for path, tree in TREES.items():
+    for path, tree in zip(FILES, map(parse_file, FILES), strict=True):
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 first = node.name.strip("_").split("_")[0]
@@ -177,5 +181,5 @@ def test_functions_are_named_by_what_they_do():
 def test_every_dependency_is_imported():
     required = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     names = [re.match(r"[A-Za-z0-9_.-]+", line)[0].lower() for line in required]
-    imported = {name[0] for path, tree in TREES.items() for name in list_imports(path, ast.walk(tree))}
+    imported = {name[0] for path in FILES for name in list_imports(path, ast.walk(parse_file(path)))}
     assert [n for n in names if DISTRIBUTIONS.get(n, n.replace("-", "_")) not in imported] == []

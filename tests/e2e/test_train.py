@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("torch")
-
 from asked import dataset
 from command import refused, shiftscope
+from lazy import lazy
 from shiftscope.cli.train import TrainDevice, _print_training, command
 from shiftscope.lang.text import parse_program
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
-from shiftscope.models.nsvqa.scene_parser.loss import WEIGHTS
 from shiftscope.models.nsvqa.trained_model import SCENE_PARSER, read_trained_model, write_combined_model
 from shiftscope.models.p_nsvqa_exact import ADAPTATION_IMAGES
 from shiftscope.run.evaluate import RunSpec, evaluate
@@ -21,6 +19,8 @@ from shiftscope.run.make import make
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import read_rows
 from shiftscope.suites.superclevr import suite as superclevr
+
+loss = lazy("shiftscope.models.nsvqa.scene_parser.loss")
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_a_parser_of_another_make_is_another_training(folder, data, tmp_path, re
     (begun / "training" / "spec.json").write_text(json.dumps(spec))
     with refuses("begun holds another training: its parsers.scene_parser.config.hidden is 128, not 256"):
         train(data, begun)
-    monkeypatch.setitem(WEIGHTS, "box", 3.0)
+    monkeypatch.setitem(loss.WEIGHTS, "box", 3.0)
     with refuses("holds another trained model: its parsers.scene_parser.loss.box is 1.0, not 3.0"):
         train(data, folder)
     assert spec["parsers"]["question_parser"]["config"]["width"] == 192

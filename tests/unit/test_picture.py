@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lazy import lazy
 from shiftscope.lang.text import parse_program
 from shiftscope.model import EVERYTHING, Picture, Prompt, stack
 from shiftscope.question import Question
 from shiftscope.scene import Scene
 from shiftscope.schemas.clevr import SCHEMA
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
 
-BLOCK = torch.arange(4 * 6 * 8 * 3, dtype=torch.uint8).reshape(4, 6, 8, 3)
+
+@pytest.fixture(autouse=True, scope="module")
+def four_pictures():
+    global BLOCK
+    BLOCK = torch.arange(4 * 6 * 8 * 3, dtype=torch.uint8).reshape(4, 6, 8, 3)
 
 
 def png(pixels):

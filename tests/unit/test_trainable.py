@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
+from lazy import lazy
 from shiftscope.model import ModelTraits
 from shiftscope.run.make import make
 from shiftscope.suites.clevr import suite as clevr
@@ -16,6 +15,8 @@ from shiftscope.train import train as training
 from shiftscope.train.train import TrainSpec, train
 from shiftscope.trainable import ANSWERS, Trainable, TrainRecipe, TrainStage, shuffle_batches
 from shiftscope.trained_folder import TrainedFolder
+
+torch = lazy("torch")
 
 Batch = namedtuple("Batch", ["words", "targets"])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
+from lazy import lazy
 from rows import coins, row
 from shiftscope.metrics.accuracy import measure
 from shiftscope.metrics.intervals import (
@@ -17,6 +17,8 @@ from shiftscope.metrics.intervals import (
     student_quantile,
 )
 from shiftscope.result import Prediction, QuestionRecord, records_of
+
+stats = lazy("scipy.stats")
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.25, 0.75), (1.25, 0.75), (5.0, 700.0), (1e5, 2e4), (3e6, 7e6), (0.25, 9.75)])

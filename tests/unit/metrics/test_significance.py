@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
+from lazy import lazy
 from rows import coins, row, run
 from shiftscope.metrics.intervals import student_quantile
 from shiftscope.metrics.significance import (
@@ -19,6 +19,8 @@ from shiftscope.metrics.significance import (
     wilson_interval,
 )
 from shiftscope.result import Prediction, QuestionRecord, Score, records_of
+
+proportion = lazy("statsmodels.stats.proportion")
 
 
 def test_exchanging_scenes_that_weigh_alike_is_the_binomial_test():
@@ -76,7 +78,7 @@ def test_what_is_asked_twice_pairs_once_each():
 @pytest.mark.parametrize(("right", "of"), [(0, 7), (13, 17), (48_029, 48_184), (5, 5)])
 def test_the_interval_of_a_share_is_wilsons(right, of):
     low, high = wilson_interval(right, of)
-    assert (low, high) == pytest.approx(proportion_confint(right, of, method="wilson"), abs=1e-9)
+    assert (low, high) == pytest.approx(proportion.proportion_confint(right, of, method="wilson"), abs=1e-9)
     assert 0 <= low <= right / of <= high <= 1
 
 
@@ -87,10 +89,8 @@ def test_holm_corrects_what_has_a_p_value():
 
 
 def test_the_smallest_drop_between_two_sets_has_the_power_asked_for():
-    from statsmodels.stats.proportion import power_proportions_2indep
-
     drop = smallest_detectable_drop(1000, 0.8)
-    power = power_proportions_2indep(-drop, 0.8, 1000, alpha=0.05, return_results=False)
+    power = proportion.power_proportions_2indep(-drop, 0.8, 1000, alpha=0.05, return_results=False)
     assert power == pytest.approx(0.8, abs=0.01)
     assert drop == pytest.approx(0.0527, abs=0.001)
 

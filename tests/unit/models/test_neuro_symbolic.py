@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lazy import lazy
 from shiftscope.lang.posterior_calibration import Calibration
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import parse_program
@@ -20,7 +21,8 @@ from shiftscope.scene import Object, Scene
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.clevr import SCHEMA
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
+
 
 SIZE = (48, 32)
 DIRECTIONS = (("left", (-1.0, 0.0, 0.0)), ("right", (1.0, 0.0, 0.0)), ("front", (0.0, -1.0, 0.0)), ("behind", (0.0, 1.0, 0.0)))  # fmt: skip

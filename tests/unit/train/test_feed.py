@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.scene import Object, Part, Scene
 from shiftscope.schemas.clevr import SCHEMA as CLEVR
@@ -11,7 +12,8 @@ from shiftscope.schemas.superclevr import SCHEMA as SUPERCLEVR
 from shiftscope.suites.clevr import suite as clevr
 from shiftscope.train.feed import Feed, SuiteSource, render_source
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
+
 
 SMALL = clevr.ClevrSpec(images=10, size=(96, 64), questions=2, shard=4)
 BUS = Object(

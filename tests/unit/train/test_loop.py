@@ -8,10 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from accelerate import Accelerator
-
+from lazy import lazy
 from shiftscope.train.checkpoint import TrainState, claim_spec, read_state, write_state
 from shiftscope.train.loop import (
     TrainTask,
@@ -22,6 +19,8 @@ from shiftscope.train.loop import (
     scale_learning_rate,
 )
 from shiftscope.trainable import TrainRecipe, shuffle_batches
+
+torch = lazy("torch")
 
 
 class Points:
@@ -41,16 +40,11 @@ class Points:
         return self.x[rows], (self.x[rows].sum(1) > 0).long()
 
 
-class Toy(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(1)
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 2)
-        )
-
-    def forward(self, x):
-        return self.layers(x)
+def build_network():
+    torch.manual_seed(1)
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 2)
+    )
 
 
 def loss(module, batch):
@@ -66,14 +60,21 @@ def measure(module, batch):
 
 def task(**recipe):
     found = TrainTask(
-        "toy", Toy(), loss, measure, lambda found: found["right"], Points(50, 0), Points(40, 1), TrainRecipe(4, 8, 0.02)
+        "toy",
+        build_network(),
+        loss,
+        measure,
+        lambda found: found["right"],
+        Points(50, 0),
+        Points(40, 1),
+        TrainRecipe(4, 8, 0.02),
     )
     return replace(found, recipe=replace(found.recipe, **recipe))
 
 
 @pytest.fixture
 def accelerator():
-    return Accelerator(cpu=True)
+    return lazy("accelerate").Accelerator(cpu=True)
 
 
 def same(a, b):
@@ -216,7 +217,7 @@ class Ran:
         return (open, (self.marker, "w"))
 
 
-@pytest.mark.parametrize("dump", [pickle.dump, torch.save])
+@pytest.mark.parametrize("dump", [pickle.dump, lambda *given: torch.save(*given)], ids=["pickle", "torch"])
 def test_a_pickle_in_the_place_of_a_state_is_not_read(tmp_path, refuses, dump):
     path = tmp_path / "state.safetensors"
     with path.open("wb") as file:

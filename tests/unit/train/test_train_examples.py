@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
+from lazy import lazy
 from shiftscope.lang.scene_posterior import build_certain_posterior, concatenate_posteriors
 from shiftscope.models.nsvqa.training import ImageExamples, NeuroSymbolicTraining
 from shiftscope.run.make import make
@@ -15,6 +14,8 @@ from shiftscope.store.shard import read_images
 from shiftscope.suites.clevr import suite as clevr
 from shiftscope.train.data import SuiteTrainingData, open_training_data
 from shiftscope.train.examples import gather_split
+
+torch = lazy("torch")
 
 ORDER = clevr.ClevrSpec(images=12, size=(96, 64), questions=2, shard=3)
 WORLD = SuiteTrainingData("clevr", ORDER)

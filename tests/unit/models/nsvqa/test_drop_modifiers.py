@@ -6,25 +6,22 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-import torch
 
+from lazy import lazy
 from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser import (
-    ParserVocabulary,
-    QuestionAugmenter,
-    QuestionParserBatch,
-    QuestionParserConfig,
-)
-from shiftscope.models.nsvqa.question_parser.drop_modifiers import ModifierDropper
 from shiftscope.models.nsvqa.question_parser.tokens import tokenize_program
 from shiftscope.models.nsvqa.question_parser.vocabulary import PAD
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.schemas import clevr, superclevr
 from shiftscope.train.data import open_training_data
 from shiftscope.train.examples import gather_split
+
+drop_modifiers = lazy("shiftscope.models.nsvqa.question_parser.drop_modifiers")
+question_parser = lazy("shiftscope.models.nsvqa.question_parser")
+torch = lazy("torch")
 
 STAGE = QuestionParserStage()
 
@@ -88,16 +85,20 @@ def asked(variant):
 
 @cache
 def learned(variant):
-    return ParserVocabulary.learn(asked(variant) if variant else (BIG_BUS, TWICE, HOW_LARGE, ALIKE, OTHER), SCHEMA)
+    return question_parser.ParserVocabulary.learn(
+        asked(variant) if variant else (BIG_BUS, TWICE, HOW_LARGE, ALIKE, OTHER), SCHEMA
+    )
 
 
 def stripped(questions, variant="", seed=0):
     """Texts and programs, and the tables that they are read from."""
     vocabulary = learned(variant)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode(questions)).take(torch.arange(len(questions)))
+    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode(questions)).take(
+        torch.arange(len(questions))
+    )
     every = torch.ones(len(questions), dtype=torch.bool)
     random = torch.Generator().manual_seed(seed)
-    words, tokens = ModifierDropper(vocabulary)(batch.words, batch.tokens, every, random)
+    words, tokens = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, every, random)
     assert words.shape == batch.words.shape and tokens.shape == batch.tokens.shape
     pairs = [
         (
@@ -255,9 +256,11 @@ def test_what_is_like_another_thing_is_another_one():
     plain = ("How many red cars match the big jet in color?", "How many other cars match the jet in color ?")
     text, wanted = plain
     meant = program("count(filter(same(unique(filter(scene(), size=large, shape=jet)), color), color=red, shape=car))")
-    vocabulary = ParserVocabulary.learn([(text, meant), OTHER], SCHEMA)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 100)).take(torch.arange(100))
-    words, _ = ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(100, dtype=torch.bool))
+    vocabulary = question_parser.ParserVocabulary.learn([(text, meant), OTHER], SCHEMA)
+    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 100)).take(
+        torch.arange(100)
+    )
+    words, _ = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(100, dtype=torch.bool))
     assert wanted.lower() in {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
 
 
@@ -268,17 +271,21 @@ def test_stripping_goes_by_its_seed_and_by_what_is_chosen():
     assert torch.equal(words, again[0]) and torch.equal(tokens, again[1])
     assert not torch.equal(words, other[0])
     some = torch.arange(len(batch)) % 2 == 0
-    words, tokens = ModifierDropper(learned("rd+"))(batch.words, batch.tokens, some)
+    words, tokens = drop_modifiers.ModifierDropper(learned("rd+"))(batch.words, batch.tokens, some)
     assert torch.equal(words[~some], batch.words[~some]) and torch.equal(tokens[~some], batch.tokens[~some])
     assert (words[some] != batch.words[some]).any()
 
 
 def test_a_question_is_enriched_or_stripped_or_left_alone():
     vocabulary = learned("rd+")
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode(asked("rd+"))).take(torch.arange(len(asked("rd+"))))
+    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode(asked("rd+"))).take(
+        torch.arange(len(asked("rd+")))
+    )
 
     def varied(enriched, stripped):
-        vary = QuestionAugmenter(QuestionParserConfig(vocabulary, enriched=enriched, stripped=stripped))
+        vary = question_parser.QuestionAugmenter(
+            question_parser.QuestionParserConfig(vocabulary, enriched=enriched, stripped=stripped)
+        )
         found = batch.augment(vary, torch.Generator().manual_seed(3))
         return found.lengths[:, 1] - batch.lengths[:, 1], found
 
@@ -296,8 +303,10 @@ def test_a_question_is_enriched_or_stripped_or_left_alone():
 def test_where_no_text_has_a_noun_for_whatever_it_is_nouns_stay():
     text = "Which color is the big matte cube?"
     meant = program("query(unique(filter(scene(), size=large, material=rubber, shape=cube)), color)")
-    vocabulary = ParserVocabulary.learn([(text, meant)], clevr.SCHEMA)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 50)).take(torch.arange(50))
-    words, _ = ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(50, dtype=torch.bool))
+    vocabulary = question_parser.ParserVocabulary.learn([(text, meant)], clevr.SCHEMA)
+    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 50)).take(
+        torch.arange(50)
+    )
+    words, _ = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(50, dtype=torch.bool))
     texts = {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
     assert texts == {f"which color is the {some}cube ?" for some in ("", "big ", "matte ", "big matte ")}

@@ -6,31 +6,20 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser import (
-    ParserVocabulary,
-    QuestionAugmenter,
-    QuestionEpoch,
-    QuestionParserBatch,
-    QuestionParserConfig,
-    QuestionParserRecipe,
-    build,
-    compute_loss,
-    make_batches,
-    measure,
-    parse,
-    small_products,
-)
-from shiftscope.models.nsvqa.question_parser.add_modifiers import ModifierAdder
-from shiftscope.models.nsvqa.question_parser.network import TextPacking
 from shiftscope.models.nsvqa.question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS
 from shiftscope.schemas import clevr, superclevr
+
+add_modifiers = lazy("shiftscope.models.nsvqa.question_parser.add_modifiers")
+network_module = lazy("shiftscope.models.nsvqa.question_parser.network")
+question_parser = lazy("shiftscope.models.nsvqa.question_parser")
+rnn = lazy("torch.nn.utils.rnn")
+torch = lazy("torch")
 
 SCHEMA = superclevr.SCHEMA
 DOORS_AND_WHEELS = Program(
@@ -103,22 +92,22 @@ def config(**sizes):
         "stripped": 0.0,
         "longest_program": 40,
     } | sizes
-    return QuestionParserConfig(ParserVocabulary.learn(QUESTIONS, SCHEMA), **sizes)
+    return question_parser.QuestionParserConfig(question_parser.ParserVocabulary.learn(QUESTIONS, SCHEMA), **sizes)
 
 
 def made(seed=0, **sizes):
     torch.manual_seed(seed)
-    return build(config(**sizes))
+    return question_parser.build(config(**sizes))
 
 
 @cache
 def everything():
-    return QuestionParserBatch.from_encoded(config().vocabulary.encode(QUESTIONS))
+    return question_parser.QuestionParserBatch.from_encoded(config().vocabulary.encode(QUESTIONS))
 
 
 @cache
 def enrich():
-    return ModifierAdder(config().vocabulary)
+    return add_modifiers.ModifierAdder(config().vocabulary)
 
 
 @cache
@@ -128,8 +117,8 @@ def trained():
     losses = []
     module.train()
     for _ in range(80):
-        with small_products():
-            lost, _ = compute_loss(module, everything().take(torch.arange(16)))
+        with question_parser.small_products():
+            lost, _ = question_parser.compute_loss(module, everything().take(torch.arange(16)))
             optimizer.zero_grad()
             lost.backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
@@ -141,16 +130,16 @@ def trained():
 def test_the_loss_falls_and_what_was_learned_is_parsed_exactly():
     module, losses = trained()
     assert losses[0] > 2 and losses[-1] < 0.05
-    assert parse(module, TEXTS) == [p.canonicalize() for _, p in QUESTIONS]
-    counts = measure(module, everything().take(torch.arange(16)))
+    assert question_parser.parse(module, TEXTS) == [p.canonicalize() for _, p in QUESTIONS]
+    counts = question_parser.measure(module, everything().take(torch.arange(16)))
     assert counts["exact"] == (16, 16)
     assert counts["token"] == (91, 91)
 
 
 def test_measure_counts_what_is_wrong():
     swapped = [(text, QUESTIONS[k - 1][1]) for k, (text, _) in enumerate(QUESTIONS)]
-    batch = QuestionParserBatch.from_encoded(config().vocabulary.encode(swapped)).take(torch.arange(16))
-    counts = measure(trained()[0], batch)
+    batch = question_parser.QuestionParserBatch.from_encoded(config().vocabulary.encode(swapped)).take(torch.arange(16))
+    counts = question_parser.measure(trained()[0], batch)
     assert counts["exact"] == (0, 16)
     assert counts["token"][0] < counts["token"][1]
 
@@ -164,7 +153,7 @@ def test_random_weights_write_well_typed_programs(seed, longest):
         module.bias.normal_(0, 5)
         for part in module.say.parameters():
             part.mul_(20)
-    for found in parse(module, [*TEXTS, *STRANGE]):
+    for found in question_parser.parse(module, [*TEXTS, *STRANGE]):
         check(found, SCHEMA)
         # A node is written once however often it is read, so limits on tokens are limits on nodes.
         assert len(found) <= longest
@@ -189,9 +178,9 @@ def test_random_walks_of_the_grammar_are_well_typed_and_read_nodes_again():
 
 
 def test_strange_texts_are_answered_with_some_program():
-    found = parse(trained()[0], STRANGE)
+    found = question_parser.parse(trained()[0], STRANGE)
     assert len(found) == len(STRANGE)
-    assert parse(trained()[0], []) == []
+    assert question_parser.parse(trained()[0], []) == []
 
 
 def test_a_word_never_seen_in_training_is_read_by_its_meaning():
@@ -208,7 +197,7 @@ def test_reading_leaves_the_threads_as_they_were():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        parse(trained()[0], TEXTS[:2])
+        question_parser.parse(trained()[0], TEXTS[:2])
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -216,24 +205,26 @@ def test_reading_leaves_the_threads_as_they_were():
 
 def test_neighbours_in_a_batch_do_not_matter():
     module = trained()[0]
-    together = parse(module, [*TEXTS, *STRANGE])
-    assert together == [parse(module, [text])[0] for text in [*TEXTS, *STRANGE]]
+    together = question_parser.parse(module, [*TEXTS, *STRANGE])
+    assert together == [question_parser.parse(module, [text])[0] for text in [*TEXTS, *STRANGE]]
 
 
 def test_a_config_comes_back_and_builds_the_same_network():
     module = trained()[0]
-    again = build(QuestionParserConfig.from_json(json.loads(json.dumps(module.config.to_json()))))
+    again = question_parser.build(
+        question_parser.QuestionParserConfig.from_json(json.loads(json.dumps(module.config.to_json())))
+    )
     again.load_state_dict({name: t.half().float() for name, t in module.state_dict().items()})
     assert again.config == module.config
-    assert parse(again, TEXTS) == parse(module, TEXTS)
+    assert question_parser.parse(again, TEXTS) == question_parser.parse(module, TEXTS)
 
 
 def test_a_config_from_before_questions_were_stripped_is_read():
     """And says so, even where all of its questions were enriched."""
     old = config(enriched=1.0).to_json()
     del old["stripped"]
-    assert QuestionParserConfig.from_json(old) == config(enriched=1.0)
-    assert QuestionParserConfig.list_default_sizes()["stripped"] > 0
+    assert question_parser.QuestionParserConfig.from_json(old) == config(enriched=1.0)
+    assert question_parser.QuestionParserConfig.list_default_sizes()["stripped"] > 0
 
 
 @pytest.mark.parametrize(
@@ -245,26 +236,37 @@ def test_shares_that_can_not_be_are_refused(shares, said):
 
 
 def test_the_default_network_is_small():
-    module = build(QuestionParserConfig(ParserVocabulary.learn(QUESTIONS, SCHEMA)))
+    module = question_parser.build(
+        question_parser.QuestionParserConfig(question_parser.ParserVocabulary.learn(QUESTIONS, SCHEMA))
+    )
     assert sum(t.numel() for t in module.state_dict().values()) < 1_500_000
 
 
 def test_another_schema_gives_another_vocabulary():
     questions = [("How many cubes?", program("count(filter(scene(), shape=cube))"))]
-    module = build(QuestionParserConfig(ParserVocabulary.learn(questions, clevr.SCHEMA), width=16, heads=2))
-    (found,) = parse(module, ["How many spheres?"])
+    module = question_parser.build(
+        question_parser.QuestionParserConfig(
+            question_parser.ParserVocabulary.learn(questions, clevr.SCHEMA), width=16, heads=2
+        )
+    )
+    (found,) = question_parser.parse(module, ["How many spheres?"])
     check(found, clevr.SCHEMA)
 
 
 def test_an_epoch_shows_whole_batches_of_like_length():
     lengths = np.random.default_rng(0).integers(5, 60, 1000)
-    rows = make_batches(lengths, QuestionParserRecipe(batch=64), np.random.default_rng(1))
+    rows = question_parser.make_batches(
+        lengths, question_parser.QuestionParserRecipe(batch=64), np.random.default_rng(1)
+    )
     assert {len(r) for r in rows} == {64} and len(rows) == 15
     assert len(np.unique(np.concatenate(rows))) == 960
     assert np.mean([np.ptp(lengths[r]) for r in rows]) < 15
-    assert [len(r) for r in make_batches(lengths[:10], QuestionParserRecipe(batch=64), np.random.default_rng(1))] == [
-        10
-    ]
+    assert [
+        len(r)
+        for r in question_parser.make_batches(
+            lengths[:10], question_parser.QuestionParserRecipe(batch=64), np.random.default_rng(1)
+        )
+    ] == [10]
 
 
 def test_enriched_questions_say_what_their_programs_ask():
@@ -297,7 +299,9 @@ def test_enriched_questions_say_what_their_programs_ask():
 def test_a_relation_is_added_where_a_description_ends():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
-    one = QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(50, dtype=torch.long))
+    one = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(
+        torch.zeros(50, dtype=torch.long)
+    )
     words, tokens = enrich()._add_relations(one.words, one.tokens, torch.ones(50, dtype=torch.bool))
     for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True):
         said = " ".join(vocabulary.words[w] for w in text if w > BEGIN)
@@ -313,7 +317,9 @@ def test_a_relation_is_added_where_a_description_ends():
 def test_enriching_puts_adjectives_in_their_order():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
-    one = QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(600, dtype=torch.long))
+    one = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(
+        torch.zeros(600, dtype=torch.long)
+    )
     words, tokens = enrich()(one.words, one.tokens, torch.ones(600, dtype=torch.bool))
     found = {
         " ".join(vocabulary.words[w] for w in text if w > BEGIN): vocabulary.decode_program(
@@ -335,12 +341,12 @@ def test_packing_is_that_of_torch():
     seen = torch.arange(9) < lengths[:, None]
     table = torch.randn(5, 9, 6, generator=generator, requires_grad=True)
     network = torch.nn.GRU(6, 4, num_layers=2, bidirectional=True, batch_first=True)
-    run = pack_padded_sequence(table, lengths, batch_first=True, enforce_sorted=False)
-    wanted, _ = pad_packed_sequence(network(run)[0], batch_first=True, total_length=9)
+    run = rnn.pack_padded_sequence(table, lengths, batch_first=True, enforce_sorted=False)
+    wanted, _ = rnn.pad_packed_sequence(network(run)[0], batch_first=True, total_length=9)
     weight = torch.randn(wanted.shape, generator=generator)
     slope = torch.autograd.grad((wanted * weight).sum(), table)[0]
     for known in (lengths, None):
-        packing = TextPacking.from_mask(seen, known)
+        packing = network_module.TextPacking.from_mask(seen, known)
         found = packing.unpack(network(packing.pack(table))[0])
         assert torch.allclose(found, wanted, atol=1e-6) and not found[~seen].any()
         assert torch.allclose(torch.autograd.grad((found * weight).sum(), table)[0], slope, atol=1e-6)
@@ -351,7 +357,9 @@ def test_an_epoch_gives_the_same_batches_wherever_it_is_begun(together):
     rows = np.split(np.random.default_rng(0).permutation(16), 4)
 
     def epoch(seed=1):
-        made = QuestionEpoch(everything(), rows, QuestionAugmenter(config(enriched=1.0)), np.random.default_rng(seed))
+        made = question_parser.QuestionEpoch(
+            everything(), rows, question_parser.QuestionAugmenter(config(enriched=1.0)), np.random.default_rng(seed)
+        )
         made._together = together
         return made
 

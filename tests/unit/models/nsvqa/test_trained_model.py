@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from lazy import lazy
 from shiftscope.answer import is_same_answer
 from shiftscope.files import digest_of
 from shiftscope.model import ModelOptions, ModelSetting, Prompt
@@ -24,8 +25,7 @@ from shiftscope.models.nsvqa.trained_model import (
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec
 
-torch = pytest.importorskip("torch")
-from safetensors.torch import save
+torch = lazy("torch")
 
 FOLDER = SHIPPED / "superclevr"
 
@@ -150,7 +150,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path, refuses):
     files = {part: shipped.read_bytes(part) for part in PARSERS}
     held = shipped.read_tensors(QUESTION_PARSER)
     next(t for t in held.values() if t.is_floating_point()).view(-1)[0] = torch.nan
-    files[QUESTION_PARSER] = save(held)
+    files[QUESTION_PARSER] = lazy("safetensors.torch").save(held)
     damaged = about()
     damaged[QUESTION_PARSER]["blake2b"] = digest_of(files[QUESTION_PARSER])
     TrainedModel.write(tmp_path / "model", damaged, files)

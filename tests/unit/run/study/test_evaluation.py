@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lazy import lazy
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.metrics.accuracy import measure
@@ -25,7 +26,8 @@ from shiftscope.store.run_log import read_run
 from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, list_places
 from study_toys import origin
 
-torch = pytest.importorskip("torch")
+torch = lazy("torch")
+
 FEW = StudyScale("few", 18, (96, 64), questions=3, part_questions=2, shard=2)
 STUDY = load_study("superclevr")
 

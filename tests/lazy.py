@@ -1,0 +1,19 @@
+"""Modules that are imported when a test first uses them: collection does not wait for torch, scipy and the like."""
+
+from importlib import import_module
+
+
+class lazy:
+    """`torch = lazy("torch")` in place of `import torch`; attributes are read, and patched, in the module itself."""
+
+    def __init__(self, name):
+        object.__setattr__(self, "_name", name)
+
+    def __getattr__(self, attribute):
+        return getattr(import_module(self._name), attribute)
+
+    def __setattr__(self, attribute, value):
+        setattr(import_module(self._name), attribute, value)
+
+    def __delattr__(self, attribute):
+        delattr(import_module(self._name), attribute)
