@@ -10,6 +10,8 @@ class lazy:
         object.__setattr__(self, "_name", name)
 
     def __getattr__(self, attribute):
+        if attribute.startswith("__") or attribute == "_mock_name":  # as pytest asks whether this is a test
+            raise AttributeError(attribute)
         return getattr(import_module(self._name), attribute)
 
     def __setattr__(self, attribute, value):

@@ -8,7 +8,6 @@ from shiftscope.questions.hypothetical.paraphrase_model import Paraphraser
 from shiftscope.scene_graph.exclusivity import NLI
 from shiftscope.trust_remote_code import refuse_untrusted
 
-pytest.importorskip("transformers")
 CODE = "from pathlib import Path\nPath({!r}).touch()\nclass Config: pass\n"
 
 
