@@ -26,10 +26,10 @@ check: setup
 	$(BIN)/pytest tests/contracts
 
 test: setup
-	$(BIN)/pytest -n auto --dist worksteal -m "not full"
+	$(BIN)/pytest -n auto --dist loadfile -m "not full"
 
 test-full: setup
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist loadfile
 
 demo: setup
 	$(BIN)/python examples/02_find_where_models_break.py

@@ -17,6 +17,7 @@ from shiftscope.errors import UserError
 def pytest_configure() -> None:
     """Let Ctrl-C reach tests and what they start, also where the tests run as a background job."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch: each core has a test process of its own already
     os.environ.pop("COLUMNS", None)  # which xdist sets for its workers; a pipe has no edge
 
 
