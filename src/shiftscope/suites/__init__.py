@@ -200,6 +200,7 @@ class Suite(Generic[S]):
     about: DatasetInfo
     help: str  # of `shiftscope make SUITE`
     options: Mapping[str, Option] = {}  # of `make`, besides the spec's: files of the user's, and switches
+    variants: Mapping[str, Any] = {}  # by the names that `spec.from_variant` takes, what is shifted in each
     world: str = ""  # that its scenes are sampled from, if that is all they come from
     trainable: bool = False  # whether `sample` needs no input, so that training can draw from it
     parts: bool = False  # whether masks of parts are stored

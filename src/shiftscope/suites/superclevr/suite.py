@@ -185,6 +185,7 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     trainable = True
     has_sheets = True
     parts = True
+    variants = MappingProxyType(VARIANTS)
     options = MappingProxyType(
         {
             "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
