@@ -228,6 +228,18 @@ def measure_visibility(
     )
 
 
+def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
+    """[label, left top width height] and [label] pixels of the labels 1 to `count` of a mask."""
+    boxes, visible = np.zeros((count, 4), np.int32), np.zeros(count, np.int32)
+    for k in range(count):
+        rows, columns = np.nonzero(plane == k + 1)
+        if len(rows):
+            left, top = columns.min(), rows.min()
+            boxes[k] = (left, top, columns.max() + 1 - left, rows.max() + 1 - top)
+            visible[k] = len(rows)
+    return boxes, visible
+
+
 def draw_buffer(
     stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs, out: Buffer | None = None
 ) -> Buffer:

@@ -8,10 +8,10 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import Camera, camera_of
-from shiftscope.geometry.visibility import part_labels
+from shiftscope.geometry.visibility import measure_labels, part_labels
 from shiftscope.render import surface as texture
 from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene
-from shiftscope.render.gpu.raster import check_device, measure_labels, render_batch, render_batch_on_cpu
+from shiftscope.render.gpu.raster import check_device, render_batch, render_batch_on_cpu
 from shiftscope.render.paint import _find_window, traits_of
 from shiftscope.render.proxies import build_proxies
 from shiftscope.scene import Object, Part, Scene

@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Make scenes with images and masks alone."""
     from ...geometry.camera import read_size
-    from ...suites import Suite, load_world_suite
+    from ...suites import describe_splits, load_world_suite
     from .._console import shard_bar
     from . import print_report
 
@@ -29,4 +29,4 @@ def command(
     none = dict.fromkeys(suite.spec.question_fields, 0)
     spec = suite.spec(images=n, seed=seed, size=read_size(size), shard=shard, **none)
     made = suite.make(spec, out, workers=workers or None, repair=repair, bar=shard_bar)
-    print_report(Suite.describe(suite, made), as_json)
+    print_report(describe_splits(made.dataset), as_json)

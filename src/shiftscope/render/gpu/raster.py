@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...errors import UserError
 from ...geometry.camera import SIZE
+from ...geometry.visibility import measure_labels
 from ...scene import Scene
 from .. import BATCH_PIXELS, Rendered
 from ..image import srgb_table
@@ -318,9 +319,6 @@ class GpuBatch:
         )
 
 
-Ints = npt.NDArray[np.int32]
-
-
 def render_batch_on_cpu(
     scenes: Sequence[Scene], size: tuple[int, int] = SIZE, *, workers: int | None = None
 ) -> GpuImages:
@@ -339,18 +337,6 @@ def render_batch_on_cpu(
         *(torch.from_numpy(_pad_rows(rows)) for rows in (images.boxes, images.visible)),
         *(torch.from_numpy(_pad_rows([p[k] for p in parts])) for k in (0, 1)),
     )
-
-
-def measure_labels(plane: npt.NDArray[np.uint8], count: int) -> tuple[Ints, Ints]:
-    """[label, left top width height] and [label] pixels of the labels 1 to `count` of a mask."""
-    boxes, visible = np.zeros((count, 4), np.int32), np.zeros(count, np.int32)
-    for k in range(count):
-        rows, columns = np.nonzero(plane == k + 1)
-        if len(rows):
-            left, top = columns.min(), rows.min()
-            boxes[k] = (left, top, columns.max() + 1 - left, rows.max() + 1 - top)
-            visible[k] = len(rows)
-    return boxes, visible
 
 
 def _pad_rows(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
