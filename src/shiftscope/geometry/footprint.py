@@ -85,7 +85,7 @@ def place_first_free(
     axes: Doubles,  # [2, xy], unit vectors
     margin: float,
     clearance: float,
-    camera: Doubles,  # as `Camera.packed` gives it
+    camera: Doubles,  # as `Camera.pack` gives it
     frame: Doubles,  # left, top, right, bottom: where a body must be seen, in pixels
     refused: Longs,  # counts: margin, frame, overlap
 ) -> bool:

@@ -174,7 +174,7 @@ class Visibility:
     boxes: Ints  # [object, left top width height]
     visible: Ints  # [object], pixels
     parts: Bytes | None  # [height, width], the label of the part seen; None where not requested
-    part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `named_parts`
+    part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `list_parts`
     part_visible: tuple[Ints, ...]  # per object [part], pixels
 
 

@@ -56,6 +56,13 @@ def open_renderer(device: str = "cpu", *, workers: int | None = None) -> Rendere
     return GpuRenderer(device)
 
 
+def split_batches(scenes: Sequence[Scene], size: tuple[int, int]) -> Iterator[Sequence[Scene]]:
+    """As many scenes of that size at a time as are drawn together."""
+    together = max(1, BATCH_PIXELS // (size[0] * size[1]))
+    for start in range(0, len(scenes), together):
+        yield scenes[start : start + together]
+
+
 def check_layers(renderer: Renderer, layers: Sequence[str]) -> None:
     """Refuse a layer that nothing, or not this renderer, draws."""
     for layer in layers:

@@ -5,6 +5,7 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,27 +26,23 @@ BEND = 0.99  # a metal triangle whose mean normal is shorter than this, squared,
 FINE_BEND = 0.93  # the same on a body of many surfaces, whose triangles are small
 
 
-def traits_of(stage: SceneMesh) -> Floats:
+def pack_traits(bodies: Sequence[Body]) -> Floats:
     """[surface, group edge bend fine]: what is one group looks the same; `edge` and `bend` as above.
 
     A dull solid without parts has no edges that want smoothing. Samples of a *fine* body are joined where
-    they see nearly the same: it has many edges, and each point costs.
+    they see nearly the same: it has many edges, and each point costs. A group is any number that equal looks
+    of a body share.
     """
-    rows = [row for k, body in enumerate(stage.bodies) for row in body_traits(body, k)]
-    return np.array(rows, np.float32).reshape(-1, 4)
-
-
-def body_traits(body: Body, number: int) -> list[tuple[float, float, float, float]]:
-    """The body's rows of `traits_of`; a group is any number that equal looks of the body share."""
-    fine = len(body.mesh.parts) > 1
-    groups: dict[SurfaceLook, int] = {}
     rows = []
-    for look in body.looks:
-        group = groups.setdefault(look, len(groups)) + 256 * number
-        metal = look.material == "metal"
-        edge = EDGE if metal else SOFT_EDGE if fine else 0.0
-        rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
-    return rows
+    for number, body in enumerate(bodies):
+        fine = len(body.mesh.parts) > 1
+        groups: dict[SurfaceLook, int] = {}
+        for look in body.looks:
+            group = groups.setdefault(look, len(groups)) + 256 * number
+            metal = look.material == "metal"
+            edge = EDGE if metal else SOFT_EDGE if fine else 0.0
+            rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
+    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 @fast
@@ -256,12 +253,12 @@ def _prepare_scene(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], si
     view = camera.pack(size)
     coarse = view.copy()
     coarse[12:15] /= 2
-    looks = surface.pack_looks(stage)
     facets = np.empty((len(stage.triangles), FACET), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, traits_of(stage), facets)
-    frames, margin = surface.texture_frames(stage.bodies), lighting.shadow_margin(size)
-    others = build_proxies(stage.bodies)
-    return RenderSetup(stage, view, coarse, pack_lamps(lamps), others, looks, frames, facets, margin)
+    facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), facets)
+    return RenderSetup(
+        *(stage, view, coarse, pack_lamps(lamps), build_proxies(stage.bodies), surface.pack_looks(stage.bodies)),
+        *(surface.texture_frames(stage.bodies), facets, lighting.shadow_margin(size)),
+    )
 
 
 def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
@@ -270,28 +267,14 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     x, y, depth, openness = canvas.half[:4]
     light = canvas.half[4:7]
     lighting.project_ground(coarse, x, y, depth)
-    lighting.fill_ambient(np.array(SKY, np.float32), light)
-    for lump in setting.stand_ins.lumps:
-        window = _find_window(coarse, lump, (depth.shape[1], depth.shape[0]))
+    light[:] = np.array(SKY, np.float32)[:, None, None]
+    lumps = setting.stand_ins.lumps
+    for lump, window in zip(lumps, lighting.find_windows(setting.view, lumps, canvas.size), strict=True):
         lighting.darken_ground(x, y, lump, window, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
         lighting.soften_shadow(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
-
-
-def _find_window(view: Doubles, lump: Floats, size: tuple[int, int]) -> Longs:
-    """The part of the image where a lump visibly darkens the ground: left, top, right, bottom."""
-    middle_x, middle_y, reach = float(lump[0]), float(lump[1]), float(lump[7])
-    corners = [(middle_x + i * reach, middle_y + j * reach) for i in (-1, 1) for j in (-1, 1)]
-    xs, ys = [], []
-    for cx, cy in corners:
-        dx, dy, dz = cx - view[0], cy - view[1], -view[2]
-        depth = max(-(dx * view[9] + dy * view[10] + dz * view[11]), 1.0)
-        xs.append(view[13] + view[12] / depth * (dx * view[3] + dy * view[4]))
-        ys.append(view[14] - view[12] / depth * (dx * view[6] + dy * view[7] + dz * view[8]))
-    left, top = max(int(min(xs)), 0), max(int(min(ys)), 0)
-    return np.array([left, top, min(int(max(xs)) + 1, size[0]), min(int(max(ys)) + 1, size[1])])
 
 
 def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:

@@ -14,7 +14,7 @@ from math import pi, sqrt
 import numpy as np
 
 from ..geometry.body import Body
-from ..geometry.mesh import Mesh, unit_circle
+from ..geometry.mesh import Mesh, unit_circle, volume
 from ..kernels import Doubles, Floats, Ints, Longs
 from ..scene import Vector
 from .image import srgb_to_linear
@@ -41,7 +41,7 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
     """Cut the box around the mesh, again and again, where that leaves the least air."""
     points, normals, areas, surface = _sample_surface(mesh)
     boxes = [np.arange(len(points))]
-    whole = _volume(points)
+    whole = _box_volume(points.min(0), points.max(0))
     while len(boxes) < MOST_BOXES:
         cuts = [(*_find_best_cut(points[box]), k) for k, box in enumerate(boxes)]
         gain, axis, at, k = max(cuts)
@@ -65,8 +65,7 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
 def mean_thickness(mesh: Mesh) -> float:
     """Volume over surface, in the mesh's units: small for what is made of tubes and sheets."""
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
-    area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
-    return float(np.abs(np.sum(a * np.cross(b, c)) / 6) / area)
+    return float(abs(volume(mesh)) / (np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2))
 
 
 def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
@@ -85,10 +84,6 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_rows[t]
 
 
-def _volume(points: Doubles) -> float:
-    return _box_volume(points.min(0), points.max(0))
-
-
 def _box_volume(low: Doubles, high: Doubles) -> float:
     return float(np.prod(np.maximum(high - low, THIN)))
 
@@ -96,7 +91,7 @@ def _box_volume(low: Doubles, high: Doubles) -> float:
 def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     """The volume saved, the axis and the place of the best of some cuts."""
     low, high = points.min(0), points.max(0)
-    whole, best = _volume(points), (0.0, 0, 0.0)
+    whole, best = _box_volume(low, high), (0.0, 0, 0.0)
     for axis in range(3):
         row = points[np.argsort(points[:, axis])]
         places = [float(low[axis] + share * (high[axis] - low[axis])) for share in SHARES]

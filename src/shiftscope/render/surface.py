@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
-from ..geometry.body import Body, SceneMesh, SurfaceLook
+from ..geometry.body import Body, SurfaceLook
 from ..geometry.mesh import unit_circle
 from ..geometry.visibility import NEARNESS, Buffer
 from ..kernels import Doubles, Floats, Ints, fast
@@ -178,14 +179,13 @@ STEP = (0.15, 0.035)  # the lattice's step in world units: the first, and this m
 SLENDER = (0.5, 25.0)  # what is made of tubes and sheets has a finer one: a share, and this much per girth
 
 
-def pack_looks(stage: SceneMesh) -> Floats:
+def pack_looks(bodies: Sequence[Body]) -> Floats:
     """[surface, rgb metal pattern ink(3)]; colours are linear."""
-    return np.array([pack_look(look) for look in stage.looks], np.float32).reshape(-1, 8)
+    return np.array([_pack_look(look) for body in bodies for look in body.looks], np.float32).reshape(-1, 8)
 
 
 @cache
-def pack_look(look: SurfaceLook) -> tuple[float, ...]:
-    """A row of `pack_looks`."""
+def _pack_look(look: SurfaceLook) -> tuple[float, ...]:
     color = srgb_to_linear(look.color)
     return (*color, float(look.material == "metal"), PATTERNS[look.texture], *ink_color(color))
 
@@ -201,7 +201,7 @@ def ink_color(color: Vector) -> Vector:
     return (r, g, b)
 
 
-def texture_frames(bodies: tuple[Body, ...]) -> Floats:
+def texture_frames(bodies: Sequence[Body]) -> Floats:
     """[body, position(3) cosine sine, steps in a world unit]: from the world to the body's lattice."""
     rows = []
     for body in bodies:
