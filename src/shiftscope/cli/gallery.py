@@ -1,7 +1,5 @@
 """Make contact sheets of what the worlds can show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Body: a mesh placed in the world, with one look per part; and all bodies of an image as one mesh."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

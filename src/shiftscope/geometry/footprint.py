@@ -4,8 +4,6 @@ A footprint is a turned rectangle grown by `round` on all sides; half sides of 0
 numbers: x, y, the two half sides, round, cosine, sine.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

@@ -4,8 +4,6 @@ Libraries of mathematics differ in the last place of a sine; a scene is accepted
 uses nothing but additions and multiplications.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import fmod
 

@@ -4,8 +4,6 @@ Vertices are stored in whole steps of 2⁻¹⁴, normals in bytes. `tools/vehicl
 stored meshes only, so every machine draws the same vertices and needs no mesh library.
 """
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from importlib.resources import files

@@ -5,8 +5,6 @@ integer arithmetic, so every machine sees the same. A cell of the buffer holds `
 and drawing is a maximum: order does not matter, and 0 means that nothing is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

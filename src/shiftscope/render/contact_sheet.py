@@ -1,7 +1,5 @@
 """Sheet: pictures in a grid with their names, and the bytes of an image file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any

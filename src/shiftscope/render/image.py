@@ -1,7 +1,5 @@
 """A batch of images, and how light becomes bytes: layers, sRGB, PNG."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from dataclasses import dataclass

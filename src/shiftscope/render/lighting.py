@@ -6,8 +6,6 @@ The lamps stand where CLEVR's do; their strengths were fitted to the ground of o
 raised by eye for clearer shadows. A power is the light that a white surface at distance 1 sends back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

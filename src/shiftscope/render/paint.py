@@ -3,10 +3,9 @@
 A pixel that sees one smooth surface is shaded at one point, a pixel at an edge at up to four.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -196,7 +195,7 @@ class Canvas:
     indices: Ints  # [pixel, triangle, surface, body; point]
 
     @classmethod
-    def of(cls, size: tuple[int, int], lamps: int = 4) -> Canvas:
+    def of(cls, size: tuple[int, int], lamps: int = 4) -> Self:
         width, height = size
         margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2

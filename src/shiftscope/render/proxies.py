@@ -4,8 +4,6 @@ For reflections and rough light, never for masks. What is not a plain solid is a
 where it is thin or winged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

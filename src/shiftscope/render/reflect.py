@@ -4,8 +4,6 @@ The walls are not in the scene: bright at the horizon and dark overhead, they ar
 flat face would mirror one spot of them, so faces bulge a little, in the mirror only: each shows a gradient.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..kernels import Doubles, Floats, Ints, Longs, Real, fast

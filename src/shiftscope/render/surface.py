@@ -1,7 +1,5 @@
 """Light and texture on surfaces: how much of each lamp a point sees and scatters, highlights, patterns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

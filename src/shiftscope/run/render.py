@@ -1,7 +1,5 @@
 """Render the scenes of any scene file to image files; an interrupted rendering resumes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path

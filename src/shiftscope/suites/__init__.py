@@ -4,8 +4,6 @@ A suite's `suite.py` holds a `Suite` named SUITE. Its spec is a frozen record: t
 manifest and, where they have an `option`, the options of `shiftscope make SUITE`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """Scenes on their way into a dataset: spooled for other processes, rendered and encoded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A world with a vocabulary of its own is named like its schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 A scene is a function of (seed, split, index) and the rules alone, the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

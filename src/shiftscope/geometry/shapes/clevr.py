@@ -4,8 +4,6 @@ Each fits the box from −1 to 1 and stands on z = −1. Vertices decide what is
 with operations that give the same bits on every machine (`mesh.unit_circle`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from math import sqrt

@@ -1,7 +1,5 @@
 """The light on the ground at half the image's resolution, all lamps at once: render/lighting.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

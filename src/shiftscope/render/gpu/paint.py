@@ -1,7 +1,5 @@
 """Which samples are shaded, the light of each, and the pixels they make: render/paint.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

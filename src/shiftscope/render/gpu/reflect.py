@@ -1,7 +1,5 @@
 """What metal mirrors, for the points that a program shades: render/reflect.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

@@ -1,7 +1,5 @@
 """Light and patterns on surfaces, for the points that a program shades: render/surface.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

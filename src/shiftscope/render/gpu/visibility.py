@@ -4,8 +4,6 @@ A sample lies in a triangle when none of three edges turns its back on it: the v
 Small triangles are drawn each by its own lane, in 32 bits; a large one by all lanes of its program together.
 """
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

@@ -1,7 +1,5 @@
 """CLEVR: each shape in each colour, material and size, all of them; and a page of sampled scenes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...geometry.camera import BASE_POSITION, Camera

@@ -1,7 +1,5 @@
 """CLEVR_HYP's spec, how its shards are made, and the statistics of the paper's Table 2 and Figure 5."""
 
-from __future__ import annotations
-
 import json
 import operator
 from collections import Counter

@@ -1,7 +1,5 @@
 """Concept counts: how often each concept occurs in a dataset, beside how often it was asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache

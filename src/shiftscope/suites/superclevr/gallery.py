@@ -5,8 +5,6 @@ each size, from two sides; and in each texture on each material at each size. No
 these: no texture is seen in every colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from colorsys import hsv_to_rgb
 from dataclasses import replace

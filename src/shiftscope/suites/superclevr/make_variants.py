@@ -1,7 +1,5 @@
 """Make every variant of a suite, each from its base, and check that twins differ in one factor alone."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

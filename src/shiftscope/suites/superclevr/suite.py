@@ -1,7 +1,5 @@
 """Super-CLEVR's spec, and how its shards are made: new, as twins of a base, or about a user's own scenes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +8,7 @@ from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ...errors import UserError
 from ...geometry.camera import SIZE, check_size
@@ -112,7 +110,7 @@ class SuperclevrSpec(SuiteSpec):
         self.rules()
 
     @classmethod
-    def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> SuperclevrSpec:
+    def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> Self:
         """As a user names it: `mid` is the default, and the default at another visual level that level."""
         found = find_variant(variant or DEFAULT)
         name = find_variant(visual).name if found.name == DEFAULT and visual else found.name
@@ -130,7 +128,7 @@ class SuperclevrSpec(SuiteSpec):
     def rules(self) -> world.SuperClevrRules:
         return world.SuperClevrRules(size=self.size, visual=self.visual, concepts=self.concepts or self.kind.concepts)
 
-    def base(self) -> SuperclevrSpec:
+    def base(self) -> Self:
         """The spec of the dataset whose layouts and questions this one shares; itself for the default."""
         if self.kind.factor == "visual":
             return replace(self, variant=DEFAULT, visual="mid")
@@ -141,7 +139,7 @@ class SuperclevrSpec(SuiteSpec):
         return {"suite": self.suite, "version": self.version, "meshes": vehicles_digest()}
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> SuperclevrSpec:
+    def of(cls, spec: Mapping[str, Any]) -> Self:
         found = cls.read_fields(spec)
         own = ConceptDistribution.from_json(spec["concepts"]) if "concepts" in spec else None
         return cls(**found | {"size": found["size"] or SIZE, "concepts": own})

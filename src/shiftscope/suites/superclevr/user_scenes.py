@@ -1,7 +1,5 @@
 """Given scenes: questions about a user's own Super-CLEVR scenes, and pictures of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace

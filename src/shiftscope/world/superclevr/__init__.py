@@ -4,8 +4,6 @@ A scene is a function of (seed, split, index) and the rules alone, the same on e
 is drawn from random paths of its own: layout, concepts, parts and textures do not disturb each other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

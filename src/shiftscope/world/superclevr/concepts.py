@@ -17,8 +17,6 @@ shapes in their order, so that shapes of one rank in *long* need not have one sh
 have 11 of the 21 shapes: `double` is in either.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +25,7 @@ from functools import cache
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ... import json_files as _json
 from ...errors import UserError, unknown
@@ -85,7 +83,7 @@ class ConceptDistribution:
         return self._name_shares() | ({"together": dict(zip(SHAPES, together, strict=True))} if together else {})
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ConceptDistribution:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         found = {name: tuple(data[name][value] for value in values) for name, values in ATTRIBUTE_VALUES.items()}
         rows = data.get("together")
         together = rows and tuple(tuple(rows[s][c] for c in COLORS) for s in SHAPES)
