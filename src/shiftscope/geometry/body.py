@@ -100,13 +100,10 @@ def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
 
 @exact
 def _place_points(
-    vertices: Doubles,
-    normals: Doubles,
+    vertices: Doubles, normals: Doubles,
     pose: Doubles,  # position, scale, cosine, sine
-    first: int,
-    out_vertices: Doubles,
-    out_normals: Floats,
-) -> None:
+    first: int, out_vertices: Doubles, out_normals: Floats,
+) -> None:  # fmt: skip
     px, py, pz, scale, c, s = pose
     for i in range(len(vertices)):
         x, y = vertices[i, 0] * scale, vertices[i, 1] * scale

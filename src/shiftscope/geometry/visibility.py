@@ -60,13 +60,11 @@ WHOLE, REST, WHOLE_STEP, REST_STEP, DIVISOR, ORIGIN, SIDE = range(7)
 
 @exact
 def _start_edges(
-    x: Longs,
-    y: Longs,
+    x: Longs, y: Longs,
     corners: Longs,  # three, and the first again
-    at: int,
-    pitch: int,
+    at: int, pitch: int,
     edges: Longs,  # [edge, number]
-) -> int:
+) -> int:  # fmt: skip
     """Bring the edges of a triangle to the row at height `at`; return how many are not level."""
     used = 0
     for k in range(3):

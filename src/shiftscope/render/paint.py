@@ -61,16 +61,13 @@ def facets_of(normals: Floats, triangles: Ints, surface_of: Ints, traits: Floats
 
 @fast
 def gather_samples(
-    buffer: Buffer,
-    samples: Longs,
+    buffer: Buffer, samples: Longs,
     top: int,  # the image's row that the buffer begins with
     facets: Floats,  # [triangle, normal(3) group edge bend fine]
-    pixel: Ints,
-    triangle: Ints,
-    weight: Floats,
+    pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
     bare: Floats,  # [rows, width], how much of each pixel is ground
-) -> int:
+) -> int:  # fmt: skip
     """Fill the lists for a band of rows, whose pixels count from 0, and return how many points there are."""
     height, width = bare.shape
     count = len(samples)
@@ -135,15 +132,9 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
 
 @fast
 def locate_samples(
-    count: int,
-    camera: Doubles,
-    vertices: Doubles,
-    normals: Floats,
-    triangles: Ints,
-    triangle: Ints,
-    places: Floats,
+    count: int, camera: Doubles, vertices: Doubles, normals: Floats, triangles: Ints, triangle: Ints, places: Floats,
     points: Floats,  # [position normal, point]
-) -> None:
+) -> None:  # fmt: skip
     """World positions, and normals interpolated over the triangle."""
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
@@ -312,16 +303,10 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
 
 @fast
 def _blend_samples(
-    count: int,
-    pixel: Ints,
-    weight: Floats,
-    tint: Floats,
-    dull: Floats,
-    light: Floats,
-    gloss: Floats,
+    count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
     bare: Floats,  # [rows, width]
     image: Floats,  # [rgb, rows, width]
-) -> None:
+) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
     for k in range(3):

@@ -98,15 +98,9 @@ def scatter(count: int, points: Floats, lamp: Floats, open_: Floats, light: Floa
 
 @fast
 def highlight(
-    count: int,
-    points: Floats,
-    lamp: Floats,
-    eye: Floats,
-    strength: Floats,
-    dull: Floats,
-    brushed: Floats,
-    gloss: Floats,
-) -> None:
+    count: int, points: Floats, lamp: Floats, eye: Floats,
+    strength: Floats, dull: Floats, brushed: Floats, gloss: Floats,
+) -> None:  # fmt: skip
     """Add a lamp's highlight, soft on what is dull and a streak on brushed metal. `gloss` is [rgb, point]."""
     one, rough = np.float32(1.0), np.float32(ROUGH)
     scale, lustre = np.float32(ROUGH * SHEEN), np.float32(LUSTRE)
@@ -131,15 +125,13 @@ def highlight(
 
 @fast
 def fill_ambient_light(
-    count: int,
-    points: Floats,
+    count: int, points: Floats,
     body: Ints,  # [point]
     stand_ins: Floats,  # [body, …], see proxies.py
-    sky: Floats,
-    bounce: Floats,
+    sky: Floats, bounce: Floats,
     hidden: Floats,  # [point], working memory
     light: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Begin with the even light: from the sky above, off the ground below, less what neighbours hide."""
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     hidden[:count] = one
@@ -213,15 +205,10 @@ def texture_frames(bodies: Sequence[Body]) -> Floats:
 def apply_texture(
     count: int,
     points: Floats,  # [position normal, point]
-    depth: Floats,  # [point]
-    surface: Ints,
-    body: Ints,
-    looks: Floats,
-    frames: Floats,
-    means: Floats,
-    camera: Doubles,
+    depth: Floats, surface: Ints, body: Ints,  # [point] each
+    looks: Floats, frames: Floats, means: Floats, camera: Doubles,
     out: Floats,  # [rgb, point]
-) -> None:
+) -> None:  # fmt: skip
     """The colour of each point, its surface's pattern smoothed over a pixel's width."""
     zero, half, one, two = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
     ex, ey, ez = np.float32(camera[0]), np.float32(camera[1]), np.float32(camera[2])
