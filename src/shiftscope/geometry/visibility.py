@@ -207,21 +207,16 @@ def measure_visibility(
         parts = np.zeros_like(mask)
         if labels.any():
             _paint_labels(buffer, stage.surface_of, labels, parts)
-    whole = _merge_surfaces(boxes, counts, stage.body_of, len(stage.bodies))
+    whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
     starts, slots = [0], []
     for body in stage.bodies:
         slots.append(_slots(body.mesh))
         starts.append(starts[-1] + len(list_parts(body.mesh)))
     whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
     flat = np.concatenate(whose) if whose else np.zeros(0, np.int32)
-    part_boxes, part_visible = _merge_surfaces(boxes, counts, flat, starts[-1])
-    return Visibility(
-        mask,
-        *whole,
-        parts,
-        tuple(part_boxes[a:b] for a, b in pairwise(starts)),
-        tuple(part_visible[a:b] for a, b in pairwise(starts)),
-    )
+    merged = _merge_boxes(boxes, counts, flat, starts[-1])
+    part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts)) for rows in merged)
+    return Visibility(mask, *whole, parts, part_boxes, part_visible)
 
 
 def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
@@ -236,14 +231,9 @@ def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
     return boxes, visible
 
 
-def draw_buffer(
-    stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs, out: Buffer | None = None
-) -> Buffer:
-    """The visibility buffer of an image; `out` is cleared and reused."""
-    shape = (size[1] * len(samples), size[0])
-    buffer = np.zeros(shape, np.int64) if out is None else out
-    if out is not None:
-        out.fill(0)
+def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
+    """The visibility buffer of an image."""
+    buffer = np.zeros((size[1] * len(samples), size[0]), np.int64)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
     snap(stage.vertices, camera.pack(size), x, y, nearness)
     draw_triangles(x, y, nearness, stage.triangles, samples, buffer)
@@ -255,13 +245,6 @@ def _slots(mesh: Mesh) -> Ints:
     """[surface] where its part stands among the named ones; −1 for none."""
     names = list_parts(mesh)
     return np.array([names.index(p) if p in names else -1 for p in mesh.parts], np.int32)
-
-
-def _merge_surfaces(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Ints, Ints]:
-    """Boxes and pixels of what several surfaces make up."""
-    out_boxes, out_counts = np.zeros((many, 4), np.int32), np.zeros(many, np.int32)
-    _merge_boxes(boxes, counts, whose.astype(np.int32, copy=False), out_boxes, out_counts)
-    return out_boxes, out_counts
 
 
 @exact
@@ -293,8 +276,9 @@ def _paint_labels(buffer: Buffer, surface_of: Ints, labels: Bytes, out: Bytes) -
 
 
 @exact
-def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, out_boxes: Ints, out_counts: Ints) -> None:
-    """Join the surfaces of each owner, and turn last columns and rows into widths and heights."""
+def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Ints, Ints]:
+    """Boxes and pixels of what several surfaces make up; last columns and rows become widths and heights."""
+    out_boxes, out_counts = np.zeros((many, 4), np.int32), np.zeros(many, np.int32)
     for s in range(len(counts)):
         i = whose[s]
         if i < 0 or counts[s] == 0:
@@ -309,3 +293,4 @@ def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, out_boxes: Ints, out_co
         if out_counts[i] > 0:
             for k in range(2):
                 out_boxes[i, k + 2] += 1 - out_boxes[i, k]
+    return out_boxes, out_counts

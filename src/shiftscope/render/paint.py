@@ -4,8 +4,6 @@ A pixel that sees one smooth surface is shaded at one point, a pixel at an edge 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
 from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
-from .proxies import MANY, ProxyShapes, build_proxies
+from .proxies import MANY, build_proxies
 
 FACET = 7  # numbers that gathering knows of a triangle
 EDGE = 0.98  # two facets whose normals have a smaller cosine make an edge, where they are metal
@@ -169,61 +167,48 @@ METAL_BODY = 0.2  # how much metal scatters, against rubber
 BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
     Shadows, work and half take about 36 bytes per pixel, all else at most 31 MB for a band of rows.
     """
 
-    size: tuple[int, int]
-    buffer: Buffer  # [4·rows, width]
-    shadows: tuple[Buffer, ...]  # one per lamp
-    work: Floats  # [2·levels + 1, height/2, width/2]
-    half: Floats  # [ground x, ground y, ground depth, openness, light rgb; height/2, width/2]
-    planes: Floats  # [bare share, light rgb; rows, width], flat
-    numbers: Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
-    indices: Ints  # [pixel, triangle, surface, body; point]
-
-    @classmethod
-    def of(cls, size: tuple[int, int], lamps: int = 4) -> Self:
-        width, height = size
-        margin = lighting.shadow_margin(size)
+    def __init__(self, size: tuple[int, int], lamps: int = 4) -> None:
+        self.size, (width, height) = size, size
+        self.margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2
+        over = (lamps, rows + 2 * self.margin, columns + 2 * self.margin)
+        self.shadows: Longs = np.zeros(over, np.int64)  # a Buffer per lamp
+        self.work = np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32)
+        # ground x, ground y, ground depth, openness, light rgb
+        self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
         most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
-        return cls(
-            size=size,
-            buffer=np.zeros((4 * band, width), np.int64),
-            shadows=tuple(np.zeros((rows + 2 * margin, columns + 2 * margin), np.int64) for _ in range(lamps)),
-            work=np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32),
-            half=np.zeros((7, rows, columns), np.float32),
-            planes=np.zeros(4 * band * width, np.float32),
-            numbers=np.zeros((22, most), np.float32),
-            indices=np.zeros((4, most), np.int32),
-        )
+        self.buffer = np.zeros((4 * band, width), np.int64)
+        self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
+        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
+        self.numbers = np.zeros((22, most), np.float32)
+        self.indices = np.zeros((4, most), np.int32)  # [pixel, triangle, surface, body; point]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RenderSetup:
     """What a scene looks like before it is painted, as kernels take it."""
 
-    stage: SceneMesh
-    view: Doubles
-    coarse: Doubles  # the same view at half the resolution
-    lights: Floats  # [lamp, 16], see lighting.py
-    stand_ins: ProxyShapes
-    looks: Floats  # [surface, 8], see surface.py
-    frames: Floats  # [body, 6], see surface.py
-    facets: Floats  # [triangle, FACET], see paint.py
-    margin: int  # of the shadow maps
+    def __init__(self, stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> None:
+        self.stage, self.view = stage, camera.pack(size)
+        self.coarse = self.view.copy()  # the same at half the resolution
+        self.coarse[12:15] /= 2
+        self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
+        self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
+        self.facets = np.empty((len(stage.triangles), FACET), np.float32)
+        facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), self.facets)
 
 
 def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
     """Fill the image, [height, width, rgb]."""
-    setting = _prepare_scene(stage, camera, lamps, canvas.size)
+    setting = RenderSetup(stage, camera, lamps, canvas.size)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
-        lighting.draw_shadow_map(stage, lamp, setting.coarse, setting.margin, shadow_map)
+        lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
     snap(stage.vertices, setting.view, x, y, nearness)
@@ -239,18 +224,6 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
         encode_srgb(planes[1:4], srgb_table(), rows)
 
 
-def _prepare_scene(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> RenderSetup:
-    view = camera.pack(size)
-    coarse = view.copy()
-    coarse[12:15] /= 2
-    facets = np.empty((len(stage.triangles), FACET), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), facets)
-    return RenderSetup(
-        *(stage, view, coarse, pack_lamps(lamps), build_proxies(stage.bodies), surface.pack_looks(stage.bodies)),
-        *(surface.texture_frames(stage.bodies), facets, lighting.shadow_margin(size)),
-    )
-
-
 def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     """The light on all of the ground, at half the resolution."""
     coarse = setting.coarse
@@ -263,7 +236,7 @@ def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
         lighting.darken_ground(x, y, lump, window, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
-        lighting.soften_shadow(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
+        lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
 
 
@@ -280,9 +253,8 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
     locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
     surface_of[:n] = stage.surface_of[triangle[:n]]
     body_of[:n] = stage.body_of[surface_of[:n]]
-    surface.apply_texture(
-        *(n, points, places[2], surface_of, body_of, looks, setting.frames, surface.MEANS), *(setting.view, tint)
-    )
+    ink = (looks, setting.frames, surface.MEANS)
+    surface.apply_texture(n, points, places[2], surface_of, body_of, *ink, setting.view, tint)
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
     surface.fill_ambient_light(n, points, body_of, others.bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
@@ -290,7 +262,7 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
     brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.lamp_visibility(n, points, lamp, setting.coarse, setting.margin, shadow_map, openness)
+        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, openness)
         surface.scatter(n, points, lamp, openness, light)
         surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]

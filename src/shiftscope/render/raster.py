@@ -100,7 +100,7 @@ def _thread_canvas(size: tuple[int, int]) -> Canvas:
     """This thread's working memory for images of one size; the last size is kept."""
     canvas: Canvas | None = getattr(_own, "canvas", None)
     if canvas is None or canvas.size != size:
-        canvas = _own.canvas = Canvas.of(size)
+        canvas = _own.canvas = Canvas(size)
     return canvas
 
 

@@ -71,7 +71,7 @@ def fit_camera(shown: Body, size: tuple[int, int], share: float = 0.9) -> Camera
 def render_portrait(shown: Body, camera: Camera, size: tuple[int, int]) -> Picture:
     """The body as the camera sees it."""
     out = np.empty((size[1], size[0], 3), np.uint8)
-    paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas.of(size), out)
+    paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas(size), out)
     return out
 
 
