@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import UserError
 from ...geometry.camera import SIZE
@@ -274,19 +273,12 @@ class GpuBatch:
         import torch
 
         visible, low, high = self.seen[:, :, 0], self.seen[:, :, 1:3], self.seen[:, :, 3:]
-        boxes = torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)
+        boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
         objects, parts = self.most
         first = _round_up(objects)  # of the parts
-        return GpuImages(
-            size=self.packed.size,
-            rgb=self.rgb if rgb else None,
-            mask=self.mask,
-            parts=self.parts,
-            boxes=boxes[:, :objects].to(torch.int32),
-            visible=visible[:, :objects],
-            part_boxes=boxes[:, first : first + parts].to(torch.int32),
-            part_visible=visible[:, first : first + parts],
-        )
+        own = slice(objects), slice(first, first + parts)
+        counted = (rows[:, some] for some in own for rows in (boxes, visible))
+        return GpuImages(self.packed.size, self.rgb if rgb else None, self.mask, self.parts, *counted)
 
 
 def render_batch_on_cpu(
@@ -294,22 +286,15 @@ def render_batch_on_cpu(
 ) -> GpuImages:
     """What `render_batch` returns, its tensors in main memory."""
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
     images = render(scenes, size, ("rgb", "mask", "parts"), workers)
     assert images.rgb is not None and images.mask is not None and images.parts is not None
     listed = [sum(len(o.parts) for o in s.objects) for s in scenes]
     boxes, visible = zip(*map(measure_labels, images.parts, listed), strict=True)
     counted = (images.boxes, images.visible, boxes, visible)
-    arrays = (images.rgb, images.mask, images.parts, *map(_pad_rows, counted))
-    return GpuImages(size, *map(torch.from_numpy, arrays))
-
-
-def _pad_rows(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Rows of different lengths as one array, zeros at their ends."""
-    out = np.zeros((len(rows), max(map(len, rows)), *rows[0].shape[1:]), rows[0].dtype)
-    for i, row in enumerate(rows):
-        out[i, : len(row)] = row
-    return out
+    padded = (pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True) for rows in counted)
+    return GpuImages(size, *map(torch.from_numpy, (images.rgb, images.mask, images.parts)), *padded)
 
 
 def render_batch(

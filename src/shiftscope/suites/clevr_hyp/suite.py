@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -64,13 +64,10 @@ class HypSplit(NamedTuple):
 
 
 # Original has the plain names, so that models that learn find `train`, and runs find `test`.
+POOLS = ("train", "val", "test")
 SPLITS = {
-    "train": HypSplit("train", partitions.generate_original, 50),
-    "val": HypSplit("val", partitions.generate_original, 50),
-    "test": HypSplit("test", partitions.generate_original, 50),
-    "balanced_train": HypSplit("train", partitions.generate_balanced, 27),
-    "balanced_val": HypSplit("val", partitions.generate_balanced, 27),
-    "balanced_test": HypSplit("test", partitions.generate_balanced, 27),
+    **{pool: HypSplit(pool, partitions.generate_original, 50) for pool in POOLS},
+    **{f"balanced_{pool}": HypSplit(pool, partitions.generate_balanced, 27) for pool in POOLS},
     "two_hop_actions": HypSplit("test", partitions.generate_two_actions, 30),
     "two_hop_questions": HypSplit("test", partitions.generate_two_parts, 30),
 }
@@ -266,7 +263,7 @@ class ClevrHypSpec(SuiteSpec):
     def pools(self) -> dict[str, int]:
         """How many images are for train, val and test."""
         held = self.images // SHARE
-        return {"train": self.images - 2 * held, "val": held, "test": held}
+        return dict(zip(POOLS, (self.images - 2 * held, held, held), strict=True))
 
     def splits(self) -> dict[str, int]:
         """How many images each split asks about; those of train, val and test are in several."""
@@ -354,18 +351,16 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
     def describe(self, made: MadeDataset) -> MakeReport:
         found = compute_statistics(made.dataset)
         data = describe_folder(made.dataset) | {"scenes_left_out": made.notes}
-        text: list[str | TextTable] = [
-            TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
-        ]
+        data |= {"splits": {f.split: f.to_json() for f in found}}
+        table = TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
+        text: list[str | TextTable] = [table]
         for title, name in DISTRIBUTIONS:
             text.append(f"\ndistribution of {title}")
             text += [f"  {f.split:<18} {format_shares(getattr(f, name))}" for f in found]
         text += list_shortages(found)
         if made.notes:
             text.append(f"\n{made.notes:,} scenes do not have 4 to 10 objects and were left out")
-        return MakeReport(
-            data | {"splits": {f.split: f.to_json() for f in found}}, [*text, f"\n{describe_done(made.dataset)}"]
-        )
+        return MakeReport(data, [*text, f"\n{describe_done(made.dataset)}"])
 
 
 def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | None = None) -> tuple[int, int]:
@@ -385,17 +380,15 @@ def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | N
         raise UserError(f"{path}: no scene has {OBJECTS[0]} to {OBJECTS[1]} objects")
     left_out = len(found) - len(fit)
     fit = fit[:most]
-    for scene in fit:
-        try:
+    try:
+        for scene in fit:
             check_scene(scene)
-        except UserError as error:
-            raise UserError(f"{path}: {error}") from None
-    begin = 0
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    rest = iter(fit)
     for pool, size in replace(spec, images=len(fit)).pools().items():
-        mine = fit[begin : begin + size]
-        begin += size
         for k in range(0, size, spec.shard):
-            write_spool(spool / f"{pool}{k // spec.shard}", mine[k : k + spec.shard])
+            write_spool(spool / f"{pool}{k // spec.shard}", list(islice(rest, min(spec.shard, size - k))))
     return len(fit), left_out
 
 
