@@ -98,7 +98,8 @@ def find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Longs:
     py = v[14] - v[12] / depth * (dx * v[6] + dy * v[7] + dz * v[8])
     first, last = np.stack([px.min(1), py.min(1)], axis=1), np.stack([px.max(1), py.max(1)], axis=1)
     whole = np.concatenate([np.trunc(first), np.trunc(last) + 1], axis=1)
-    return np.clip(whole, 0, 2 * ((size[0] + 1) // 2, (size[1] + 1) // 2)).astype(np.int64)
+    found: Longs = np.clip(whole, 0, 2 * ((size[0] + 1) // 2, (size[1] + 1) // 2)).astype(np.int64)
+    return found
 
 
 @fast

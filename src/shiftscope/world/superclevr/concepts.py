@@ -10,11 +10,8 @@ Super-CLEVR (Li et al., 2023): *bal* is even; in *slt* and *long* a concept of r
 to a^-r, a = 1.3 and 2. *head* and *tail* are even over the commonest and the rarest concepts of *long*, and
 *oppo* is *long* the other way round.
 
-The official files decide where the paper's sentences leave room (docs/decisions/012). They hold the 21 shapes
-that scenes have, without the 22nd, `addi`, of the release's properties. The rank of a shape is its category's
-plus its own within the category; aeroplanes come first in *long*, cars in *slt*. *oppo* reverses the list of
-shapes in their order, so that shapes of one rank in *long* need not have one share. Both *head* and *tail*
-have 11 of the 21 shapes: `double` is in either.
+The official files decide where the paper's sentences leave room (docs/decisions/012). The rank of a shape is its
+category's plus its own within the category; *oppo* reverses the list of shapes, not their ranks.
 """
 
 import csv
@@ -143,10 +140,14 @@ def distribution(variant: str) -> ConceptDistribution:
     if variant in BASES:
         base, categories = BASES[variant], CATEGORY_RANKS[variant]
         ranks = [categories.index(category) + k for category, k in map(category_of, SHAPES)]
-        return ConceptDistribution(*(power_shares(base, r) for r in (ranks, range(len(COLORS)), range(len(MATERIALS)))))
+        colors, materials = power_shares(base, range(len(COLORS))), power_shares(base, range(len(MATERIALS)))
+        return ConceptDistribution(power_shares(base, ranks), colors, materials)
     if variant == "head":
-        values = zip(HEAD, ATTRIBUTE_VALUES.values(), strict=True)
-        return ConceptDistribution(*((1.0 / few,) * few + (0.0,) * (len(every) - few) for few, every in values))
+        shape, color, material = (
+            (1.0 / few,) * few + (0.0,) * (len(values) - few)
+            for few, values in zip(HEAD, ATTRIBUTE_VALUES.values(), strict=True)
+        )
+        return ConceptDistribution(shape, color, material)
     if variant in REVERSED:
         other = distribution(REVERSED[variant])
         return ConceptDistribution(other.shape[::-1], other.color[::-1], other.material[::-1])
