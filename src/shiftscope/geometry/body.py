@@ -91,7 +91,7 @@ def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
         _place_points(mesh.vertices, mesh.normals, pose, point, vertices, normals)
         last = face + len(mesh.triangles)
         triangles[face:last] = mesh.triangles + np.int32(point)
-        surface_of[face:last] = mesh.part_rows + np.int32(surface)
+        surface_of[face:last] = mesh.part_of + np.int32(surface)
         point, face, surface = point + len(mesh.vertices), last, surface + len(mesh.parts)
     body_of = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(b.mesh.parts) for b in bodies])
     looks = tuple(look for b in bodies for look in b.looks)

@@ -78,7 +78,7 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
     u, v = np.where(counts[t] == 1, 1 / 3, u)[:, None], np.where(counts[t] == 1, 1 / 3, v)[:, None]
     points = a[t] + u * (b - a)[t] + v * (c - a)[t]
-    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_rows[t]
+    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_of[t]
 
 
 def _box_volume(low: Doubles, high: Doubles) -> float:

@@ -165,7 +165,7 @@ class DeviceMeshes:
         self.normals = self._send([m.normals for m in self._meshes])
         self.triangles = self._send([m.triangles for m in self._meshes])
         self.facets = self._send([mesh_facets(m) for m in self._meshes])
-        self.part_of = self._send([m.part_rows for m in self._meshes])
+        self.part_of = self._send([m.part_of for m in self._meshes])
 
     def body_rows(self, packed: GpuScenes) -> Ints:
         """[body, vertices' start and count, triangles' start and count, first vertex in the batch, image,
