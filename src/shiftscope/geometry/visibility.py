@@ -8,7 +8,7 @@ and drawing is a maximum: order does not matter, and 0 means that nothing is the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -208,13 +208,10 @@ def measure_visibility(
         if labels.any():
             _paint_labels(buffer, stage.surface_of, labels, parts)
     whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
-    starts, slots = [0], []
-    for body in stage.bodies:
-        slots.append(_slots(body.mesh))
-        starts.append(starts[-1] + len(list_parts(body.mesh)))
+    starts = [0, *accumulate(len(list_parts(body.mesh)) for body in stage.bodies)]
+    slots = [_slots(body.mesh) for body in stage.bodies]
     whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
-    flat = np.concatenate(whose) if whose else np.zeros(0, np.int32)
-    merged = _merge_boxes(boxes, counts, flat, starts[-1])
+    merged = _merge_boxes(boxes, counts, np.concatenate([np.zeros(0, np.int32), *whose]), starts[-1])
     part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts)) for rows in merged)
     return Visibility(mask, *whole, parts, part_boxes, part_visible)
 

@@ -112,9 +112,6 @@ def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:
     number = {id(mesh): k for k, mesh in enumerate(meshes)}
     own = [np.array([number[id(m)] for m in p.meshes], np.int32) for p in packs]
 
-    def concatenate(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(p, name) for p in packs])
-
     def chain_starts(name: str) -> Ints:
         """Lists of starts, one after another."""
         return _starts(np.concatenate([np.diff(getattr(p, name)) for p in packs]).tolist())
@@ -129,7 +126,7 @@ def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:
         block_first=chain_starts("block_first"),
         lump_first=chain_starts("lump_first"),
         surfaces=np.concatenate([p.surfaces + k for p, k in zip(packs, surfaces, strict=False)]),
-        **{name: concatenate(name) for name in FLAT_FIELDS},
+        **{name: np.concatenate([getattr(p, name) for p in packs]) for name in FLAT_FIELDS},
     )
 
 
