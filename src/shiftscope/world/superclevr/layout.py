@@ -176,11 +176,7 @@ class _PlacementAttempt:
         return next(filter(None, refusals), "")
 
     def sample_places(self) -> Doubles:
-        found = self.generator.random((TRIES, 2))
-        found *= 2.0
-        found -= 1.0
-        found *= self.ground.rules.reach
-        return found
+        return self.ground.rules.reach * (2.0 * self.generator.random((TRIES, 2)) - 1.0)
 
     def place_at(self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()) -> frozenset[int]:
         """Put all but the loose ones at their spots; returns those that cannot stay."""
