@@ -29,7 +29,7 @@ def looked_into(mesh: Mesh, turn: float) -> int:
     """Pixels where a triangle that is turned away lies before all that face the camera."""
     count = len(mesh.triangles)
     both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
-    doubled = Mesh(mesh.name, mesh.vertices, mesh.normals, both, mesh.parts, np.tile(mesh.part_rows, 2))
+    doubled = Mesh(mesh.name, mesh.vertices, mesh.normals, both, mesh.parts, np.tile(mesh.part_of, 2))
     fronts, all_faces = (draw_buffer(placed(m, turn), CAMERA, (240, 160), CENTRE) for m in (mesh, doubled))
     behind = (all_faces & 0xFFFFFFFF) >= count
     return int(np.sum(behind & (all_faces >> 32 > 1.0005 * (fronts >> 32))))

@@ -71,7 +71,7 @@ def write_meshes(meshes: Iterable[Mesh]) -> bytes:
         columns[f"{mesh.name}.vertices"] = np.round(mesh.vertices * STEPS).astype(np.int16)
         columns[f"{mesh.name}.normals"] = np.round(mesh.normals * TURNS).astype(np.int8)
         columns[f"{mesh.name}.triangles"] = mesh.triangles.astype(np.uint16)
-        columns[f"{mesh.name}.part_of"] = mesh.part_rows.astype(np.uint8)
+        columns[f"{mesh.name}.part_of"] = mesh.part_of.astype(np.uint8)
         columns[f"{mesh.name}.parts"] = np.array(mesh.parts)
         columns[f"{mesh.name}.tones"] = np.array(mesh.tones, np.float32)
     buffer = io.BytesIO()

@@ -1,7 +1,5 @@
 """Make contact sheets of what the worlds can show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -17,17 +15,15 @@ def command(
         str, typer.Option(help="Suites, separated by commas.", show_default="all whose world can be shown")
     ] = "all",
     data: Annotated[
-        Path | None, typer.Option(help="With --of covr: a COVR dataset, 50 of whose questions are shown.")
+        Path | None, typer.Option(help="A dataset of the suite, some of whose questions are shown.")
     ] = None,
-    source: Annotated[str, typer.Option(help="With --of covr: what its graphs are, in words.")] = "",
+    source: Annotated[str, typer.Option(help="With --data: what its graphs are, in words.")] = "",
     seed: Annotated[int, typer.Option(help="Of the sampled scenes.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make contact sheets: shapes by colour, material, size and texture, parts of vehicles, sampled scenes.
+    """Make contact sheets: shapes by colour, material, size and texture, their parts, sampled scenes.
 
-    CLEVR's solids are shown in all combinations. All 21 vehicles are shown in each colour at each size, in
-    each material at each size, and in each texture on each material at each size. Of a COVR dataset, 50
-    questions drawn at random are written down.
+    Suites over images that are not rendered have a page instead: questions drawn at random from a dataset.
     """
     from ..run.gallery import make_gallery
 
@@ -38,5 +34,4 @@ def command(
     if as_json:
         print_json({"sheets": [str(s) for s in sheets]})
     else:
-        for sheet in sheets:
-            print(sheet)
+        print(*sheets, sep="\n")

@@ -1,7 +1,5 @@
 """Render any CLEVR scene file, official ones included."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Body: a mesh placed in the world, with one look per part; and all bodies of an image as one mesh."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -91,10 +89,10 @@ def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
         mesh = body.mesh
         pose = np.array([*body.position, body.scale, *unit_circle(body.rotation)])
         _place_points(mesh.vertices, mesh.normals, pose, point, vertices, normals)
-        _place_faces(mesh.triangles, mesh.part_rows, point, surface, face, triangles, surface_of)
-        point += len(mesh.vertices)
-        face += len(mesh.triangles)
-        surface += len(mesh.parts)
+        last = face + len(mesh.triangles)
+        triangles[face:last] = mesh.triangles + np.int32(point)
+        surface_of[face:last] = mesh.part_of + np.int32(surface)
+        point, face, surface = point + len(mesh.vertices), last, surface + len(mesh.parts)
     body_of = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(b.mesh.parts) for b in bodies])
     looks = tuple(look for b in bodies for look in b.looks)
     return SceneMesh(vertices, normals, triangles, surface_of, body_of, tuple(bodies), looks)
@@ -102,13 +100,10 @@ def build_scene_mesh(bodies: Sequence[Body]) -> SceneMesh:
 
 @exact
 def _place_points(
-    vertices: Doubles,
-    normals: Doubles,
+    vertices: Doubles, normals: Doubles,
     pose: Doubles,  # position, scale, cosine, sine
-    first: int,
-    out_vertices: Doubles,
-    out_normals: Floats,
-) -> None:
+    first: int, out_vertices: Doubles, out_normals: Floats,
+) -> None:  # fmt: skip
     px, py, pz, scale, c, s = pose
     for i in range(len(vertices)):
         x, y = vertices[i, 0] * scale, vertices[i, 1] * scale
@@ -118,13 +113,3 @@ def _place_points(
         out_normals[first + i, 0] = normals[i, 0] * c - normals[i, 1] * s
         out_normals[first + i, 1] = normals[i, 0] * s + normals[i, 1] * c
         out_normals[first + i, 2] = normals[i, 2]
-
-
-@exact
-def _place_faces(
-    triangles: Ints, part_of: Ints, point: int, surface: int, first: int, out_triangles: Ints, out_surface: Ints
-) -> None:
-    for t in range(len(triangles)):
-        for k in range(3):
-            out_triangles[first + t, k] = triangles[t, k] + point
-        out_surface[first + t] = part_of[t] + surface

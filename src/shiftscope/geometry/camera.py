@@ -3,8 +3,6 @@
 CLEVR's camera stands near (7.48, −6.51, 5.34), always looks at the origin, and its position is jittered.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A footprint is a turned rectangle grown by `round` on all sides; half sides of 0
 numbers: x, y, the two half sides, round, cosine, sine.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np
@@ -43,16 +41,12 @@ def measure_gap(rows: Rows, a: int, b: int) -> float:
 
 @exact
 def place_first_clear(
-    rows: Rows,
-    radii: Doubles,
-    placed: int,
+    rows: Rows, radii: Doubles, placed: int,
     candidates: Doubles,  # [try, xy]
     axes: Doubles,  # [2, xy], unit vectors
-    distance: float,
-    margin: float,
-    clearance: float,
+    distance: float, margin: float, clearance: float,
     refused: Longs,  # counts: distance, margin, overlap
-) -> bool:
+) -> bool:  # fmt: skip
     """Put footprint number `placed` at the first candidate clear of those before it; False if none is."""
     for t in range(len(candidates)):
         x, y = candidates[t, 0], candidates[t, 1]
@@ -80,15 +74,11 @@ def place_first_free(
     outlines: Doubles,  # [variant, footprint, number]
     heights: Doubles,  # [variant, footprint]
     standing: npt.NDArray[np.bool_],  # [footprint], those to keep clear of
-    placed: int,
-    candidates: Doubles,  # [try, xy]
-    axes: Doubles,  # [2, xy], unit vectors
-    margin: float,
-    clearance: float,
-    camera: Doubles,  # as `Camera.packed` gives it
+    placed: int, candidates: Doubles, axes: Doubles, margin: float, clearance: float,  # as above
+    camera: Doubles,  # as `Camera.pack` gives it
     frame: Doubles,  # left, top, right, bottom: where a body must be seen, in pixels
     refused: Longs,  # counts: margin, frame, overlap
-) -> bool:
+) -> bool:  # fmt: skip
     """Put footprint `placed` at the first candidate that is free in every variant; False if none is.
 
     Variants are several sets of bodies for the same places: a place is free when it is for each of them.

@@ -4,9 +4,7 @@ Libraries of mathematics differ in the last place of a sine; a scene is accepted
 uses nothing but additions and multiplications.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fmod
 
 import numpy as np
@@ -28,7 +26,8 @@ class Mesh:
     normals: npt.NDArray[np.float64]  # [vertex, xyz], unit, outward
     triangles: npt.NDArray[np.int32]  # [triangle, corner]
     parts: tuple[str, ...] = ("body",)
-    part_of: npt.NDArray[np.int32] | None = None  # [triangle], index into parts; None: all in the first
+    part_of: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    # [triangle], index into parts; empty: all in the first
     tones: tuple[float, ...] = ()  # [surface], what its colour is multiplied by; empty: all 1
 
     def __post_init__(self) -> None:
@@ -38,17 +37,10 @@ class Mesh:
             raise UserError(f"mesh {self.name!r}: a triangle names a vertex that is not there")
         if not self.tones:
             object.__setattr__(self, "tones", (1.0,) * len(self.parts))
-        if self.part_of is None:
+        if not len(self.part_of):
             object.__setattr__(self, "part_of", np.zeros(len(self.triangles), np.int32))
         for array in (self.vertices, self.normals, self.triangles, self.part_of):
-            assert array is not None
             array.setflags(write=False)
-
-    @property
-    def part_rows(self) -> npt.NDArray[np.int32]:
-        """The part of each triangle."""
-        assert self.part_of is not None
-        return self.part_of
 
 
 def volume(mesh: Mesh) -> float:

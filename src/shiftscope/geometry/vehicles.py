@@ -4,8 +4,6 @@ Vertices are stored in whole steps of 2⁻¹⁴, normals in bytes. `tools/vehicl
 stored meshes only, so every machine draws the same vertices and needs no mesh library.
 """
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from importlib.resources import files
@@ -17,6 +15,7 @@ from ..files import digest_of
 from .mesh import Mesh
 
 FILE = "vehicles.npz"
+STORED = files(__package__).joinpath(FILE)
 GLASS = "_glass"  # windows: dark whatever the colour of the vehicle
 STEPS = 1 << 14  # in one unit
 TURNS = 127  # steps of a normal's component
@@ -39,16 +38,12 @@ def vehicle_names() -> tuple[str, ...]:
 @cache
 def vehicles_digest() -> str:
     """A name for the stored meshes that changes with any of them."""
-    return digest_of(_read_file())[:32]
+    return digest_of(STORED.read_bytes())[:32]
 
 
 @cache
 def _load_all() -> dict[str, Mesh]:
-    return read_meshes(_read_file())
-
-
-def _read_file() -> bytes:
-    return files(__package__).joinpath(FILE).read_bytes()
+    return read_meshes(STORED.read_bytes())
 
 
 def read_meshes(data: bytes) -> dict[str, Mesh]:

@@ -5,12 +5,10 @@ integer arithmetic, so every machine sees the same. A cell of the buffer holds `
 and drawing is a maximum: order does not matter, and 0 means that nothing is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -62,13 +60,11 @@ WHOLE, REST, WHOLE_STEP, REST_STEP, DIVISOR, ORIGIN, SIDE = range(7)
 
 @exact
 def _start_edges(
-    x: Longs,
-    y: Longs,
+    x: Longs, y: Longs,
     corners: Longs,  # three, and the first again
-    at: int,
-    pitch: int,
+    at: int, pitch: int,
     edges: Longs,  # [edge, number]
-) -> int:
+) -> int:  # fmt: skip
     """Bring the edges of a triangle to the row at height `at`; return how many are not level."""
     used = 0
     for k in range(3):
@@ -174,7 +170,7 @@ class Visibility:
     boxes: Ints  # [object, left top width height]
     visible: Ints  # [object], pixels
     parts: Bytes | None  # [height, width], the label of the part seen; None where not requested
-    part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `named_parts`
+    part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `list_parts`
     part_visible: tuple[Ints, ...]  # per object [part], pixels
 
 
@@ -211,31 +207,30 @@ def measure_visibility(
         parts = np.zeros_like(mask)
         if labels.any():
             _paint_labels(buffer, stage.surface_of, labels, parts)
-    whole = _merge_surfaces(boxes, counts, stage.body_of, len(stage.bodies))
-    starts, slots = [0], []
-    for body in stage.bodies:
-        slots.append(_slots(body.mesh))
-        starts.append(starts[-1] + len(list_parts(body.mesh)))
+    whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
+    starts = [0, *accumulate(len(list_parts(body.mesh)) for body in stage.bodies)]
+    slots = [_slots(body.mesh) for body in stage.bodies]
     whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
-    flat = np.concatenate(whose) if whose else np.zeros(0, np.int32)
-    part_boxes, part_visible = _merge_surfaces(boxes, counts, flat, starts[-1])
-    return Visibility(
-        mask,
-        *whole,
-        parts,
-        tuple(part_boxes[a:b] for a, b in pairwise(starts)),
-        tuple(part_visible[a:b] for a, b in pairwise(starts)),
-    )
+    merged = _merge_boxes(boxes, counts, np.concatenate([np.zeros(0, np.int32), *whose]), starts[-1])
+    part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts)) for rows in merged)
+    return Visibility(mask, *whole, parts, part_boxes, part_visible)
 
 
-def draw_buffer(
-    stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs, out: Buffer | None = None
-) -> Buffer:
-    """The visibility buffer of an image; `out` is cleared and reused."""
-    shape = (size[1] * len(samples), size[0])
-    buffer = np.zeros(shape, np.int64) if out is None else out
-    if out is not None:
-        out.fill(0)
+def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
+    """[label, left top width height] and [label] pixels of the labels 1 to `count` of a mask."""
+    boxes, visible = np.zeros((count, 4), np.int32), np.zeros(count, np.int32)
+    for k in range(count):
+        rows, columns = np.nonzero(plane == k + 1)
+        if len(rows):
+            left, top = columns.min(), rows.min()
+            boxes[k] = (left, top, columns.max() + 1 - left, rows.max() + 1 - top)
+            visible[k] = len(rows)
+    return boxes, visible
+
+
+def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:
+    """The visibility buffer of an image."""
+    buffer = np.zeros((size[1] * len(samples), size[0]), np.int64)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
     snap(stage.vertices, camera.pack(size), x, y, nearness)
     draw_triangles(x, y, nearness, stage.triangles, samples, buffer)
@@ -247,13 +242,6 @@ def _slots(mesh: Mesh) -> Ints:
     """[surface] where its part stands among the named ones; −1 for none."""
     names = list_parts(mesh)
     return np.array([names.index(p) if p in names else -1 for p in mesh.parts], np.int32)
-
-
-def _merge_surfaces(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Ints, Ints]:
-    """Boxes and pixels of what several surfaces make up."""
-    out_boxes, out_counts = np.zeros((many, 4), np.int32), np.zeros(many, np.int32)
-    _merge_boxes(boxes, counts, whose.astype(np.int32, copy=False), out_boxes, out_counts)
-    return out_boxes, out_counts
 
 
 @exact
@@ -285,8 +273,9 @@ def _paint_labels(buffer: Buffer, surface_of: Ints, labels: Bytes, out: Bytes) -
 
 
 @exact
-def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, out_boxes: Ints, out_counts: Ints) -> None:
-    """Join the surfaces of each owner, and turn last columns and rows into widths and heights."""
+def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, many: int) -> tuple[Ints, Ints]:
+    """Boxes and pixels of what several surfaces make up; last columns and rows become widths and heights."""
+    out_boxes, out_counts = np.zeros((many, 4), np.int32), np.zeros(many, np.int32)
     for s in range(len(counts)):
         i = whose[s]
         if i < 0 or counts[s] == 0:
@@ -301,3 +290,4 @@ def _merge_boxes(boxes: Ints, counts: Ints, whose: Ints, out_boxes: Ints, out_co
         if out_counts[i] > 0:
             for k in range(2):
                 out_boxes[i, k + 2] += 1 - out_boxes[i, k]
+    return out_boxes, out_counts

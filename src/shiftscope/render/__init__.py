@@ -3,8 +3,6 @@
 A `Renderer` draws scenes one after another, a few at a time in memory; `open_renderer` chooses it by device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -54,6 +52,13 @@ def open_renderer(device: str = "cpu", *, workers: int | None = None) -> Rendere
     from .gpu.raster import GpuRenderer
 
     return GpuRenderer(device)
+
+
+def split_batches(scenes: Sequence[Scene], size: tuple[int, int]) -> Iterator[Sequence[Scene]]:
+    """As many scenes of that size at a time as are drawn together."""
+    together = max(1, BATCH_PIXELS // (size[0] * size[1]))
+    for start in range(0, len(scenes), together):
+        yield scenes[start : start + together]
 
 
 def check_layers(renderer: Renderer, layers: Sequence[str]) -> None:

@@ -1,7 +1,5 @@
 """Sheet: pictures in a grid with their names, and the bytes of an image file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -25,7 +23,8 @@ def draw_grid(cells: Sequence[Picture], columns: int, rows: Sequence[str], heads
     from PIL import Image, ImageDraw
 
     height, widths = cells[0].shape[0], [cell.shape[1] for cell in cells[:columns]]
-    margin = max((_measure_text(name) for name in rows), default=-20) + 20
+    lines = [line for name in rows for line in name.split("\n")]
+    margin = max((int(load_font(15).getlength(line)) for line in lines), default=-20) + 20
     top = 8 + 18 * max((head.count("\n") + 1 for head in heads), default=0) if heads else 0
     count = -(-len(cells) // columns)
     lefts = [margin + sum(widths[:k]) + k * GAP for k in range(columns)]
@@ -62,19 +61,12 @@ def encode_sheet(sheet: Any) -> bytes:
 
     The steps are 5 where the file would be over 2 MB: such sheets have many small cells, which hide it.
     """
-    fine, coarse = STEPS
-    data = _encode_png(sheet, fine)
-    return data if len(data) <= MOST else _encode_png(sheet, coarse)
-
-
-def _encode_png(sheet: Any, step: int) -> bytes:
     from PIL import Image
 
-    buffer = BytesIO()
-    stepped = (np.asarray(sheet).astype(np.int16) + step // 2) // step * step
-    Image.fromarray(stepped.astype(np.uint8)).save(buffer, "PNG", optimize=True)
+    for step in STEPS:
+        buffer = BytesIO()
+        stepped = (np.asarray(sheet).astype(np.int16) + step // 2) // step * step
+        Image.fromarray(stepped.astype(np.uint8)).save(buffer, "PNG", optimize=True)
+        if buffer.getbuffer().nbytes <= MOST:
+            break
     return buffer.getvalue()
-
-
-def _measure_text(text: str) -> int:
-    return max(int(load_font(15).getlength(line)) for line in text.split("\n"))

@@ -1,6 +1,4 @@
-"""What rendering returns, and how light becomes bytes: layers, sRGB, PNG."""
-
-from __future__ import annotations
+"""A batch of images, and how light becomes bytes: layers, sRGB, PNG."""
 
 import struct
 import zlib
@@ -23,17 +21,16 @@ CELLS: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {  # what each laye
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderedImages:
-    """A batch of one size; a layer that was not requested is None."""
+    """A batch of one size: what `Rendered` holds, scene by scene."""
 
     size: tuple[int, int]  # width, height
     rgb: Bytes | None  # [scene, height, width, 3]
-    mask: Bytes | None  # [scene, height, width], object index + 1, 0 for the ground
-    depth: Floats | None  # [scene, height, width], along the view axis, in world units
-    normal: Floats | None  # [scene, height, width, 3], in the world's frame
-    boxes: tuple[Ints, ...]  # per scene [object, left top width height]; zeros if hidden
-    visible: tuple[Ints, ...]  # per scene [object], pixels at whose centre it is seen
-    parts: Bytes | None = None  # [scene, height, width], 1, 2, … for the parts that the
-    # scene's objects list, in its order; 0 for all else
+    mask: Bytes | None  # [scene, height, width]
+    depth: Floats | None  # [scene, height, width]
+    normal: Floats | None  # [scene, height, width, 3]
+    boxes: tuple[Ints, ...]
+    visible: tuple[Ints, ...]
+    parts: Bytes | None = None  # [scene, height, width]
 
 
 STEPS = 4096  # of light between black and white in the table

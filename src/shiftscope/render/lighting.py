@@ -6,8 +6,6 @@ The lamps stand where CLEVR's do; their strengths were fitted to the ground of o
 raised by eye for clearer shadows. A power is the light that a white surface at distance 1 sends back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,11 +86,20 @@ def project_ground(camera: Doubles, x: Floats, y: Floats, depth: Floats) -> None
             depth[row, column] = far
 
 
-@fast
-def fill_ambient(sky: Floats, light: Floats) -> None:
-    """Begin with the even light from above: light is [rgb, height, width]."""
-    for k in range(3):
-        light[k] = sky[k]
+def find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Longs:
+    """[lump, left top right bottom], in cells of half the image's resolution: where each darkens the ground."""
+    v = view.copy()
+    v[12:15] /= 2
+    signs = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)], np.float64)
+    x, y, reach = (lumps[:, k, None].astype(np.float64) for k in (0, 1, 7))
+    dx, dy, dz = x + signs[:, 0] * reach - v[0], y + signs[:, 1] * reach - v[1], -v[2]
+    depth = np.maximum(-(dx * v[9] + dy * v[10] + dz * v[11]), 1.0)
+    px = v[13] + v[12] / depth * (dx * v[3] + dy * v[4])
+    py = v[14] - v[12] / depth * (dx * v[6] + dy * v[7] + dz * v[8])
+    first, last = np.stack([px.min(1), py.min(1)], axis=1), np.stack([px.max(1), py.max(1)], axis=1)
+    whole = np.concatenate([np.trunc(first), np.trunc(last) + 1], axis=1)
+    found: Longs = np.clip(whole, 0, 2 * ((size[0] + 1) // 2, (size[1] + 1) // 2)).astype(np.int64)
+    return found
 
 
 @fast

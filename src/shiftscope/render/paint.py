@@ -3,9 +3,7 @@
 A pixel that sees one smooth surface is shaded at one point, a pixel at an edge at up to four.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface
 from .image import encode_srgb, srgb_table
 from .lighting import BOUNCE, GROUND, SKY, Lamp, pack_lamps
-from .proxies import MANY, ProxyShapes, build_proxies
+from .proxies import MANY, build_proxies
 
 FACET = 7  # numbers that gathering knows of a triangle
 EDGE = 0.98  # two facets whose normals have a smaller cosine make an edge, where they are metal
@@ -25,27 +23,23 @@ BEND = 0.99  # a metal triangle whose mean normal is shorter than this, squared,
 FINE_BEND = 0.93  # the same on a body of many surfaces, whose triangles are small
 
 
-def traits_of(stage: SceneMesh) -> Floats:
+def pack_traits(bodies: Sequence[Body]) -> Floats:
     """[surface, group edge bend fine]: what is one group looks the same; `edge` and `bend` as above.
 
     A dull solid without parts has no edges that want smoothing. Samples of a *fine* body are joined where
-    they see nearly the same: it has many edges, and each point costs.
+    they see nearly the same: it has many edges, and each point costs. A group is any number that equal looks
+    of a body share.
     """
-    rows = [row for k, body in enumerate(stage.bodies) for row in body_traits(body, k)]
-    return np.array(rows, np.float32).reshape(-1, 4)
-
-
-def body_traits(body: Body, number: int) -> list[tuple[float, float, float, float]]:
-    """The body's rows of `traits_of`; a group is any number that equal looks of the body share."""
-    fine = len(body.mesh.parts) > 1
-    groups: dict[SurfaceLook, int] = {}
     rows = []
-    for look in body.looks:
-        group = groups.setdefault(look, len(groups)) + 256 * number
-        metal = look.material == "metal"
-        edge = EDGE if metal else SOFT_EDGE if fine else 0.0
-        rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
-    return rows
+    for number, body in enumerate(bodies):
+        fine = len(body.mesh.parts) > 1
+        groups: dict[SurfaceLook, int] = {}
+        for look in body.looks:
+            group = groups.setdefault(look, len(groups)) + 256 * number
+            metal = look.material == "metal"
+            edge = EDGE if metal else SOFT_EDGE if fine else 0.0
+            rows.append((float(group), edge, (FINE_BEND if fine else BEND) if metal else 0.0, float(fine)))
+    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 @fast
@@ -65,16 +59,13 @@ def facets_of(normals: Floats, triangles: Ints, surface_of: Ints, traits: Floats
 
 @fast
 def gather_samples(
-    buffer: Buffer,
-    samples: Longs,
+    buffer: Buffer, samples: Longs,
     top: int,  # the image's row that the buffer begins with
     facets: Floats,  # [triangle, normal(3) group edge bend fine]
-    pixel: Ints,
-    triangle: Ints,
-    weight: Floats,
+    pixel: Ints, triangle: Ints, weight: Floats,  # [point] each
     places: Floats,  # [xy depth, point]
     bare: Floats,  # [rows, width], how much of each pixel is ground
-) -> int:
+) -> int:  # fmt: skip
     """Fill the lists for a band of rows, whose pixels count from 0, and return how many points there are."""
     height, width = bare.shape
     count = len(samples)
@@ -139,15 +130,9 @@ def _is_alike(facets: Floats, s: int, t: int) -> bool:
 
 @fast
 def locate_samples(
-    count: int,
-    camera: Doubles,
-    vertices: Doubles,
-    normals: Floats,
-    triangles: Ints,
-    triangle: Ints,
-    places: Floats,
+    count: int, camera: Doubles, vertices: Doubles, normals: Floats, triangles: Ints, triangle: Ints, places: Floats,
     points: Floats,  # [position normal, point]
-) -> None:
+) -> None:  # fmt: skip
     """World positions, and normals interpolated over the triangle."""
     zero, one = np.float32(0.0), np.float32(1.0)
     view = camera.astype(np.float32)
@@ -182,61 +167,48 @@ METAL_BODY = 0.2  # how much metal scatters, against rubber
 BAND = 1 << 16  # about as many pixels are painted at once, so that large images need little memory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
     """Working memory for one image size, reused from image to image; one per thread.
 
     Shadows, work and half take about 36 bytes per pixel, all else at most 31 MB for a band of rows.
     """
 
-    size: tuple[int, int]
-    buffer: Buffer  # [4·rows, width]
-    shadows: tuple[Buffer, ...]  # one per lamp
-    work: Floats  # [2·levels + 1, height/2, width/2]
-    half: Floats  # [ground x, ground y, ground depth, openness, light rgb; height/2, width/2]
-    planes: Floats  # [bare share, light rgb; rows, width], flat
-    numbers: Floats  # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
-    indices: Ints  # [pixel, triangle, surface, body; point]
-
-    @classmethod
-    def of(cls, size: tuple[int, int], lamps: int = 4) -> Canvas:
-        width, height = size
-        margin = lighting.shadow_margin(size)
+    def __init__(self, size: tuple[int, int], lamps: int = 4) -> None:
+        self.size, (width, height) = size, size
+        self.margin = lighting.shadow_margin(size)
         rows, columns = (height + 1) // 2, (width + 1) // 2
+        over = (lamps, rows + 2 * self.margin, columns + 2 * self.margin)
+        self.shadows: Longs = np.zeros(over, np.int64)  # a Buffer per lamp
+        self.work = np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32)
+        # ground x, ground y, ground depth, openness, light rgb
+        self.half = np.zeros((7, rows, columns), np.float32)
         band = min(max(BAND // width, 1), height)
         most = 4 * band * width + 272  # rows an odd number of cache lines apart, or they evict each other
-        return cls(
-            size=size,
-            buffer=np.zeros((4 * band, width), np.int64),
-            shadows=tuple(np.zeros((rows + 2 * margin, columns + 2 * margin), np.int64) for _ in range(lamps)),
-            work=np.zeros((2 * lighting.LEVELS + 1, rows, columns), np.float32),
-            half=np.zeros((7, rows, columns), np.float32),
-            planes=np.zeros(4 * band * width, np.float32),
-            numbers=np.zeros((22, most), np.float32),
-            indices=np.zeros((4, most), np.int32),
-        )
+        self.buffer = np.zeros((4 * band, width), np.int64)
+        self.planes = np.zeros(4 * band * width, np.float32)  # [bare share, light rgb; rows, width], flat
+        # [place(3), point(6), openness, weight, light(3), gloss(3), dull, tint(3), brushed; point]
+        self.numbers = np.zeros((22, most), np.float32)
+        self.indices = np.zeros((4, most), np.int32)  # [pixel, triangle, surface, body; point]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RenderSetup:
     """What a scene looks like before it is painted, as kernels take it."""
 
-    stage: SceneMesh
-    view: Doubles
-    coarse: Doubles  # the same view at half the resolution
-    lights: Floats  # [lamp, 16], see lighting.py
-    stand_ins: ProxyShapes
-    looks: Floats  # [surface, 8], see surface.py
-    frames: Floats  # [body, 6], see surface.py
-    facets: Floats  # [triangle, FACET], see paint.py
-    margin: int  # of the shadow maps
+    def __init__(self, stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> None:
+        self.stage, self.view = stage, camera.pack(size)
+        self.coarse = self.view.copy()  # the same at half the resolution
+        self.coarse[12:15] /= 2
+        self.lights, self.stand_ins = pack_lamps(lamps), build_proxies(stage.bodies)
+        self.looks, self.frames = surface.pack_looks(stage.bodies), surface.texture_frames(stage.bodies)
+        self.facets = np.empty((len(stage.triangles), FACET), np.float32)
+        facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), self.facets)
 
 
 def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canvas: Canvas, out: Bytes) -> None:
     """Fill the image, [height, width, rgb]."""
-    setting = _prepare_scene(stage, camera, lamps, canvas.size)
+    setting = RenderSetup(stage, camera, lamps, canvas.size)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
-        lighting.draw_shadow_map(stage, lamp, setting.coarse, setting.margin, shadow_map)
+        lighting.draw_shadow_map(stage, lamp, setting.coarse, canvas.margin, shadow_map)
     _paint_ground(setting, canvas)
     x, y, nearness = np.empty((3, len(stage.vertices)), np.int64)
     snap(stage.vertices, setting.view, x, y, nearness)
@@ -252,46 +224,20 @@ def paint_image(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], canva
         encode_srgb(planes[1:4], srgb_table(), rows)
 
 
-def _prepare_scene(stage: SceneMesh, camera: Camera, lamps: tuple[Lamp, ...], size: tuple[int, int]) -> RenderSetup:
-    view = camera.pack(size)
-    coarse = view.copy()
-    coarse[12:15] /= 2
-    looks = surface.pack_looks(stage)
-    facets = np.empty((len(stage.triangles), FACET), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, traits_of(stage), facets)
-    frames, margin = surface.texture_frames(stage.bodies), lighting.shadow_margin(size)
-    others = build_proxies(stage.bodies)
-    return RenderSetup(stage, view, coarse, pack_lamps(lamps), others, looks, frames, facets, margin)
-
-
 def _paint_ground(setting: RenderSetup, canvas: Canvas) -> None:
     """The light on all of the ground, at half the resolution."""
     coarse = setting.coarse
     x, y, depth, openness = canvas.half[:4]
     light = canvas.half[4:7]
     lighting.project_ground(coarse, x, y, depth)
-    lighting.fill_ambient(np.array(SKY, np.float32), light)
-    for lump in setting.stand_ins.lumps:
-        window = _find_window(coarse, lump, (depth.shape[1], depth.shape[0]))
+    light[:] = np.array(SKY, np.float32)[:, None, None]
+    lumps = setting.stand_ins.lumps
+    for lump, window in zip(lumps, lighting.find_windows(setting.view, lumps, canvas.size), strict=True):
         lighting.darken_ground(x, y, lump, window, light)
     for lamp, shadow_map in zip(setting.lights, canvas.shadows, strict=True):
         half, focal = float(lamp[6]), float(coarse[12])
-        lighting.soften_shadow(shadow_map, half, focal, depth, setting.margin, canvas.work, openness)
+        lighting.soften_shadow(shadow_map, half, focal, depth, canvas.margin, canvas.work, openness)
         lighting.add_lamp_light(x, y, lamp, openness, light)
-
-
-def _find_window(view: Doubles, lump: Floats, size: tuple[int, int]) -> Longs:
-    """The part of the image where a lump visibly darkens the ground: left, top, right, bottom."""
-    middle_x, middle_y, reach = float(lump[0]), float(lump[1]), float(lump[7])
-    corners = [(middle_x + i * reach, middle_y + j * reach) for i in (-1, 1) for j in (-1, 1)]
-    xs, ys = [], []
-    for cx, cy in corners:
-        dx, dy, dz = cx - view[0], cy - view[1], -view[2]
-        depth = max(-(dx * view[9] + dy * view[10] + dz * view[11]), 1.0)
-        xs.append(view[13] + view[12] / depth * (dx * view[3] + dy * view[4]))
-        ys.append(view[14] - view[12] / depth * (dx * view[6] + dy * view[7] + dz * view[8]))
-    left, top = max(int(min(xs)), 0), max(int(min(ys)), 0)
-    return np.array([left, top, min(int(max(xs)) + 1, size[0]), min(int(max(ys)) + 1, size[1])])
 
 
 def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floats, canvas: Canvas) -> None:
@@ -307,9 +253,8 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
     locate_samples(n, setting.view, stage.vertices, stage.normals, stage.triangles, triangle, places, points)
     surface_of[:n] = stage.surface_of[triangle[:n]]
     body_of[:n] = stage.body_of[surface_of[:n]]
-    surface.apply_texture(
-        *(n, points, places[2], surface_of, body_of, looks, setting.frames, surface.MEANS), *(setting.view, tint)
-    )
+    ink = (looks, setting.frames, surface.MEANS)
+    surface.apply_texture(n, points, places[2], surface_of, body_of, *ink, setting.view, tint)
     sky, bounce = np.array(SKY, np.float32), np.array(BOUNCE, np.float32)
     surface.fill_ambient_light(n, points, body_of, others.bodies, sky, bounce, openness, light)
     gloss[:, :n] = 0
@@ -317,7 +262,7 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
     brushed[:n] = (1 - dull[:n]) * (others.bodies[body_of[:n], 0] != MANY)
     eye = setting.view[:3].astype(np.float32)
     for lamp, shadow_map in zip(lights, canvas.shadows, strict=True):
-        surface.lamp_visibility(n, points, lamp, setting.coarse, setting.margin, shadow_map, openness)
+        surface.lamp_visibility(n, points, lamp, setting.coarse, canvas.margin, shadow_map, openness)
         surface.scatter(n, points, lamp, openness, light)
         surface.highlight(n, points, lamp, eye, openness, dull, brushed, gloss)
     lit = canvas.half[4:7]
@@ -330,16 +275,10 @@ def _paint_surfaces(setting: RenderSetup, top: int, buffer: Buffer, planes: Floa
 
 @fast
 def _blend_samples(
-    count: int,
-    pixel: Ints,
-    weight: Floats,
-    tint: Floats,
-    dull: Floats,
-    light: Floats,
-    gloss: Floats,
+    count: int, pixel: Ints, weight: Floats, tint: Floats, dull: Floats, light: Floats, gloss: Floats,
     bare: Floats,  # [rows, width]
     image: Floats,  # [rgb, rows, width]
-) -> None:
+) -> None:  # fmt: skip
     """Weigh the ground by the share of a pixel it fills, and add the points by theirs."""
     one = np.float32(1.0)
     for k in range(3):

@@ -4,17 +4,15 @@ For reflections and rough light, never for masks. What is not a plain solid is a
 where it is thin or winged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from ..geometry.body import Body
-from ..geometry.mesh import Mesh, unit_circle
+from ..geometry.mesh import Mesh, unit_circle, volume
 from ..kernels import Doubles, Floats, Ints, Longs
 from ..scene import Vector
 from .image import srgb_to_linear
@@ -26,8 +24,7 @@ POINTS = 3000  # that a mesh is sampled at, about
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of a box's side: where a cut is tried
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeshBoxes:
+class MeshBoxes(NamedTuple):
     """Boxes in the mesh's own frame, largest share of the surface first."""
 
     middles: Doubles  # [block, xyz]
@@ -41,7 +38,7 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
     """Cut the box around the mesh, again and again, where that leaves the least air."""
     points, normals, areas, surface = _sample_surface(mesh)
     boxes = [np.arange(len(points))]
-    whole = _volume(points)
+    whole = _box_volume(points.min(0), points.max(0))
     while len(boxes) < MOST_BOXES:
         cuts = [(*_find_best_cut(points[box]), k) for k, box in enumerate(boxes)]
         gain, axis, at, k = max(cuts)
@@ -65,8 +62,7 @@ def fit_boxes(mesh: Mesh) -> MeshBoxes:
 def mean_thickness(mesh: Mesh) -> float:
     """Volume over surface, in the mesh's units: small for what is made of tubes and sheets."""
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
-    area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
-    return float(np.abs(np.sum(a * np.cross(b, c)) / 6) / area)
+    return float(abs(volume(mesh)) / (np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2))
 
 
 def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
@@ -82,11 +78,7 @@ def _sample_surface(mesh: Mesh) -> tuple[Doubles, Doubles, Doubles, Ints]:
     u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
     u, v = np.where(counts[t] == 1, 1 / 3, u)[:, None], np.where(counts[t] == 1, 1 / 3, v)[:, None]
     points = a[t] + u * (b - a)[t] + v * (c - a)[t]
-    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_rows[t]
-
-
-def _volume(points: Doubles) -> float:
-    return _box_volume(points.min(0), points.max(0))
+    return points, (across / size[:, None])[t], (size / 2 / counts)[t], mesh.part_of[t]
 
 
 def _box_volume(low: Doubles, high: Doubles) -> float:
@@ -96,7 +88,7 @@ def _box_volume(low: Doubles, high: Doubles) -> float:
 def _find_best_cut(points: Doubles) -> tuple[float, int, float]:
     """The volume saved, the axis and the place of the best of some cuts."""
     low, high = points.min(0), points.max(0)
-    whole, best = _volume(points), (0.0, 0, 0.0)
+    whole, best = _box_volume(low, high), (0.0, 0, 0.0)
     for axis in range(3):
         row = points[np.argsort(points[:, axis])]
         places = [float(low[axis] + share * (high[axis] - low[axis])) for share in SHARES]
@@ -116,8 +108,7 @@ SHOWN = 0.25  # what is less solid than this, metal does not mirror
 LONG = 1.6  # a box this many times longer than wide darkens the ground as several
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProxyShapes:
+class ProxyShapes(NamedTuple):
     """As kernels take them; colours are linear."""
 
     bodies: Floats  # [body, kind centre(3) half-sides(3) cosine sine color(3) ball]; `ball`: the squared
@@ -127,23 +118,21 @@ class ProxyShapes:
     lumps: Floats  # [lump, centre(3) squared-radius color(3) reach]: what darkens the ground
 
 
+Row = tuple[float, ...]
+BodyProxies = tuple[Row, list[Row], list[Row]]  # the row of a body, those of its blocks, and its lumps
+
+
 def build_proxies(bodies: tuple[Body, ...]) -> ProxyShapes:
     """Solids stand in for themselves, all else for itself by its blocks."""
-    rows: list[tuple[float, ...]] = []
-    blocks: list[tuple[float, ...]] = []
-    lumps: list[tuple[float, ...]] = []
+    rows: list[Row] = []
+    blocks: list[Row] = []
+    lumps: list[Row] = []
     first = [0]
     for body in bodies:
-        if body.mesh.name in KINDS:
-            row = _solid_proxy(body)
-            own = [(*row, 1.0)]
-            square = float(np.float32(row[6])) ** 2
-            lumps.append((*row[1:4], square, *row[9:12], 5.0 * max(row[4:7])))
-        else:
-            row, own, heaps = _box_proxies(body, fit_boxes(body.mesh))
-            lumps += heaps
+        row, own, heaps = _solid_proxy(body) if body.mesh.name in KINDS else _box_proxies(body, fit_boxes(body.mesh))
         rows.append(row)
         blocks += own
+        lumps += heaps
         first.append(len(blocks))
     return ProxyShapes(
         np.array(rows, np.float32).reshape(-1, 13),
@@ -153,30 +142,24 @@ def build_proxies(bodies: tuple[Body, ...]) -> ProxyShapes:
     )
 
 
-def _solid_proxy(body: Body) -> tuple[float, ...]:
+def _solid_proxy(body: Body) -> BodyProxies:
     middle, half = (v * body.scale for v in _bounding_box(body.mesh))
     kind = KINDS[body.mesh.name]
     ball = half[2] * half[2] if kind == KINDS["sphere"] else float(np.sum(half * half))
     turn = unit_circle(body.rotation)
-    return (kind, *_to_world(body, turn, middle.tolist()), *half, *turn, *srgb_to_linear(body.looks[0].color), ball)
+    row = (kind, *_to_world(body, turn, middle.tolist()), *half, *turn, *srgb_to_linear(body.looks[0].color), ball)
+    square = float(np.float32(row[6])) ** 2
+    return row, [(*row, 1.0)], [(*row[1:4], square, *row[9:12], 5.0 * max(row[4:7]))]
 
 
-def _box_proxies(
-    body: Body, blocks: MeshBoxes
-) -> tuple[tuple[float, ...], list[tuple[float, ...]], list[tuple[float, ...]]]:
-    """The row of the body, those of its blocks, and its lumps."""
+def _box_proxies(body: Body, blocks: MeshBoxes) -> BodyProxies:
     colors = np.array([srgb_to_linear(look.color) for look in body.looks])
     paint = (blocks.areas @ colors / blocks.areas.sum(1, keepdims=True)).tolist()
     turn = unit_circle(body.rotation)
     own, lumps = [], []
     sky = 0.0
-    for middle, (hx, hy, hz), solid, color in zip(
-        (blocks.middles * body.scale).tolist(),
-        (blocks.halves * body.scale).tolist(),
-        blocks.solid.tolist(),
-        paint,
-        strict=True,
-    ):
+    middles, halves = ((v * body.scale).tolist() for v in (blocks.middles, blocks.halves))
+    for middle, (hx, hy, hz), solid, color in zip(middles, halves, blocks.solid.tolist(), paint, strict=True):
         sky += solid * (hx * hy + hy * hz + hz * hx) * 2 / pi
         if solid >= SHOWN:
             ball = hx * hx + hy * hy + hz * hz

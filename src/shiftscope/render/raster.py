@@ -1,7 +1,5 @@
 """The default renderer: triangles, on the CPU, one scene per thread."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,9 +12,9 @@ from ..errors import unknown
 from ..geometry.body import SceneMesh, bodies_of, build_scene_mesh
 from ..geometry.camera import SIZE, Camera, camera_of, check_size
 from ..geometry.visibility import CENTRE, NEARNESS, Buffer, Visibility, draw_buffer, measure_visibility, part_labels
-from ..kernels import Doubles, Floats, Ints, exact
+from ..kernels import Doubles, Floats, exact
 from ..scene import Scene
-from . import BATCH_PIXELS, LAYERS, Rendered
+from . import LAYERS, Rendered, split_batches
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
 from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
@@ -31,26 +29,6 @@ def read_depths(buffer: Buffer, camera: Doubles, out: Floats) -> None:
         for x in range(out.shape[1]):
             near = buffer[y, x] >> 32
             out[y, x] = NEARNESS / near if near > 0 else ground
-
-
-@exact
-def fill_ground_normals(out: Floats) -> None:
-    """Straight up everywhere."""
-    out[:] = 0
-    out[:, :, 2] = 1
-
-
-@exact
-def put_normals(
-    count: int,
-    pixel: Ints,
-    points: Floats,  # [position normal, point]
-    out: Floats,  # [pixel, 3]
-) -> None:
-    """The normals of the points, each at its pixel."""
-    for i in range(count):
-        for k in range(3):
-            out[pixel[i], k] = points[3 + k, i]
 
 
 _own = threading.local()
@@ -98,16 +76,8 @@ def render(
     else:
         for i in range(count):
             render_scene(i)
-    return RenderedImages(
-        size=size,
-        rgb=planes.get("rgb"),
-        mask=planes.get("mask"),
-        depth=planes.get("depth"),
-        normal=planes.get("normal"),
-        boxes=tuple(s.boxes for s in seen if s),
-        visible=tuple(s.visible for s in seen if s),
-        parts=planes.get("parts"),
-    )
+    boxes, visible = tuple(s.boxes for s in seen if s), tuple(s.visible for s in seen if s)
+    return RenderedImages(size=size, boxes=boxes, visible=visible, **{layer: planes.get(layer) for layer in CELLS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +88,19 @@ class CpuRenderer:
     layers: tuple[str, ...] = LAYERS
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
-        together = max(1, BATCH_PIXELS // (size[0] * size[1]))
-        for start in range(0, len(scenes), together):
-            batch = render(scenes[start : start + together], size, layers, self.workers)
-            for i in range(len(batch.boxes)):
-                planes = (getattr(batch, layer) for layer in LAYERS)
-                drawn = dict(zip(LAYERS, (None if plane is None else plane[i] for plane in planes), strict=True))
-                yield Rendered(**drawn, boxes=batch.boxes[i], visible=batch.visible[i])
+        for some in split_batches(scenes, size):
+            batch = render(some, size, layers, self.workers)
+            planes = {layer: getattr(batch, layer) for layer in LAYERS}
+            for i, (boxes, visible) in enumerate(zip(batch.boxes, batch.visible, strict=True)):
+                drawn = {layer: None if plane is None else plane[i] for layer, plane in planes.items()}
+                yield Rendered(**drawn, boxes=boxes, visible=visible)
 
 
 def _thread_canvas(size: tuple[int, int]) -> Canvas:
     """This thread's working memory for images of one size; the last size is kept."""
     canvas: Canvas | None = getattr(_own, "canvas", None)
     if canvas is None or canvas.size != size:
-        canvas = _own.canvas = Canvas.of(size)
+        canvas = _own.canvas = Canvas(size)
     return canvas
 
 
@@ -151,5 +120,5 @@ def _render_geometry(
         facets = np.zeros((len(stage.triangles), FACET), np.float32)  # one sample per pixel: no edges to find
         n = gather_samples(buffer, CENTRE, 0, facets, pixel, triangle, numbers[9], numbers[:3], bare)
         locate_samples(n, view, stage.vertices, stage.normals, stage.triangles, triangle, numbers[:3], numbers[3:9])
-        fill_ground_normals(normal[index])
-        put_normals(n, pixel, numbers[3:9], normal[index].reshape(-1, 3))
+        normal[index] = (0, 0, 1)  # the ground's
+        normal[index].reshape(-1, 3)[pixel[:n]] = numbers[6:9, :n].T

@@ -4,8 +4,6 @@ The walls are not in the scene: bright at the horizon and dark overhead, they ar
 flat face would mirror one spot of them, so faces bulge a little, in the mirror only: each shows a gradient.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..kernels import Doubles, Floats, Ints, Longs, Real, fast
@@ -35,22 +33,18 @@ HAZE = 0.06  # and how fast that fades with the square of the distance
 
 @fast
 def add_reflections(
-    count: int,
-    points: Floats,
+    count: int, points: Floats,
     weight: Floats,  # below 1 at edges
     tint: Floats,  # [rgb, point]
     dull: Floats,  # 0 for metal
-    body: Ints,
-    lamps: Floats,
-    stand_ins: Floats,  # [body, …], see proxies.py
-    blocks: Floats,
-    first: Longs,
+    body: Ints, lamps: Floats,
+    stand_ins: Floats, blocks: Floats, first: Longs,  # see proxies.py
     camera: Doubles,
     ground: Floats,  # [rgb, height, width], the light on it as this camera sees it, also behind bodies
     albedo: float,
     light: Floats,  # [rgb, point], what polished metal scatters less of
     gloss: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Add what is mirrored at the metal points, and give all of it the metal's colour."""
     c = camera.astype(np.float32)
     zero, one, two = np.float32(0.0), np.float32(1.0), np.float32(2.0)
@@ -123,19 +117,9 @@ def add_reflections(
 
 @fast
 def _trace_surroundings(
-    px: Real,
-    py: Real,
-    pz: Real,
-    rx: Real,
-    ry: Real,
-    rz: Real,
-    c: Floats,
-    ground: Floats,
-    share: Real,
-    rim: Floats,
-    polished: bool,
-    seen: Floats,
-) -> None:
+    px: Real, py: Real, pz: Real, rx: Real, ry: Real, rz: Real,
+    c: Floats, ground: Floats, share: Real, rim: Floats, polished: bool, seen: Floats,
+) -> None:  # fmt: skip
     """What a mirror ray sees where no body stands in its way: the ground or the walls."""
     zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
     height, width = ground.shape[1], ground.shape[2]

@@ -1,12 +1,11 @@
 """Light and texture on surfaces: how much of each lamp a point sees and scatters, highlights, patterns."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
-from ..geometry.body import Body, SceneMesh, SurfaceLook
+from ..geometry.body import Body, SurfaceLook
 from ..geometry.mesh import unit_circle
 from ..geometry.visibility import NEARNESS, Buffer
 from ..kernels import Doubles, Floats, Ints, fast
@@ -99,15 +98,9 @@ def scatter(count: int, points: Floats, lamp: Floats, open_: Floats, light: Floa
 
 @fast
 def highlight(
-    count: int,
-    points: Floats,
-    lamp: Floats,
-    eye: Floats,
-    strength: Floats,
-    dull: Floats,
-    brushed: Floats,
-    gloss: Floats,
-) -> None:
+    count: int, points: Floats, lamp: Floats, eye: Floats,
+    strength: Floats, dull: Floats, brushed: Floats, gloss: Floats,
+) -> None:  # fmt: skip
     """Add a lamp's highlight, soft on what is dull and a streak on brushed metal. `gloss` is [rgb, point]."""
     one, rough = np.float32(1.0), np.float32(ROUGH)
     scale, lustre = np.float32(ROUGH * SHEEN), np.float32(LUSTRE)
@@ -132,15 +125,13 @@ def highlight(
 
 @fast
 def fill_ambient_light(
-    count: int,
-    points: Floats,
+    count: int, points: Floats,
     body: Ints,  # [point]
     stand_ins: Floats,  # [body, …], see proxies.py
-    sky: Floats,
-    bounce: Floats,
+    sky: Floats, bounce: Floats,
     hidden: Floats,  # [point], working memory
     light: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Begin with the even light: from the sky above, off the ground below, less what neighbours hide."""
     half, one, zero = np.float32(0.5), np.float32(1.0), np.float32(0.0)
     hidden[:count] = one
@@ -178,14 +169,13 @@ STEP = (0.15, 0.035)  # the lattice's step in world units: the first, and this m
 SLENDER = (0.5, 25.0)  # what is made of tubes and sheets has a finer one: a share, and this much per girth
 
 
-def pack_looks(stage: SceneMesh) -> Floats:
+def pack_looks(bodies: Sequence[Body]) -> Floats:
     """[surface, rgb metal pattern ink(3)]; colours are linear."""
-    return np.array([pack_look(look) for look in stage.looks], np.float32).reshape(-1, 8)
+    return np.array([_pack_look(look) for body in bodies for look in body.looks], np.float32).reshape(-1, 8)
 
 
 @cache
-def pack_look(look: SurfaceLook) -> tuple[float, ...]:
-    """A row of `pack_looks`."""
+def _pack_look(look: SurfaceLook) -> tuple[float, ...]:
     color = srgb_to_linear(look.color)
     return (*color, float(look.material == "metal"), PATTERNS[look.texture], *ink_color(color))
 
@@ -201,7 +191,7 @@ def ink_color(color: Vector) -> Vector:
     return (r, g, b)
 
 
-def texture_frames(bodies: tuple[Body, ...]) -> Floats:
+def texture_frames(bodies: Sequence[Body]) -> Floats:
     """[body, position(3) cosine sine, steps in a world unit]: from the world to the body's lattice."""
     rows = []
     for body in bodies:
@@ -215,15 +205,10 @@ def texture_frames(bodies: tuple[Body, ...]) -> Floats:
 def apply_texture(
     count: int,
     points: Floats,  # [position normal, point]
-    depth: Floats,  # [point]
-    surface: Ints,
-    body: Ints,
-    looks: Floats,
-    frames: Floats,
-    means: Floats,
-    camera: Doubles,
+    depth: Floats, surface: Ints, body: Ints,  # [point] each
+    looks: Floats, frames: Floats, means: Floats, camera: Doubles,
     out: Floats,  # [rgb, point]
-) -> None:
+) -> None:  # fmt: skip
     """The colour of each point, its surface's pattern smoothed over a pixel's width."""
     zero, half, one, two = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
     ex, ey, ez = np.float32(camera[0]), np.float32(camera[1]), np.float32(camera[2])

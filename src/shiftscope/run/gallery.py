@@ -1,7 +1,5 @@
 """Gallery: contact sheets of what suites can show, or a page of questions drawn from a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Make a dataset of a suite, and find data by name: a folder, or a suite's default dataset, made once and kept."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any

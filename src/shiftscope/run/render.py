@@ -1,7 +1,5 @@
 """Render the scenes of any scene file to image files; an interrupted rendering resumes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +14,7 @@ from ..folder import list_contents, lock_folder
 from ..geometry.body import bodies_of
 from ..geometry.camera import check_size
 from ..records import content_id
-from ..render import Rendered, Renderer, check_layers, open_renderer
+from ..render import Rendered, check_layers, open_renderer
 from ..render.image import encode_png
 from ..scene import Scene
 
@@ -49,23 +47,13 @@ def render_files(
     record = {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
     with lock_folder(out):
         _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
-        return _render_missing(scenes, out, size, layers, progress, renderer)
-
-
-def _render_missing(
-    scenes: Sequence[Scene],
-    out: Path,
-    size: tuple[int, int],
-    layers: Sequence[str],
-    progress: Callable[[int], None],
-    renderer: Renderer,
-) -> int:
-    todo = [s for s in scenes if not all(_is_written(out / NAMES[layer].format(s.id)) for layer in layers)]
-    progress(len(scenes) - len(todo))
-    for k, (scene, image) in enumerate(zip(todo, renderer.render(todo, layers, size), strict=True), 1):
-        for layer in layers:
-            write_whole(out / NAMES[layer].format(scene.id), _encode_layer(image, layer), durable=False)
-        progress(len(scenes) - len(todo) + k)
+        todo = [s for s in scenes if not all(_is_written(out / NAMES[layer].format(s.id)) for layer in layers)]
+        done = len(scenes) - len(todo)
+        progress(done)
+        for k, (scene, image) in enumerate(zip(todo, renderer.render(todo, layers, size), strict=True), done + 1):
+            for layer in layers:
+                write_whole(out / NAMES[layer].format(scene.id), _encode_layer(image, layer), durable=False)
+            progress(k)
     return len(todo)
 
 

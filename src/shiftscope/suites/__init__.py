@@ -4,8 +4,6 @@ A suite's `suite.py` holds a `Suite` named SUITE. Its spec is a frozen record: t
 manifest and, where they have an `option`, the options of `shiftscope make SUITE`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -108,7 +106,9 @@ class SuiteSpec:
     def write_fields(self) -> dict[str, Any]:
         """The fields as JSON; None is left out."""
         found = {f.name: getattr(self, f.name) for f in self.list_fields()}
-        return {name: _write_value(value) for name, value in found.items() if value is not None}
+        lists = {name: list(value) for name, value in found.items() if isinstance(value, tuple)}
+        records = {name: value.to_json() for name, value in found.items() if hasattr(value, "to_json")}
+        return {name: value for name, value in (found | lists | records).items() if value is not None}
 
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Self:
@@ -141,12 +141,6 @@ class SuiteSpec:
         if variant or visual:
             raise UserError(f"suite {cls.suite!r} has no variants; write --data {cls.suite}")
         return cls(**rest)
-
-
-def _write_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return value.to_json() if hasattr(value, "to_json") else value
 
 
 # The suite.
@@ -200,6 +194,7 @@ class Suite(Generic[S]):
     about: DatasetInfo
     help: str  # of `shiftscope make SUITE`
     options: Mapping[str, Option] = {}  # of `make`, besides the spec's: files of the user's, and switches
+    variants: Mapping[str, Any] = {}  # by the names that `spec.from_variant` takes, what is shifted in each
     world: str = ""  # that its scenes are sampled from, if that is all they come from
     trainable: bool = False  # whether `sample` needs no input, so that training can draw from it
     parts: bool = False  # whether masks of parts are stored
@@ -224,8 +219,7 @@ class Suite(Generic[S]):
         """Shard k of a split, as it is stored."""
         own = self.spec.of(spec)
         plan = self.sample(own, split, k, inputs)
-        images = plan.images or self.draw(own, split, plan, inputs)
-        return images, plan.questions
+        return plan.images or self.draw(own, split, plan, inputs), plan.questions
 
     def check(self, spec: S, inputs: Any = None) -> None:
         """Refuse what cannot be made before anything is written."""
@@ -292,11 +286,8 @@ class Suite(Generic[S]):
         yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar))
 
     def describe(self, made: MadeDataset) -> MakeReport:
-        """What was made: images and questions per split."""
-        data = made.dataset
-        counts = {split: data.count(split) for split in data.splits}
-        lines = [f"{split:<6} {images:>8,} images {asked:>10,} questions" for split, (images, asked) in counts.items()]
-        return MakeReport(describe_folder(data) | {"splits": count_splits(data)}, [*lines, describe_done(data)])
+        """What was made."""
+        return describe_splits(made.dataset)
 
     def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
         """The command that makes the dataset of a stored spec."""
@@ -324,9 +315,7 @@ class Suite(Generic[S]):
 
 
 def load_suite(name: str) -> Suite[Any]:
-    """A suite by its name."""
-    suite: Suite[Any] = SUITES.load(name).SUITE
-    return suite
+    return SUITES.load(name).SUITE  # type: ignore[no-any-return]
 
 
 def load_suites() -> dict[str, Suite[Any]]:
@@ -338,10 +327,10 @@ def load_world_suite(world: str) -> Suite[Any]:
     """The suite of a world, which can make scenes of it."""
     if world not in WORLDS.names():
         raise unknown("world", world, WORLDS.names())
-    found = next((suite for suite in load_suites().values() if suite.world == world), None)
-    if found is None:
-        raise UserError(f"world {world!r} has no suite that samples from it")
-    return found
+    for suite in load_suites().values():
+        if suite.world == world:
+            return suite
+    raise UserError(f"world {world!r} has no suite that samples from it")
 
 
 def describe_verification(folder: Path) -> str:
@@ -358,6 +347,13 @@ def describe_folder(dataset: Dataset) -> dict[str, Any]:
 def count_splits(dataset: Dataset) -> dict[str, dict[str, int]]:
     counts = {split: dataset.count(split) for split in dataset.splits}
     return {split: {"images": images, "questions": questions} for split, (images, questions) in counts.items()}
+
+
+def describe_splits(dataset: Dataset, what: str = "images") -> MakeReport:
+    """How many images, or what else they are called, and questions each split has."""
+    splits = count_splits(dataset)
+    lines = [f"{name:<6} {n['images']:>8,} {what} {n['questions']:>10,} questions" for name, n in splits.items()]
+    return MakeReport(describe_folder(dataset) | {"splits": splits}, [*lines, describe_done(dataset)])
 
 
 def describe_done(dataset: Dataset) -> str:

@@ -3,16 +3,22 @@
 A world with a vocabulary of its own is named like its schema.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from ..errors import UserError
 from ..geometry.body import Body
+from ..geometry.camera import BASE_POSITION, Camera
+from ..geometry.visibility import Visibility
 from ..registry import WORLDS
-from ..scene import Object, Scene
+from ..scene import Notes, Object, Relation, Scene, Vector, derive_relations
 from ..schema import Schema
+
+LAMPS = 3  # whose positions are jittered
+RngPath = tuple[str, int, str, int]  # of a scene: world, seed, split, index
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +43,52 @@ def load_world(name: str) -> World:
     """A world by its name."""
     world: World = WORLDS.load(name).WORLD
     return world
+
+
+def check_object_count(objects: tuple[int, int]) -> None:
+    """Refuse a fewest and most that no scene can have."""
+    least, most = objects
+    if not 1 <= least <= most <= 60:
+        raise UserError(f"objects must go from 1 to 60 at most, fewest first, not {least} to {most}")
+
+
+def sample_setup(rules: Any, generator: np.random.Generator) -> tuple[Camera, tuple[Vector, ...], int]:
+    """What is drawn first: the camera, how far each lamp is moved, and how many objects there are."""
+
+    def jitter(position: Vector, by: float) -> Vector:
+        x, y, z = (p + by * (2.0 * float(u) - 1.0) for p, u in zip(position, generator.random(3), strict=True))
+        return (x, y, z)
+
+    camera = Camera(jitter(BASE_POSITION, rules.camera_jitter))
+    lamps = tuple(jitter((0.0, 0.0, 0.0), rules.lamp_jitter) for _ in range(LAMPS))
+    return camera, lamps, int(generator.integers(rules.objects[0], rules.objects[1] + 1))
+
+
+def build_scene(
+    path: RngPath,
+    schema: Schema,
+    standing: Sequence[Object],
+    seen: Visibility,
+    camera: Camera,
+    lamps: tuple[Vector, ...],
+    size: tuple[int, int],
+    notes: Notes = (),
+) -> Scene:
+    """The scene with all that follows from where things stand: pixels, boxes, relations."""
+    positions = [thing.position for thing in standing]
+    centres = camera.project(np.array(positions), size).tolist()
+    objects = []
+    for thing, (x, y, depth), box in zip(standing, centres, seen.boxes.tolist(), strict=True):
+        left, top, width, height = map(float, box)
+        pixel = (float(round(x)), float(round(y)), depth)
+        objects.append(replace(thing, pixel=pixel, box=(left, top, width, height)))
+    directions = camera.directions()
+    rows = derive_relations(positions, [dict(directions)[r] for r in schema.relations])
+    relations = tuple(map(Relation, schema.relations, rows))
+    world, _, split, index = path
+    name = f"{world}_{split}_{index:06d}"
+    own = (
+        *(("image_index", index), ("image_filename", f"{name}.png"), ("split", split)),  # as official files do
+        *(("camera", camera.position), ("lamps", lamps)),  # for the renderer: a place, and three offsets
+    )
+    return Scene(tuple(objects), relations, directions, schema=schema, size=size, id=name, notes=(*own, *notes))

@@ -3,70 +3,27 @@
 A scene is a function of (seed, split, index) and the rules alone, the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import UserError
 from ..geometry.body import bodies_of, build_scene_mesh
-from ..geometry.camera import BASE_POSITION, SIZE, Camera
+from ..geometry.camera import SIZE
 from ..geometry.footprint import place_first_clear
 from ..geometry.mesh import unit_circle
 from ..geometry.shapes.clevr import BEVEL, SIZES, body
-from ..geometry.visibility import Visibility, measure_visibility
+from ..geometry.visibility import measure_visibility
+from ..kernels import Doubles
 from ..rng import derive
-from ..scene import Object, Relation, Scene, Vector, derive_rows
+from ..scene import Object, Scene
 from ..schemas.clevr import SCHEMA
-from . import World
+from . import World, build_scene, check_object_count, sample_setup
 
 CLEARANCE = 0.03  # between two surfaces, in world units
 PLACEMENT_RULES = ("distance", "margin", "overlap")  # in the order they are checked
-
-
-@dataclass(frozen=True, slots=True)
-class FootprintPlan:
-    """What is to be placed: the outline it stands on, and its turn."""
-
-    radius: float  # what the minimum distance is measured from
-    half: float  # half the side of the square under it; 0 for a round one
-    round: float  # how far the outline reaches beyond that square
-    rotation: float  # degrees
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementRules:
-    """The rules of placement, in world units."""
-
-    reach: float  # positions lie within ± this, along x and y
-    distance: float  # least distance between two, beyond their radii
-    margin: float  # least offset between two along each of the four directions
-    tries: int  # positions tried for one object before the whole layout is given up
-
-
-def place_objects(
-    plans: Sequence[FootprintPlan],
-    spacing: PlacementRules,
-    axes: tuple[Vector, Vector],  # right and front
-    generator: np.random.Generator,
-) -> list[tuple[float, float]] | str:
-    """Positions that keep every rule; else the name of the rule that turned most positions down."""
-    rows = np.array([(0.0, 0.0, p.half, p.half, p.round, *unit_circle(p.rotation)) for p in plans])
-    radii = np.array([p.radius for p in plans])
-    level = np.array([axis[:2] for axis in axes])
-    refused = np.zeros(len(PLACEMENT_RULES), np.int64)
-    for k in range(len(plans)):
-        candidates = spacing.reach * (2.0 * generator.random((spacing.tries, 2)) - 1.0)
-        room = (spacing.distance, spacing.margin, CLEARANCE)
-        if not place_first_clear(rows, radii, k, candidates, level, *room, refused):
-            return PLACEMENT_RULES[int(refused.argmax())]
-    return [(x, y) for x, y in rows[:, :2].tolist()]
-
-
-LAMPS = 3  # whose positions are jittered
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +42,7 @@ class ClevrRules:
     layouts: int = 2000  # layouts tried for one scene
 
     def __post_init__(self) -> None:
-        least, most = self.objects
-        if not 1 <= least <= most <= 60:
-            raise UserError(f"objects must go from 1 to 60 at most, fewest first, not {least} to {most}")
+        check_object_count(self.objects)
 
 
 RULES = ClevrRules()
@@ -100,34 +55,31 @@ def sample_scene(seed: int, split: str, index: int, rules: ClevrRules = RULES) -
     which as in CLEVR favours small objects in crowded scenes.
     """
     path = ("clevr", seed, split, index)
-    setup = derive(*path, "setup")
-    camera = Camera(jitter(BASE_POSITION, setup, rules.camera_jitter))
-    lamps = tuple(jitter((0.0, 0.0, 0.0), setup, rules.lamp_jitter) for _ in range(LAMPS))
-    count = int(setup.integers(rules.objects[0], rules.objects[1] + 1))
-    spacing = PlacementRules(rules.reach, rules.distance, rules.margin, rules.tries)
-    directions = camera.directions()
-    axes = (dict(directions)["right"], dict(directions)["front"])
+    camera, lamps, count = sample_setup(rules, derive(*path, "setup"))
+    directions = dict(camera.directions())
+    axes = np.array([directions["right"][:2], directions["front"][:2]])
     least = rules.pixels * rules.size[0] * rules.size[1] / (SIZE[0] * SIZE[1])
     layout = derive(*path, "layout")
     refused: Counter[str] = Counter()
     for _ in range(rules.layouts):
-        things = _sample_objects(layout, count)
-        positions = place_objects([_plan_footprint(t) for t in things], spacing, axes, layout)
-        if isinstance(positions, str):
-            refused[positions] += 1
+        placed = _place_objects(_sample_objects(layout, count), rules, axes, layout)
+        if isinstance(placed, str):
+            refused[placed] += 1
             continue
-        standing = tuple(_put_on_ground(t, p) for t, p in zip(things, positions, strict=True))
-        seen = measure_visibility(build_scene_mesh(bodies_of(Scene(standing, schema=SCHEMA))), camera, rules.size)
+        seen = measure_visibility(build_scene_mesh(bodies_of(Scene(placed, schema=SCHEMA))), camera, rules.size)
         if int(seen.visible.min()) >= least:
-            return _build_scene(standing, seen, camera, lamps, rules.size, split, index)
+            return build_scene(path, SCHEMA, placed, seen, camera, lamps, rules.size)
         refused["pixels"] += 1
-    raise UserError(_explain_failure(rules, refused, count, f"scene {index} of {split}, seed {seed}"))
-
-
-def jitter(position: Vector, generator: np.random.Generator, by: float) -> Vector:
-    """A place at most `by` away along each axis."""
-    x, y, z = (p + by * (2.0 * float(u) - 1.0) for p, u in zip(position, generator.random(3), strict=True))
-    return (x, y, z)
+    words = {
+        "distance": f"two objects at least {rules.distance:g} apart (distance)",
+        "margin": f"an offset of at least {rules.margin:g} along each direction (margin)",
+        "overlap": "objects that do not overlap",
+        "pixels": f"at least {rules.pixels} visible pixels an object (pixels)",
+    }
+    raise UserError(
+        f"no layout for {count} objects in {rules.layouts} attempts (scene {index} of {split}, seed {seed}): what "
+        f"failed most was {words[refused.most_common(1)[0][0]]}; lower it, ask for fewer objects, or widen reach"
+    )
 
 
 def _sample_objects(generator: np.random.Generator, count: int) -> list[Object]:
@@ -140,59 +92,24 @@ def _sample_objects(generator: np.random.Generator, count: int) -> list[Object]:
     return [Object(pairs, rotation=turn) for pairs, turn in zip(zip(*columns, strict=True), turns, strict=True)]
 
 
-def _plan_footprint(thing: Object) -> FootprintPlan:
-    (size,), (shape,) = thing.values("size"), thing.values("shape")
-    radius, turn = SIZES[size], thing.rotation or 0.0
-    if shape == "cube":
-        return FootprintPlan(radius, radius * (1.0 - BEVEL), radius * BEVEL, turn)
-    return FootprintPlan(radius, 0.0, radius, turn)
-
-
-def _put_on_ground(thing: Object, position: tuple[float, float]) -> Object:
-    (size,) = thing.values("size")
-    return Object(thing.attributes, position=(*position, SIZES[size]), rotation=thing.rotation)
-
-
-def _build_scene(
-    things: tuple[Object, ...],
-    seen: Visibility,
-    camera: Camera,
-    lamps: tuple[Vector, ...],
-    size: tuple[int, int],
-    split: str,
-    index: int,
-) -> Scene:
-    """The scene with all that follows from where things stand: pixels, boxes, relations."""
-    positions = [t.position for t in things]
-    centres = camera.project(np.array(positions), size).tolist()
-    objects = []
-    for thing, (x, y, depth), (left, top, width, height) in zip(things, centres, seen.boxes.tolist(), strict=True):
-        pixel = (float(round(x)), float(round(y)), depth)
-        box = (float(left), float(top), float(width), float(height))
-        objects.append(replace(thing, pixel=pixel, box=box))
-    directions = camera.directions()
-    known = dict(directions)
-    relations = tuple(Relation(r, derive_rows(positions, known[r])) for r in SCHEMA.relations)
-    name = f"clevr_{split}_{index:06d}"
-    notes = (
-        *(("image_index", index), ("image_filename", f"{name}.png"), ("split", split)),  # as official files do
-        *(("camera", camera.position), ("lamps", lamps)),  # for the renderer: a place, and three offsets
-    )
-    return Scene(tuple(objects), relations, directions, schema=SCHEMA, size=size, id=name, notes=notes)
-
-
-def _explain_failure(rules: ClevrRules, refused: Counter[str], count: int, where: str) -> str:
-    """Which rule stood in the way most often, in words."""
-    rule = refused.most_common(1)[0][0]
-    words = {
-        "distance": f"two objects at least {rules.distance:g} apart (distance)",
-        "margin": f"an offset of at least {rules.margin:g} along each direction (margin)",
-        "overlap": "objects that do not overlap",
-        "pixels": f"at least {rules.pixels} visible pixels an object (pixels)",
-    }
-    return (
-        f"no layout for {count} objects in {rules.layouts} attempts ({where}): what failed most was "
-        f"{words[rule]}; lower it, ask for fewer objects, or widen reach"
+def _place_objects(
+    things: Sequence[Object], rules: ClevrRules, axes: Doubles, generator: np.random.Generator
+) -> tuple[Object, ...] | str:
+    """The objects where they keep every rule; else the name of the rule that turned most positions down."""
+    radii = np.array([SIZES[thing.values("size")[0]] for thing in things])
+    rows = np.zeros((len(things), 7))  # see footprint.py
+    for row, radius, thing in zip(rows, radii.tolist(), things, strict=True):
+        half, beyond = (radius * (1.0 - BEVEL), radius * BEVEL) if "cube" in thing.values("shape") else (0.0, radius)
+        row[2:] = (half, half, beyond, *unit_circle(thing.rotation or 0.0))
+    refused = np.zeros(len(PLACEMENT_RULES), np.int64)
+    for k in range(len(things)):
+        candidates = rules.reach * (2.0 * generator.random((rules.tries, 2)) - 1.0)
+        room = (rules.distance, rules.margin, CLEARANCE)
+        if not place_first_clear(rows, radii, k, candidates, axes, *room, refused):
+            return PLACEMENT_RULES[int(refused.argmax())]
+    return tuple(
+        Object(thing.attributes, position=(x, y, radius), rotation=thing.rotation)
+        for thing, (x, y), radius in zip(things, rows[:, :2].tolist(), radii.tolist(), strict=True)
     )
 
 

@@ -21,7 +21,7 @@ def test_the_stored_mesh_is_fresh(name: str) -> None:
     assert stored.tones == fresh.tones
     assert stored.triangles.shape == fresh.triangles.shape
     assert np.abs(stored.vertices - fresh.vertices).max() < 1e-4  # another machine's sine may round elsewhere
-    assert np.array_equal(stored.part_rows, fresh.part_rows)
+    assert np.array_equal(stored.part_of, fresh.part_of)
 
 
 def test_an_unknown_vehicle_is_named_with_the_nearest() -> None:

@@ -8,11 +8,11 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import Camera, camera_of
-from shiftscope.geometry.visibility import part_labels
+from shiftscope.geometry.visibility import measure_labels, part_labels
 from shiftscope.render import surface as texture
 from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene
-from shiftscope.render.gpu.raster import check_device, measure_labels, render_batch, render_batch_on_cpu
-from shiftscope.render.paint import _find_window, traits_of
+from shiftscope.render.gpu.raster import check_device, render_batch, render_batch_on_cpu
+from shiftscope.render.paint import pack_traits
 from shiftscope.render.proxies import build_proxies
 from shiftscope.scene import Object, Part, Scene
 from shiftscope.schemas.clevr import SCHEMA as CLEVR
@@ -56,25 +56,25 @@ VEHICLE = scene_of(known_parts(SUV))
 def test_packing_holds_what_the_cpu_renderer_makes_of_a_scene():
     for scene in (SOLIDS, VEHICLE):
         packed, stage = pack_scene(scene, (96, 64)), build_scene_mesh(bodies_of(scene))
-        assert np.array_equal(packed.looks, texture.pack_looks(stage))
+        assert np.array_equal(packed.looks, texture.pack_looks(stage.bodies))
         assert np.array_equal(packed.labels, part_labels(scene, stage.bodies))
         assert np.array_equal(packed.stand_ins, build_proxies(stage.bodies).bodies)
         assert np.array_equal(packed.cameras[0], camera_of(scene).pack((96, 64)))
-        ours, theirs = packed.traits, traits_of(stage)
+        ours, theirs = packed.traits, pack_traits(stage.bodies)
         assert np.array_equal(ours[:, 1:], theirs[:, 1:])
         same = ours[:, None, 0] == ours[None, :, 0]
         assert np.array_equal(same, theirs[:, None, 0] == theirs[None, :, 0])
 
 
-def test_windows_on_the_ground_are_the_cpu_renderers():
+def test_windows_on_the_ground_hold_what_each_lump_darkens():
     for scene in (SOLIDS, VEHICLE):
         packed = pack_scene(scene, (96, 64))
-        coarse = packed.cameras[0].copy()
-        coarse[12:15] /= 2
-        for lump, window in zip(packed.lumps, packed.windows, strict=True):
-            theirs = _find_window(coarse, lump, (48, 32))
-            empty = theirs[0] >= theirs[2] or theirs[1] >= theirs[3]
-            assert empty or window.tolist() == theirs.tolist()
+        for lump, window in zip(packed.lumps.astype(float), packed.windows.tolist(), strict=True):
+            corners = [(lump[0] + i * lump[7], lump[1] + j * lump[7], 0.0) for i in (-1, 1) for j in (-1, 1)]
+            x, y, depth = camera_of(scene).project(corners, (48, 32)).T
+            assert depth.min() > 1
+            low, high = (max(int(x.min()), 0), max(int(y.min()), 0)), (int(x.max()) + 1, int(y.max()) + 1)
+            assert window == [*low, min(high[0], 48), min(high[1], 32)]
 
 
 def test_a_batch_is_its_scenes_one_after_another():

@@ -9,7 +9,7 @@ from shiftscope.geometry.shapes.clevr import COLORS
 from shiftscope.geometry.shapes.superclevr import SIZES
 from shiftscope.geometry.vehicles import load_vehicle
 from shiftscope.geometry.visibility import FOUR, draw_buffer
-from shiftscope.render.paint import FACET, facets_of, gather_samples, traits_of
+from shiftscope.render.paint import FACET, facets_of, gather_samples, pack_traits
 from shiftscope.render.proxies import MANY, build_proxies
 from shiftscope.render.raster import render
 from shiftscope.scene import Object, Scene
@@ -71,7 +71,7 @@ def test_the_shares_of_a_pixel_add_up_to_one_and_points_are_fewer_than_samples(d
     size = (96, 64)
     buffer = draw_buffer(stage, Camera(), size, FOUR)
     facets = np.empty((len(stage.triangles), FACET), np.float32)
-    facets_of(stage.normals, stage.triangles, stage.surface_of, traits_of(stage), facets)
+    facets_of(stage.normals, stage.triangles, stage.surface_of, pack_traits(stage.bodies), facets)
     pixel, triangle = np.zeros((2, 4 * 96 * 64), np.int32)
     weight, places = np.zeros(4 * 96 * 64, np.float32), np.zeros((3, 4 * 96 * 64), np.float32)
     bare = np.zeros((64, 96), np.float32)
@@ -84,12 +84,12 @@ def test_the_shares_of_a_pixel_add_up_to_one_and_points_are_fewer_than_samples(d
 def test_samples_that_see_other_looks_are_not_joined():
     things = scene(standing("large red rubber sedan"))
     stage = build_scene_mesh(bodies_of(things))
-    traits = traits_of(stage)
+    traits = pack_traits(stage.bodies)
     parts = stage.bodies[0].mesh.parts
     assert len({float(g) for g in traits[:, 0]}) == len(set(stage.looks))
     assert traits[parts.index("roof"), 0] == traits[0, 0]  # the same look as the body
     assert (traits[:, 3] == 1).all()
-    assert (traits_of(build_scene_mesh(bodies_of(THREE_AND_ONE)))[:, 3] == 0).all()
+    assert (pack_traits(bodies_of(THREE_AND_ONE))[:, 3] == 0).all()
 
 
 def test_solids_stand_in_for_themselves_and_vehicles_by_their_blocks():

@@ -77,9 +77,9 @@ def test_it_is_closed_and_its_triangles_face_outward(name: str) -> None:
 
 def test_a_wheel_turned_inside_out_would_be_found() -> None:
     mesh = built("road")
-    wheel = np.array([p == "wheel_front" for p in mesh.parts])[mesh.part_rows]
+    wheel = np.array([p == "wheel_front" for p in mesh.parts])[mesh.part_of]
     triangles = np.where(wheel[:, None], mesh.triangles[:, ::-1], mesh.triangles)
-    inside_out = Mesh("road", mesh.vertices, mesh.normals, triangles, mesh.parts, mesh.part_rows)
+    inside_out = Mesh("road", mesh.vertices, mesh.normals, triangles, mesh.parts, mesh.part_of)
     assert looked_into(inside_out, 10.0) > 30
 
 

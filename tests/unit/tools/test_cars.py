@@ -101,9 +101,9 @@ def test_it_is_closed_and_its_triangles_face_outward(name: str) -> None:
 
 def test_a_roof_turned_inside_out_would_be_found() -> None:
     mesh = built("school")
-    roof = np.array([p == "roof" for p in mesh.parts])[mesh.part_rows]
+    roof = np.array([p == "roof" for p in mesh.parts])[mesh.part_of]
     triangles = np.where(roof[:, None], mesh.triangles[:, ::-1], mesh.triangles)
-    inside_out = Mesh("school", mesh.vertices, mesh.normals, triangles, mesh.parts, mesh.part_rows)
+    inside_out = Mesh("school", mesh.vertices, mesh.normals, triangles, mesh.parts, mesh.part_of)
     assert looked_into(inside_out, 35.0) > 100
 
 

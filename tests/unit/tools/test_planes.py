@@ -55,7 +55,7 @@ def test_left_and_right_wing_mirror_each_other(name: str) -> None:
     mesh = built(name)
 
     def corners(part: str) -> np.ndarray:
-        rows = mesh.triangles[mesh.part_rows == mesh.parts.index(part)]
+        rows = mesh.triangles[mesh.part_of == mesh.parts.index(part)]
         return mesh.vertices[np.unique(rows)]
 
     left, right = corners("wing_left"), corners("wing_right")

@@ -4,8 +4,6 @@ Each fits the box from −1 to 1 and stands on z = −1. Vertices decide what is
 with operations that give the same bits on every machine (`mesh.unit_circle`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from math import sqrt
@@ -24,7 +22,9 @@ Profile = list[tuple[float, float, float, float]]  # radius, height, and the nor
 @cache
 def cube(bevel: float = BEVEL, steps: int = 3) -> Mesh:
     """A cube with rounded edges: each face a grid whose lines crowd at the rim."""
-    lines = _grid_lines(bevel, steps)
+    rim = [unit_circle(45.0 * k / steps) for k in range(steps + 1)]  # even angles over the rounded edge
+    half = [1.0 - bevel + bevel * (sine / cosine) for cosine, sine in rim]
+    lines = [-x for x in reversed(half)] + half
     vertices: list[tuple[float, float, float]] = []
     normals: list[tuple[float, float, float]] = []
     triangles: list[tuple[int, int, int]] = []
@@ -82,15 +82,6 @@ def _build_grid(first: int, rows: int, columns: int) -> list[tuple[int, int, int
             b, c, d = a + 1, a + columns + 1, a + columns
             cells += [(a, b, c), (a, c, d)]
     return cells
-
-
-def _grid_lines(bevel: float, steps: int) -> list[float]:
-    """Grid lines of a face: flat in the middle, at even angles over the rounded rim."""
-    half = []
-    for k in range(steps + 1):
-        cosine, sine = unit_circle(45.0 * k / steps)
-        half.append(1.0 - bevel + bevel * (sine / cosine))
-    return [-x for x in reversed(half)] + half
 
 
 def _round_point(

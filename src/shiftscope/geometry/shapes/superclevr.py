@@ -1,7 +1,5 @@
 """Super-CLEVR's words as vehicles: model, size, colour, material and texture of an object and its parts."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from ...errors import UserError, unknown

@@ -1,21 +1,17 @@
-"""The light on the ground at half the image's resolution: shadow.soften and ground.py, all lamps at once."""
-
-from __future__ import annotations
+"""The light on the ground at half the image's resolution, all lamps at once: render/lighting.py."""
 
 import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
 from .. import lighting as l
-from .. import lighting as shadow
 from .visibility import tile
 
 # mypy: ignore-errors
 
-
 UNIT = tl.constexpr(1.0 / v.NEARNESS)
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
-SIGMA_1, SIGMA_2, SIGMA_3, SIGMA_4 = (tl.constexpr(float(x)) for x in shadow.SIGMAS)
+SIGMA_1, SIGMA_2, SIGMA_3, SIGMA_4 = (tl.constexpr(float(x)) for x in l.SIGMAS)
 
 
 @triton.jit
@@ -33,7 +29,7 @@ def read_shadow_maps(
     maps, views, lamps, covered, reach, columns, rows, margin,
     LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
-    """Which cells a lamp does not reach, and there the penumbra's width, both blurred once: shadow._read."""
+    """Which cells a lamp does not reach, and there the penumbra's width, both blurred once."""
     which = tl.program_id(0)  # image and lamp
     view = views + which // LAMPS * 15
     _, _, x, y, inside = tile(columns, rows, ACROSS, DOWN)
@@ -57,7 +53,7 @@ def read_shadow_maps(
 
 @triton.jit
 def _blur_cell(source, x, y, columns, rows, inside, STEP_X: tl.constexpr, STEP_Y: tl.constexpr):
-    """The mean over a cell and eight around it at the given distances: shadow._spread."""
+    """The mean over a cell and eight around it at the given distances."""
     total = tl.zeros(x.shape, tl.float32)
     for down in tl.static_range(-1, 2):
         row = tl.minimum(tl.maximum(y + down * STEP_Y, 0), rows - 1)
@@ -98,7 +94,7 @@ def light_ground(
     out,  # [image, cell, rgb -]
     columns, rows, LAMPS: tl.constexpr, ACROSS: tl.constexpr, DOWN: tl.constexpr,
 ):  # fmt: skip
-    """The sky's light less what bodies hide, and each lamp's: ground.py."""
+    """The sky's light less what bodies hide, and each lamp's."""
     image = tl.program_id(0)
     left, top, column, row, inside = tile(columns, rows, ACROSS, DOWN)
     i = row * columns + column

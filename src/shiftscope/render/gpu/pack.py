@@ -16,10 +16,10 @@ from ...geometry.mesh import Mesh, unit_circle
 from ...geometry.visibility import MOST_LABELS, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
-from ..lighting import lamps_of, pack_lamps
-from ..paint import body_traits
+from ..lighting import find_windows, lamps_of, pack_lamps
+from ..paint import pack_traits
 from ..proxies import build_proxies
-from ..surface import pack_look, texture_frames
+from ..surface import pack_looks, texture_frames
 
 if TYPE_CHECKING:
     import torch
@@ -90,11 +90,11 @@ def pack_scene(scene: Scene, size: tuple[int, int] = SIZE) -> GpuScenes:
         block_first=others.first.astype(np.int32),
         lumps=others.lumps,
         lump_first=_starts([len(others.lumps)]),
-        windows=_find_windows(camera, others.lumps, size),
+        windows=find_windows(camera, others.lumps, size).astype(np.int32),
         frames=texture_frames(bodies),
         surfaces=_starts([len(b.looks) for b in bodies])[:-1],
-        looks=np.array([pack_look(look) for b in bodies for look in b.looks], np.float32).reshape(-1, 8),
-        traits=np.array([row for k, b in enumerate(bodies) for row in body_traits(b, k)], np.float32).reshape(-1, 4),
+        looks=pack_looks(bodies),
+        traits=pack_traits(bodies),
         labels=part_labels(scene, bodies),
         listed=np.array([listed], np.int32),
         cameras=camera[None],
@@ -112,9 +112,6 @@ def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:
     number = {id(mesh): k for k, mesh in enumerate(meshes)}
     own = [np.array([number[id(m)] for m in p.meshes], np.int32) for p in packs]
 
-    def concatenate(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(p, name) for p in packs])
-
     def chain_starts(name: str) -> Ints:
         """Lists of starts, one after another."""
         return _starts(np.concatenate([np.diff(getattr(p, name)) for p in packs]).tolist())
@@ -129,30 +126,13 @@ def join_packs(packs: Sequence[GpuScenes]) -> GpuScenes:
         block_first=chain_starts("block_first"),
         lump_first=chain_starts("lump_first"),
         surfaces=np.concatenate([p.surfaces + k for p, k in zip(packs, surfaces, strict=False)]),
-        **{name: concatenate(name) for name in FLAT_FIELDS},
+        **{name: np.concatenate([getattr(p, name) for p in packs]) for name in FLAT_FIELDS},
     )
 
 
 def _starts(counts: Sequence[int]) -> Ints:
     """Where each begins, and at the end how many there are."""
     return np.cumsum([0, *counts]).astype(np.int32)
-
-
-def _find_windows(view: Doubles, lumps: Floats, size: tuple[int, int]) -> Ints:
-    """Where each lump darkens the ground, in cells of half the image's resolution: `paint._window`."""
-    v = view.copy()
-    v[12:15] /= 2
-    signs = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)], np.float64)
-    x, y, reach = (lumps[:, k, None].astype(np.float64) for k in (0, 1, 7))
-    dx, dy, dz = x + signs[:, 0] * reach - v[0], y + signs[:, 1] * reach - v[1], -v[2]
-    depth = np.maximum(-(dx * v[9] + dy * v[10] + dz * v[11]), 1.0)
-    px = v[13] + v[12] / depth * (dx * v[3] + dy * v[4])
-    py = v[14] - v[12] / depth * (dx * v[6] + dy * v[7] + dz * v[8])
-    columns, rows = (size[0] + 1) // 2, (size[1] + 1) // 2
-    sides = (px.min(1), py.min(1), px.max(1) + 1, py.max(1) + 1)
-    limits = (columns, rows, columns, rows)
-    clipped = [np.clip(np.trunc(a), 0, b) for a, b in zip(sides, limits, strict=True)]
-    return np.stack(clipped, axis=1).astype(np.int32)
 
 
 class DeviceMeshes:
@@ -182,7 +162,7 @@ class DeviceMeshes:
         self.normals = self._send([m.normals for m in self._meshes])
         self.triangles = self._send([m.triangles for m in self._meshes])
         self.facets = self._send([mesh_facets(m) for m in self._meshes])
-        self.part_of = self._send([m.part_rows for m in self._meshes])
+        self.part_of = self._send([m.part_of for m in self._meshes])
 
     def body_rows(self, packed: GpuScenes) -> Ints:
         """[body, vertices' start and count, triangles' start and count, first vertex in the batch, image,
@@ -203,6 +183,6 @@ class DeviceMeshes:
 
 
 def mesh_facets(mesh: Mesh) -> Floats:
-    """Each triangle's mean normal and its squared length, as `gather.facets_of` finds them before a turn."""
+    """Each triangle's mean normal and its squared length, as `paint.facets_of` finds them before a turn."""
     mean = mesh.normals[mesh.triangles].astype(np.float32).sum(axis=1) * np.float32(1 / 3)
     return np.concatenate([mean, np.sum(mean * mean, axis=1, keepdims=True)], axis=1)

@@ -1,21 +1,24 @@
 """Which samples are shaded, the light of each, and the pixels they make: render/paint.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
 from .. import image as color
-from .. import lighting as lamps
-from .. import paint as p
-from .. import proxies as stand_in
-from .. import reflect
+from .. import lighting, paint, proxies, reflect
 from .reflect import reflect_surroundings
 from .surface import ambient_light, diffuse_share, highlight, ink_share, lamp_visibility
 from .visibility import tile
 
 # mypy: ignore-errors
+
+GROUND, METAL_BODY = tl.constexpr(lighting.GROUND), tl.constexpr(paint.METAL_BODY)
+NEARNESS, STEPS = tl.constexpr(float(v.NEARNESS)), tl.constexpr(float(color.STEPS))
+SHINE, GLARE, DAZZLE = (tl.constexpr(x) for x in (reflect.SHINE, reflect.GLARE, reflect.DAZZLE))
+POLISH, DARK, MANY = (tl.constexpr(x) for x in (reflect.POLISH, reflect.DARK, proxies.MANY))
+BITS = tl.constexpr(20)  # of each colour of a shaded sample
+FULL = tl.constexpr((1 << 20) - 1)  # and what white is
+SHADED = tl.constexpr(1 << 62)  # marks one, so that black is not the ground
 
 
 @triton.jit
@@ -76,7 +79,7 @@ def _facet(cell, bodies, facets, part_of, traits, first):
 
 @triton.jit
 def _is_alike(s, sx, sy, sz, s_group, s_edge, t, tx, ty, tz, t_group):
-    """Whether two samples look the same, and no edge lies between them; s and t are their cells."""
+    """s and t are the cells of two samples."""
     smooth = (s_edge == 0) | (sx * tx + sy * ty + sz * tz >= s_edge)
     return ((s & 0xFFFFFFFF) == (t & 0xFFFFFFFF)) | ((s_group == t_group) & smooth)
 
@@ -110,13 +113,6 @@ def _weights(c0, c1, c2, c3, bodies, facets, part_of, traits, first):
     w3 = p3.to(tl.float32)
     w0 = tl.where(mixed, w0, 4.0)
     return w0, tl.where(mixed, w1, 0.0), tl.where(mixed, w2, 0.0), tl.where(mixed, w3, 0.0)
-
-
-GROUND = tl.constexpr(lamps.GROUND)
-STEPS = tl.constexpr(float(color.STEPS))
-BITS = tl.constexpr(20)  # of each colour of a shaded sample
-FULL = tl.constexpr((1 << 20) - 1)  # and what white is
-SHADED = tl.constexpr(1 << 62)  # marks one, so that black is not the ground
 
 
 @triton.jit
@@ -161,7 +157,7 @@ def resolve(
 
 @triton.jit
 def _upsample_ground(light, x, y, columns, rows, width, wanted):
-    """The ground's light, from cells twice as wide: ground.enlarge."""
+    """The ground's light, from cells twice as wide: lighting.upsample_light."""
     own, here = y >> 1, x >> 1
     other = tl.minimum(tl.maximum(own + tl.where((y & 1) == 1, 1, -1), 0), rows - 1)
     beside = tl.minimum(tl.maximum(here + tl.where((x & 1) == 1, 1, -1), 0), columns - 1)
@@ -185,12 +181,6 @@ def _blend(a, b, c, d, wanted):
 def _encode(out, light, table, inside):
     step = tl.minimum(tl.maximum(light * STEPS + 0.5, 0.0), STEPS).to(tl.int32)
     tl.store(out, tl.load(table + step, inside, 0), inside)
-
-
-NEARNESS = tl.constexpr(float(v.NEARNESS))
-METAL_BODY = tl.constexpr(p.METAL_BODY)
-SHINE, GLARE, DAZZLE = (tl.constexpr(x) for x in (reflect.SHINE, reflect.GLARE, reflect.DAZZLE))
-POLISH, DARK, MANY = (tl.constexpr(x) for x in (reflect.POLISH, reflect.DARK, stand_in.MANY))
 
 
 @triton.jit
@@ -230,7 +220,7 @@ def shade(
 
 @triton.jit
 def _locate_sample(cell, wanted, x, y, points, triangles, row, view):
-    """A sample's world position, its normal interpolated over the triangle, and its depth: gather.locate."""
+    """A sample's world position, its normal interpolated over the triangle, and its depth."""
     depth = NEARNESS / tl.where(wanted, cell >> 32, 1).to(tl.float32)
     focal = tl.load(view + 12)
     u = (x - tl.load(view + 13)) / focal * depth

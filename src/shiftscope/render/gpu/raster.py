@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import UserError
 from ...geometry.camera import SIZE
+from ...geometry.visibility import measure_labels
 from ...scene import Scene
-from .. import BATCH_PIXELS, Rendered
+from .. import Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
 from ..raster import render
@@ -68,10 +68,7 @@ ALIGNED = 64  # bytes
 ROOM = 16  # objects, listed parts and vertices are counted in steps of so many
 
 
-@cache
-def device_meshes(device: str) -> DeviceMeshes:
-    """The meshes on that device."""
-    return DeviceMeshes(device)
+device_meshes = cache(DeviceMeshes)  # by the device they are on
 
 
 @cache
@@ -119,11 +116,8 @@ class GpuBatch:
         sent = torch.from_numpy(flat)
         if device != "cpu":
             sent = sent.pin_memory().to(device, non_blocking=True)
-        kinds = {"int32": torch.int32, "float32": torch.float32, "float64": torch.float64, "uint8": torch.uint8}
-        self.on = {
-            name: sent[places[name] : places[name] + a.nbytes].view(kinds[str(a.dtype)]) for name, a in arrays.items()
-        }
-
+        parts = {name: sent[places[name] : places[name] + a.nbytes] for name, a in arrays.items()}
+        self.on = {name: part.view(getattr(torch, str(arrays[name].dtype))) for name, part in parts.items()}
         self.views = self.on["cameras"].to(torch.float32)  # for light; the exact ones decide what is seen
 
     def render(self, rgb: bool = True) -> GpuImages:
@@ -160,12 +154,11 @@ class GpuBatch:
         self.points = self._allocate(self.total, 8)
         self.snapped = self._allocate(LAMPS + 1, self.total, 4, kind="int32")
         step = self.tuning.vertices
+        constants = {"LAMPS": LAMPS, "BLOCK": step, "enable_fp_fusion": False}
         place_vertices[(len(self.packed.mesh_of), -(-self.most_vertices // step))](
             *(self.shelf.vertices, self.shelf.normals, self.on["bodies"], self.on["poses"]),
             *(self.on["cameras"], self.on["lamps"], self.points, self.snapped, self.total, self.margin),
-            LAMPS=LAMPS,
-            BLOCK=step,
-            enable_fp_fusion=False,
+            **constants,
         )
 
     def draw_camera(self, fine: bool = True) -> None:
@@ -173,27 +166,21 @@ class GpuBatch:
         pixels = self.width * self.height
         self.fine = self._allocate(self.count * pixels * 4 if fine else 1, kind="int64", zero=True)
         self.centre = self._allocate(self.count * pixels, kind="int64", zero=True)
-        self._draw(1, (self.width, self.height), self.fine, self.centre, self.centre, False, fine)
+        self._draw(1, (self.width, self.height), (self.fine, self.centre, self.centre), LIT=False, EVERY=fine)
 
     def draw_shadows(self) -> None:
         """The shadow map of every lamp."""
         wide, high = self.map_size
         self.maps = self._allocate(self.count * LAMPS * wide * high, kind="int32", zero=True)
-        self._draw(LAMPS, self.map_size, self.maps, self.maps, self.maps, True, False)
+        self._draw(LAMPS, self.map_size, (self.maps, self.maps, self.maps), LIT=True, EVERY=False)
 
-    def _draw(self, views: int, size: tuple[int, int], *rest: Any) -> None:
+    def _draw(self, views: int, size: tuple[int, int], out: tuple[torch.Tensor, ...], **what: bool) -> None:
         from .visibility import draw_triangles
 
-        fine, centre, maps, lit, every = rest
         step = self.tuning.triangles
+        constants = {"LAMPS": LAMPS, "MOST": self.tuning.small, "BLOCK": step, "num_warps": _warp_count(step)}
         draw_triangles[(len(self.packed.mesh_of), -(-self.most_faces // step), views)](
-            *(self.shelf.triangles, self.on["bodies"], self.snapped, self.total, *size, fine, centre, maps),
-            LIT=lit,
-            EVERY=every,
-            LAMPS=LAMPS,
-            MOST=self.tuning.small,
-            BLOCK=step,
-            num_warps=_warp_count(step),
+            *(self.shelf.triangles, self.on["bodies"], self.snapped, self.total, *size, *out), **constants, **what
         )
 
     def measure(self) -> None:
@@ -207,46 +194,32 @@ class GpuBatch:
         self.seen[:, :, 0] = 0
         self.seen[:, :, 1:3] = 1 << 20
         self.seen[:, :, 3:] = -1
-        across, down = self.tuning.block
-        measure_masks[self._tiles(self.tuning.block)](
+        grid, shape = self._tiles(self.tuning.block)
+        measure_masks[grid](
             *(self.centre, self.shelf.part_of, self.on["bodies"], self.on["first"], self.on["labels"]),
             *(self.mask, self.parts, self.seen, self.width, self.height),
-            OBJECTS=objects,
-            LABELS=objects + parts,
-            ACROSS=across,
-            DOWN=down,
+            **{"OBJECTS": objects, "LABELS": objects + parts} | shape,
         )
 
     def light_ground(self) -> None:
         """The light on the ground, its shadows softened."""
         from .lighting import blur, light_ground, read_shadow_maps
 
-        across, down = self.tuning.cells
-        grid = self._tiles(self.tuning.cells, coarse=True)
+        grid, shape = self._tiles(self.tuning.cells, coarse=True)
         lit = (self.count * LAMPS, grid[1])
         planes = self._allocate(6, self.count * LAMPS * self.cells)
         covered, reach, size = planes[:3], planes[3:], (self.columns, self.rows)
         read_shadow_maps[lit](
-            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], *size, self.margin),
-            LAMPS=LAMPS,
-            ACROSS=across,
-            DOWN=down,
+            *(self.maps, self.views, self.on["lamps"], covered[0], reach[0], *size, self.margin), LAMPS=LAMPS, **shape
         )
         for level, step_x, step_y in ((1, 2, 1), (2, 4, 2)):
-            blur[lit](
-                *(covered[level - 1], reach[level - 1], covered[level], reach[level], *size),
-                STEP_X=step_x,
-                STEP_Y=step_y,
-                ACROSS=across,
-                DOWN=down,
-            )
+            planes_of = (covered[level - 1], reach[level - 1], covered[level], reach[level])
+            blur[lit](*planes_of, *size, STEP_X=step_x, STEP_Y=step_y, **shape)
         self.light = self._allocate(self.count, self.rows, self.columns, 4)
         light_ground[grid](
             *(self.views, self.on["lamps"], self.on["lumps"], self.on["windows"], self.on["lump_first"]),
             *(*covered, reach[2], self.light, *size),
-            LAMPS=LAMPS,
-            ACROSS=across,
-            DOWN=down,
+            **{"LAMPS": LAMPS} | shape,
         )
         self.rim = self.light[:, -1, :, :3].mean(dim=1)
 
@@ -256,29 +229,26 @@ class GpuBatch:
 
         self.todo = self._allocate(self.count * self.width * self.height * 4, kind="int32")
         self.counts = self._allocate(self.count, kind="int32", zero=True)
-        on, (across, down) = self.on, self.tuning.tile
-        gather_samples[self._tiles(self.tuning.tile)](
+        on, (grid, shape) = self.on, self._tiles(self.tuning.tile)
+        gather_samples[grid](
             *(self.fine, on["bodies"], self.shelf.facets, self.shelf.part_of, on["traits"], on["first"]),
             *(self.todo, self.counts, self.width, self.height),
-            ACROSS=across,
-            DOWN=down,
+            **shape,
         )
 
     def shade(self) -> None:
         """The light of each sample on the list."""
         from .paint import shade
 
-        on, turns = self.on, self.tuning.turns
-        shade[(self.count, turns)](
+        on, tuning = self.on, self.tuning
+        constants = {"LAMPS": LAMPS, "TURNS": tuning.turns, "BLOCK": tuning.samples, "maxnreg": tuning.registers}
+        shade[(self.count, tuning.turns)](
             *(self.fine, self.todo, self.counts, self.points, self.shelf.triangles, self.shelf.part_of),
             *(on["bodies"], on["first"], self.views, on["lamps"], on["stand_ins"], on["blocks"]),
             *(on["block_first"], on["frames"], on["looks"], self.maps, self.light, self.rim),
             *(self.width, self.height, self.columns, self.rows, self.margin),
-            LAMPS=LAMPS,
-            TURNS=turns,
-            BLOCK=self.tuning.samples,
-            num_warps=_warp_count(self.tuning.samples),
-            maxnreg=self.tuning.registers,
+            num_warps=_warp_count(tuning.samples),
+            **constants,
         )
 
     def resolve(self) -> None:
@@ -286,39 +256,29 @@ class GpuBatch:
         from .paint import resolve
 
         self.rgb = self._allocate(self.count, self.height, self.width, 3, kind="uint8")
-        across, down = self.tuning.tile
-        resolve[self._tiles(self.tuning.tile)](
+        grid, shape = self._tiles(self.tuning.tile)
+        resolve[grid](
             *(self.fine, self.light, _device_srgb_table(self.device), self.rgb),
             *(self.width, self.height, self.columns, self.rows),
-            ACROSS=across,
-            DOWN=down,
+            **shape,
         )
 
-    def _tiles(self, tile: tuple[int, int], coarse: bool = False) -> tuple[int, int]:
-        """The grid of tiles over every image, or over its ground at half the resolution."""
+    def _tiles(self, tile: tuple[int, int], coarse: bool = False) -> tuple[tuple[int, int], dict[str, int]]:
+        """The grid of tiles over every image, or over its ground at half the resolution; and their shape."""
         width, height = (self.columns, self.rows) if coarse else (self.width, self.height)
-        return self.count, -(-width // tile[0]) * -(-height // tile[1])
+        across, down = tile
+        return (self.count, -(-width // across) * -(-height // down)), {"ACROSS": across, "DOWN": down}
 
     def images(self, rgb: bool = True) -> GpuImages:
         import torch
 
         visible, low, high = self.seen[:, :, 0], self.seen[:, :, 1:3], self.seen[:, :, 3:]
-        boxes = torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)
+        boxes = (torch.cat([low, high - low + 1], dim=2) * (visible > 0).unsqueeze(2)).to(torch.int32)
         objects, parts = self.most
         first = _round_up(objects)  # of the parts
-        return GpuImages(
-            size=self.packed.size,
-            rgb=self.rgb if rgb else None,
-            mask=self.mask,
-            parts=self.parts,
-            boxes=boxes[:, :objects].to(torch.int32),
-            visible=visible[:, :objects],
-            part_boxes=boxes[:, first : first + parts].to(torch.int32),
-            part_visible=visible[:, first : first + parts],
-        )
-
-
-Ints = npt.NDArray[np.int32]
+        own = slice(objects), slice(first, first + parts)
+        counted = (rows[:, some] for some in own for rows in (boxes, visible))
+        return GpuImages(self.packed.size, self.rgb if rgb else None, self.mask, self.parts, *counted)
 
 
 def render_batch_on_cpu(
@@ -326,39 +286,15 @@ def render_batch_on_cpu(
 ) -> GpuImages:
     """What `render_batch` returns, its tensors in main memory."""
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
     images = render(scenes, size, ("rgb", "mask", "parts"), workers)
     assert images.rgb is not None and images.mask is not None and images.parts is not None
     listed = [sum(len(o.parts) for o in s.objects) for s in scenes]
-    parts = [measure_labels(plane, count) for plane, count in zip(images.parts, listed, strict=True)]
-    return GpuImages(
-        size,
-        torch.from_numpy(images.rgb),
-        torch.from_numpy(images.mask),
-        torch.from_numpy(images.parts),
-        *(torch.from_numpy(_pad_rows(rows)) for rows in (images.boxes, images.visible)),
-        *(torch.from_numpy(_pad_rows([p[k] for p in parts])) for k in (0, 1)),
-    )
-
-
-def measure_labels(plane: npt.NDArray[np.uint8], count: int) -> tuple[Ints, Ints]:
-    """[label, left top width height] and [label] pixels of the labels 1 to `count` of a mask."""
-    boxes, visible = np.zeros((count, 4), np.int32), np.zeros(count, np.int32)
-    for k in range(count):
-        rows, columns = np.nonzero(plane == k + 1)
-        if len(rows):
-            left, top = columns.min(), rows.min()
-            boxes[k] = (left, top, columns.max() + 1 - left, rows.max() + 1 - top)
-            visible[k] = len(rows)
-    return boxes, visible
-
-
-def _pad_rows(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Rows of different lengths as one array, zeros at their ends."""
-    out = np.zeros((len(rows), max(map(len, rows)), *rows[0].shape[1:]), rows[0].dtype)
-    for i, row in enumerate(rows):
-        out[i, : len(row)] = row
-    return out
+    boxes, visible = zip(*map(measure_labels, images.parts, listed), strict=True)
+    counted = (images.boxes, images.visible, boxes, visible)
+    padded = (pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True) for rows in counted)
+    return GpuImages(size, *map(torch.from_numpy, (images.rgb, images.mask, images.parts)), *padded)
 
 
 def render_batch(
@@ -389,9 +325,7 @@ class GpuRenderer:
         check_device(self.device)
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
-        together = max(1, BATCH_PIXELS // (size[0] * size[1]))
-        for start in range(0, len(scenes), together):
-            batch = scenes[start : start + together]
+        for batch in split_batches(scenes, size):
             made = render_batch(batch, size, self.device, rgb="rgb" in layers)
             planes = {name: getattr(made, name).cpu().numpy() for name in self.layers if name in layers}
             boxes, visible = made.boxes.cpu().numpy(), made.visible.cpu().numpy()

@@ -1,6 +1,4 @@
-"""What metal mirrors, for the points that a program shades: reflect.mirror."""
-
-from __future__ import annotations
+"""What metal mirrors, for the points that a program shades: render/reflect.py."""
 
 import triton
 import triton.language as tl
@@ -9,7 +7,6 @@ from .. import lighting as l
 from .. import reflect as r
 
 # mypy: ignore-errors
-
 
 ALBEDO = tl.constexpr(l.GROUND)
 BLUR, EDGE_BLUR = tl.constexpr(r.BLUR), tl.constexpr(r.EDGE_BLUR)
@@ -35,9 +32,7 @@ def reflect_surroundings(
     nz += lean * (pz - tl.load(own + 3, metal, 0.0))
     inverse = 1.0 / tl.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx * inverse, ny * inverse, nz * inverse
-    ex = px - tl.load(view)
-    ey = py - tl.load(view + 1)
-    ez = pz - tl.load(view + 2)
+    ex, ey, ez = px - tl.load(view), py - tl.load(view + 1), pz - tl.load(view + 2)
     inverse = 1.0 / tl.sqrt(ex * ex + ey * ey + ez * ez)
     ex, ey, ez = ex * inverse, ey * inverse, ez * inverse
     cosine = ex * nx + ey * ny + ez * nz
@@ -84,7 +79,6 @@ def reflect_surroundings(
 
 @triton.jit
 def _trace_surroundings(px, py, pz, rx, ry, rz, view, ground, rim, columns, rows, metal, polished):
-    """What a mirror ray sees where no body stands in its way: the ground or the walls."""
     along = rx * FIRST_X + ry * FIRST_Y
     panel = 1.0 + PANELS * (along * (4.0 * along * along - 3.0 * (rx * rx + ry * ry)))
     down = rz < 0
@@ -135,7 +129,6 @@ def _blend_ground(cell, below, fx, fy, wanted, beyond, rim, mist, HORIZON: tl.co
 
 @triton.jit
 def _reflect_lamp(lamp, px, py, pz, rx, ry, rz, nearest, blur):
-    """How much of a square lamp a mirror ray meets, its rim softened by the metal's roughness."""
     ax, ay, az = tl.load(lamp + 7), tl.load(lamp + 8), tl.load(lamp + 9)
     toward = rx * ax + ry * ay + rz * az
     dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
@@ -165,7 +158,6 @@ def _inverse(value):
 
 @triton.jit
 def _intersect_proxy(other, dx, dy, dz, rx, ry, rz):
-    """Distance along a ray to a stand-in whose ball it meets, and the normal there; 1e9 where it misses."""
     kind, cosine, sine = tl.load(other), tl.load(other + 7), tl.load(other + 8)
     wide, deep, high = tl.load(other + 4), tl.load(other + 5), tl.load(other + 6)
     if kind == 0.0:  # ball

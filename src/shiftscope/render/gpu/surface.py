@@ -1,23 +1,20 @@
 """Light and patterns on surfaces, for the points that a program shades: render/surface.py."""
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
 from .. import lighting as l
 from .. import surface as s
-from .. import surface as t
 
 # mypy: ignore-errors
-
 
 NEARNESS = tl.constexpr(float(v.NEARNESS))
 LIFT, LEAST = tl.constexpr(s.LIFT), tl.constexpr(s.LEAST)
 ROUGH, SHEEN = tl.constexpr(s.ROUGH), tl.constexpr(s.SHEEN)
 NARROW, UPRIGHT = tl.constexpr(1 / s.BRUSHED), tl.constexpr(s.UPRIGHT / s.BRUSHED)
-LUSTRE = tl.constexpr(s.LUSTRE)
+LUSTRE, DOT, SQUARE, STRIPE = (tl.constexpr(x) for x in (s.LUSTRE, s.DOT, s.SQUARE, s.STRIPE))
+_, DOTTED, CHECKERED, STRIPED = (tl.constexpr(float(x)) for x in s.MEANS)
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
 BOUNCE_R, BOUNCE_G, BOUNCE_B = (tl.constexpr(x) for x in l.BOUNCE)
 LARGEST = tl.constexpr(2147483520.0)  # float that fits a signed integer
@@ -45,7 +42,6 @@ def ambient_light(px, py, pz, nx, ny, nz, body, stand_ins, first, last):
 
 @triton.jit
 def lamp_visibility(px, py, pz, nx, ny, nz, lamp, view, margin, shadow, wide, high, wanted):
-    """The share of the shadow cells around a point's own that let the lamp's light through."""
     lx, ly, lz = tl.load(lamp), tl.load(lamp + 1), tl.load(lamp + 2)
     px, py, pz = px + LIFT * nx, py + LIFT * ny, pz + LIFT * nz
     facing = (lx - px) * nx + (ly - py) * ny + (lz - pz) * nz > 0
@@ -103,12 +99,9 @@ def diffuse_share(px, py, pz, nx, ny, nz, lamp):
 
 @triton.jit
 def highlight(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
-    """A lamp's highlight, soft on what is dull and a streak on brushed metal."""
     dx, dy, dz = tl.load(lamp) - px, tl.load(lamp + 1) - py, tl.load(lamp + 2) - pz
     inverse = 1.0 / tl.sqrt(dx * dx + dy * dy + dz * dz)
-    ex = tl.load(view) - px
-    ey = tl.load(view + 1) - py
-    ez = tl.load(view + 2) - pz
+    ex, ey, ez = tl.load(view) - px, tl.load(view + 1) - py, tl.load(view + 2) - pz
     other = 1.0 / tl.sqrt(ex * ex + ey * ey + ez * ez)
     hx, hy, hz = dx * inverse + ex * other, dy * inverse + ey * other, dz * inverse + ez * other
     half = 1.0 / tl.sqrt(hx * hx + hy * hy + hz * hz)
@@ -117,12 +110,6 @@ def highlight(px, py, pz, nx, ny, nz, lamp, view, dull, brushed):
     hx, hy, hz = hx * half - nx, hy * half - ny, hz * half - nz
     streak = 1.0 + (hx * hx + hy * hy) * NARROW + hz * hz * UPRIGHT
     return ROUGH * SHEEN / (sharp * sharp) * dull + LUSTRE / (streak * streak) * brushed
-
-
-DOT = tl.constexpr(t.DOT)
-SQUARE = tl.constexpr(t.SQUARE)
-STRIPE = tl.constexpr(t.STRIPE)
-_, DOTTED, CHECKERED, STRIPED = (tl.constexpr(float(x)) for x in t.MEANS)
 
 
 @triton.jit
@@ -134,9 +121,7 @@ def ink_share(px, py, pz, nx, ny, nz, depth, pattern, body, frames, view, wanted
     dx, dy = px - tl.load(frame, wanted, 0.0), py - tl.load(frame + 1, wanted, 0.0)
     z = (pz - tl.load(frame + 2, wanted, 0.0)) * steps
     x, y = (dx * cosine + dy * sine) * steps, (dy * cosine - dx * sine) * steps
-    vx = tl.load(view) - px
-    vy = tl.load(view + 1) - py
-    vz = tl.load(view + 2) - pz
+    vx, vy, vz = tl.load(view) - px, tl.load(view + 1) - py, tl.load(view + 2) - pz
     facing = tl.abs(vx * nx + vy * ny + vz * nz) / tl.sqrt(vx * vx + vy * vy + vz * vz)
     pixel = 1.0 / tl.load(view + 12)
     width = depth * pixel * steps / tl.sqrt(tl.maximum(facing, 0.1))

@@ -4,14 +4,15 @@ A sample lies in a triangle when none of three edges turns its back on it: the v
 Small triangles are drawn each by its own lane, in 32 bits; a large one by all lanes of its program together.
 """
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 
 from ...geometry import visibility as v
 
 # mypy: ignore-errors
+
+SNAP, NEAR, NEARNESS, GUARD = (tl.constexpr(x) for x in (v.SNAP, v.NEAR, v.NEARNESS, v.GUARD))
+SMALL = tl.constexpr(1 << 13)  # steps: products of two such lengths fit 32 bits
 
 
 @triton.jit
@@ -27,27 +28,16 @@ def tile(width, height, ACROSS: tl.constexpr, DOWN: tl.constexpr):
 # Vertices: in doubles, each operation as written (no fusing), so that the integers are the CPU's.
 
 
-SNAP = tl.constexpr(v.SNAP)
-NEAR = tl.constexpr(v.NEAR)
-NEARNESS = tl.constexpr(v.NEARNESS)
-GUARD = tl.constexpr(v.GUARD)
-
-
 @triton.jit
 def place_vertices(
-    vertices,  # [mesh vertex, xyz], double
-    normals,  # [mesh vertex, xyz], double
-    bodies,  # [body, 8], see pack.py
-    poses,  # [body, 6]
-    cameras,  # [image, 15]
-    lamps,  # [image, lamp, 16]
+    vertices, normals,  # [mesh vertex, xyz], double
+    bodies, poses, cameras, lamps,  # see pack.py
     points,  # out: [vertex, position normal - -], float
     snapped,  # out: [view, vertex, x y nearness -]; the camera's view, then the lamps'
     total,  # vertices of the batch
     margin,  # of the shadow maps
-    LAMPS: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
+    LAMPS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     """One program: some vertices of one body."""
     body = tl.program_id(0)
     row = bodies + body * 8
@@ -111,26 +101,18 @@ def _snap(camera, focal, cx, cy, dx, dy, dz, left, inside, lit, ROUND: tl.conste
     tl.store(out + 2, tl.where(kept, near, 0.0).to(tl.int32), inside)
 
 
-SMALL = tl.constexpr(1 << 13)  # steps: products of two such lengths fit 32 bits
-
-
 @triton.jit
 def draw_triangles(
-    triangles,  # [mesh triangle, corner]
-    bodies,  # [body, 8], see pack.py
-    snapped,  # [view, vertex, x y nearness -]
-    total,  # vertices of the batch
-    width,
-    height,
+    triangles, bodies,  # see pack.py
+    snapped, total, width, height,  # as place_vertices fills it
     fine,  # out: [image, pixel, sample of FOUR], `nearness << 32 | body << 24 | triangle`
     centre,  # out: [image, pixel], the same at pixel centres
     maps,  # out: [image, lamp, cell], nearness alone
     LIT: tl.constexpr,  # draw shadow maps, not the camera's view
     EVERY: tl.constexpr,  # draw the four samples of a pixel too, not its centre alone
-    LAMPS: tl.constexpr,
     MOST: tl.constexpr,  # pixels of a small triangle's box
-    BLOCK: tl.constexpr,
-):
+    LAMPS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     """One program: some triangles of one body, for the camera or for one lamp."""
     row = bodies + tl.program_id(0) * 8
     faces = tl.load(row + 3)
@@ -245,21 +227,15 @@ def _draw_sample(
 
 @triton.jit
 def measure_masks(
-    centre,  # [image, pixel], see visibility.py
-    part_of,  # [mesh triangle]
-    bodies,  # [body, 8], see pack.py
-    first,  # [image + 1]
-    labels,  # [surface], the label of a part that its scene lists, else 0
-    mask,  # out: [image, pixel]
-    parts,  # out: [image, pixel]
+    centre,  # [image, pixel], as draw_triangles fills it
+    part_of, bodies, first, labels,  # see pack.py
+    mask, parts,  # out: [image, pixel]
     seen,  # out: [image, label, pixels left top right bottom]; parts follow the objects
-    width,
-    height,
+    width, height,
     OBJECTS: tl.constexpr,
     LABELS: tl.constexpr,  # of objects and parts together
-    ACROSS: tl.constexpr,
-    DOWN: tl.constexpr,
-):
+    ACROSS: tl.constexpr, DOWN: tl.constexpr,
+):  # fmt: skip
     """One program: one tile of one image."""
     image = tl.program_id(0)
     _, _, x, y, inside = tile(width, height, ACROSS, DOWN)

@@ -1,7 +1,5 @@
 """CLEVR: each shape in each colour, material and size, all of them; and a page of sampled scenes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...geometry.camera import BASE_POSITION, Camera
@@ -28,7 +26,10 @@ def draw_solids() -> Any:
     things = [_place_alone(z, c, m, s) for s, m, z in rows for c in attributes["color"]]
     images = render(things, layers=("rgb",))
     assert images.rgb is not None
-    cells = [_crop(p, b[0].tolist()) for p, b in zip(images.rgb, images.boxes, strict=True)]
+    cells: list[Picture] = []
+    for picture, ((left, top, width, height),) in zip(images.rgb, images.boxes, strict=True):
+        left, top = left + width // 2 - CELL[0] // 2, top + height // 2 - CELL[1] // 2
+        cells.append(picture[top : top + CELL[1], left : left + CELL[0]])
     names = [f"{z} {m} {s}" for s, m, z in rows]
     return draw_grid(cells, len(attributes["color"]), names, attributes["color"])
 
@@ -41,18 +42,8 @@ def draw_scenes(seed: int) -> Any:
 
 
 def _place_alone(size: str, color: str, material: str, shape: str) -> Scene:
-    values = (size, color, material, shape)
-    thing = Object(
-        tuple((a.name, v) for a, v in zip(SCHEMA.attributes, values, strict=True)),
-        position=(0.0, 0.0, SIZES[size]),
-        rotation=20.0,
-    )
+    names = (a.name for a in SCHEMA.attributes)
+    attributes = tuple(zip(names, (size, color, material, shape), strict=True))
+    thing = Object(attributes, position=(0.0, 0.0, SIZES[size]), rotation=20.0)
     notes = (("camera", BASE_POSITION),)
     return Scene((thing,), directions=Camera(BASE_POSITION).directions(), schema=SCHEMA, notes=notes)
-
-
-def _crop(picture: Picture, box: list[int]) -> Picture:
-    """The part of the picture around a box."""
-    left = box[0] + box[2] // 2 - CELL[0] // 2
-    top = box[1] + box[3] // 2 - CELL[1] // 2
-    return picture[top : top + CELL[1], left : left + CELL[0]]

@@ -1,7 +1,5 @@
 """CLEVR's spec, and how its shards are made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,13 +1,12 @@
 """CLEVR_HYP's spec, how its shards are made, and the statistics of the paper's Table 2 and Figure 5."""
 
-from __future__ import annotations
-
 import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -23,7 +22,7 @@ from ...schemas.clevr import SCHEMA
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
-from ...store.shard import iterate_row_groups
+from ...store.shard import ShardFile, iterate_row_groups
 from ...world import clevr as world
 from .. import (
     MadeDataset,
@@ -65,13 +64,10 @@ class HypSplit(NamedTuple):
 
 
 # Original has the plain names, so that models that learn find `train`, and runs find `test`.
+POOLS = ("train", "val", "test")
 SPLITS = {
-    "train": HypSplit("train", partitions.generate_original, 50),
-    "val": HypSplit("val", partitions.generate_original, 50),
-    "test": HypSplit("test", partitions.generate_original, 50),
-    "balanced_train": HypSplit("train", partitions.generate_balanced, 27),
-    "balanced_val": HypSplit("val", partitions.generate_balanced, 27),
-    "balanced_test": HypSplit("test", partitions.generate_balanced, 27),
+    **{pool: HypSplit(pool, partitions.generate_original, 50) for pool in POOLS},
+    **{f"balanced_{pool}": HypSplit(pool, partitions.generate_balanced, 27) for pool in POOLS},
     "two_hop_actions": HypSplit("test", partitions.generate_two_actions, 30),
     "two_hop_questions": HypSplit("test", partitions.generate_two_parts, 30),
 }
@@ -79,6 +75,7 @@ SPLITS = {
 
 # Statistics of a CLEVR_HYP dataset: those of the paper's Table 2 and Figure 5, and what was refused.
 
+DISTRIBUTIONS = (("actions", "kinds"), ("question types", "types"), ("answers", "answers"))
 COLUMNS = ("image_ids", "question", "action", "answer", "question_type", "notes")
 
 
@@ -140,38 +137,35 @@ def compute_statistics(dataset: Dataset) -> list[HypStatistics]:
     sizes: dict[str, int] = {}
     for shard in dataset.shards():
         if shard.images:
-            for table in iterate_row_groups(dataset.folder / shard.images.path, ["image_id", "num_objects"]):
-                sizes |= dict(zip(*(table[n].to_pylist() for n in ("image_id", "num_objects")), strict=True))
+            sizes.update(_read_rows(dataset, shard.images, ("image_id", "num_objects")))
     return [_compute_split_statistics(dataset, split, sizes) for split in dataset.splits]
 
 
+def _read_rows(dataset: Dataset, file: ShardFile, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    for table in iterate_row_groups(dataset.folder / file.path, list(columns)):
+        yield from zip(*(table[name].to_pylist() for name in columns), strict=True)
+
+
 def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int]) -> HypStatistics:
-    pool = SPLITS[split].pool
     found = HypStatistics(split, placements=dataset.manifest.spec["placements"])
-    found.wanted = SPLITS[split].count_examples(dataset.count(pool)[0])
+    found.wanted = SPLITS[split].count_examples(dataset.count(SPLITS[split].pool)[0])
     images: set[str] = set()
     actions: set[tuple[str, str]] = set()
     texts: set[str] = set()
     words = 0
-    for shard in dataset.shards(split):
-        for table in (
-            iterate_row_groups(dataset.folder / shard.questions.path, list(COLUMNS)) if shard.questions else ()
-        ):
-            for (image, *_), text, action, answer, kind, notes in zip(
-                *(table[n].to_pylist() for n in COLUMNS), strict=True
-            ):
-                noted = json.loads(notes)
-                images.add(image)
-                actions.add((image, action))
-                texts.add(text)
-                words += len(text.split())
-                found.questions += 1
-                found.types[kind] += 1
-                found.kinds[noted["action_kind"]] += 1
-                found.answers[answer] += 1
-                free = noted.get("placed") == "free"
-                found.placed += free
-                found.elsewhere += noted.get(REFUSED[1], 0)
+    files = [shard.questions for shard in dataset.shards(split) if shard.questions]
+    for (image, *_), text, action, answer, kind, notes in chain(*(_read_rows(dataset, f, COLUMNS) for f in files)):
+        noted = json.loads(notes)
+        images.add(image)
+        actions.add((image, action))
+        texts.add(text)
+        words += len(text.split())
+        found.questions += 1
+        found.types[kind] += 1
+        found.kinds[noted["action_kind"]] += 1
+        found.answers[answer] += 1
+        found.placed += noted.get("placed") == "free"
+        found.elsewhere += noted.get(REFUSED[1], 0)
     found.images, found.actions = len(images), len(actions)
     found.unique_actions, found.unique_questions = len({a for _, a in actions}), len(texts)
     found.objects = sum(sizes.get(i, 0) for i in images) / max(len(images), 1)
@@ -184,7 +178,9 @@ def format_statistics(dataset: Dataset) -> str:
     """The statistics as Markdown."""
     found = compute_statistics(dataset)
     lines = ["## Statistics", "", f"| {' | '.join(HEADER)} |", "|---" + "|---:" * (len(HEADER) - 1) + "|"]
-    lines += [f"| {' | '.join(_format_cell(c) for c in f.to_row())} |" for f in found]
+    for f in found:
+        cells = (f"{c:,}" if isinstance(c, int) else str(c) for c in f.to_row())
+        lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
         "`objects` is how many an image has on average, `words` how many a text has; an action counts once "
@@ -193,13 +189,9 @@ def format_statistics(dataset: Dataset) -> str:
         "answer depends on the place taken. It is empty where only one place was looked at.",
     ]
     lines += list_shortages(found)
-    for title, counts in (
-        ("actions", [(f.split, f.kinds) for f in found]),
-        ("question types", [(f.split, f.types) for f in found]),
-        ("answers", [(f.split, f.answers) for f in found]),
-    ):
+    for title, name in DISTRIBUTIONS:
         lines += ["", f"### Distribution of {title}", ""]
-        lines += [f"- {split}: {format_shares(counted)}" for split, counted in counts if counted]
+        lines += [f"- {f.split}: {format_shares(counts)}" for f in found if (counts := getattr(f, name))]
     return "\n".join(lines)
 
 
@@ -219,10 +211,6 @@ def format_shares(counts: Counter[str]) -> str:
     """`add 20.0%, change 20.0%, …`, in the order of their names, numbers first."""
     total = counts.total()
     return ", ".join(f"{name} {n / total:.1%}" for name, n in sorted(counts.items()))
-
-
-def _format_cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # The spec and the suite.
@@ -275,7 +263,7 @@ class ClevrHypSpec(SuiteSpec):
     def pools(self) -> dict[str, int]:
         """How many images are for train, val and test."""
         held = self.images // SHARE
-        return {"train": self.images - 2 * held, "val": held, "test": held}
+        return dict(zip(POOLS, (self.images - 2 * held, held, held), strict=True))
 
     def splits(self) -> dict[str, int]:
         """How many images each split asks about; those of train, val and test are in several."""
@@ -363,18 +351,16 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
     def describe(self, made: MadeDataset) -> MakeReport:
         found = compute_statistics(made.dataset)
         data = describe_folder(made.dataset) | {"scenes_left_out": made.notes}
-        text: list[str | TextTable] = [
-            TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
-        ]
-        for title, name in (("actions", "kinds"), ("question types", "types"), ("answers", "answers")):
+        data |= {"splits": {f.split: f.to_json() for f in found}}
+        table = TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
+        text: list[str | TextTable] = [table]
+        for title, name in DISTRIBUTIONS:
             text.append(f"\ndistribution of {title}")
             text += [f"  {f.split:<18} {format_shares(getattr(f, name))}" for f in found]
         text += list_shortages(found)
         if made.notes:
             text.append(f"\n{made.notes:,} scenes do not have 4 to 10 objects and were left out")
-        return MakeReport(
-            data | {"splits": {f.split: f.to_json() for f in found}}, [*text, f"\n{describe_done(made.dataset)}"]
-        )
+        return MakeReport(data, [*text, f"\n{describe_done(made.dataset)}"])
 
 
 def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | None = None) -> tuple[int, int]:
@@ -394,17 +380,15 @@ def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | N
         raise UserError(f"{path}: no scene has {OBJECTS[0]} to {OBJECTS[1]} objects")
     left_out = len(found) - len(fit)
     fit = fit[:most]
-    for scene in fit:
-        try:
+    try:
+        for scene in fit:
             check_scene(scene)
-        except UserError as error:
-            raise UserError(f"{path}: {error}") from None
-    begin = 0
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    rest = iter(fit)
     for pool, size in replace(spec, images=len(fit)).pools().items():
-        mine = fit[begin : begin + size]
-        begin += size
         for k in range(0, size, spec.shard):
-            write_spool(spool / f"{pool}{k // spec.shard}", mine[k : k + spec.shard])
+            write_spool(spool / f"{pool}{k // spec.shard}", list(islice(rest, min(spec.shard, size - k))))
     return len(fit), left_out
 
 

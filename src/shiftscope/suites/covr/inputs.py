@@ -25,7 +25,7 @@ from ...schema import Schema
 from ...store.dataset import Dataset, ImageIndex
 from ...store.image import StoredImage
 from ...store.manifest import MANIFEST_FILE as MANIFEST
-from ..superclevr.suite import read_scenes
+from .._scene_images import read_shard_scenes
 
 OVERLAP_SOURCES = ("schema", "wordnet", "table", "nli")
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -189,7 +189,7 @@ def iter_scenes(path: Path) -> Iterator[tuple[str, Scene]]:
     dataset = Dataset.open(path)
     for shard in dataset.shards():
         if shard.images:
-            for scene in read_scenes(path / shard.images.path):
+            for scene in read_shard_scenes(path / shard.images.path):
                 yield shard.split, scene
 
 

@@ -1,10 +1,7 @@
 """Concept counts: how often each concept occurs in a dataset, beside how often it was asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,81 +50,60 @@ class LowVisibility(NamedTuple):
     of_parts: int
 
 
-@dataclass
-class _ConceptScan:
-    """What one reading of all scenes counted."""
+class ConceptReport(NamedTuple):
+    """What is counted over all splits; lists are empty where there is nothing to count."""
 
-    values: Counter[tuple[str, str]] = field(default_factory=Counter)
-    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)  # shape and colour
-    vehicles: int = 0
-    looked: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # as in Unseen
+    frequencies: list[ConceptFrequency]
+    shape_colors: list[ShapeColorFrequency]  # where it was asked which go together
+    low_visibility: LowVisibility | None  # of given scenes that have pictures
 
 
-def count_concepts(dataset: Dataset, asked: Mapping[str, Mapping[str, float]]) -> list[ConceptFrequency]:
-    """Every value of every attribute, over all splits; none where the dataset has no scenes."""
-    scan = _scan_dataset(dataset)
-    wanted = {**asked, **EVEN} if asked else {}
-    return [
-        ConceptFrequency(a.name, v, wanted.get(a.name, {}).get(v), scan.values[a.name, v] / scan.vehicles, n)
-        for a in SCHEMA.attributes
-        for v in sorted(a.values, key=lambda v: -wanted.get(a.name, {}).get(v, 0.0))
-        if scan.vehicles
-        for n in (scan.values[a.name, v],)
-    ]
-
-
-def count_shape_colors(dataset: Dataset, concepts: ConceptDistribution | None) -> list[ShapeColorFrequency]:
-    """Every shape with every colour, where concepts say which go together; else nothing."""
-    if concepts is None or concepts.together is None:
-        return []
-    scan = _scan_dataset(dataset)
-    found = []
-    for shape, row in zip(SHAPES, concepts.together, strict=True):
-        of = scan.values["shape", shape]
-        for color, asked in zip(COLORS, row, strict=True):
-            n = scan.pairs[shape, color]
-            found.append(ShapeColorFrequency(shape, color, asked, n / of if of else None, n))
-    return found
-
-
-def count_low_visibility(dataset: Dataset) -> LowVisibility:
-    """What is hardly seen in the pictures of a dataset; nothing is looked at where it has none."""
-    return LowVisibility(*_scan_dataset(dataset).looked)
-
-
-def _scan_dataset(dataset: Dataset) -> _ConceptScan:
-    return _scan(dataset.folder, tuple(s.images for s in dataset.shards() if s.images))
-
-
-@lru_cache(maxsize=1)  # the card and the command line both tell of it
-def _scan(folder: Path, files: tuple[ShardFile, ...]) -> _ConceptScan:
-    scan = _ConceptScan()
-    things: Counter[Pairs] = Counter()
-    for file in files:
-        table = read_columns(folder / file.path, COLUMNS)
-        columns = {name: table[name].to_pylist() for name in COLUMNS[:4]}
-        for k, text in enumerate(columns["scene"]):
-            seen = summarize_scene(text)
-            things.update(seen.objects)
-            if columns["visible_pixels"][k]:
-                size = columns["width"][k], columns["height"][k]
-                pixels = _count_part_pixels(table, k, seen.parts)
-                _count_visibility(scan, SuperClevrRules(size=size), columns["visible_pixels"][k], pixels)
+def count_concepts(dataset: Dataset, asked: ConceptDistribution | None, *, look: bool) -> ConceptReport:
+    """Every value of every attribute, and every shape with every colour; with `look`, what is hardly seen."""
+    things, looked = _scan(dataset.folder, tuple(s.images for s in dataset.shards() if s.images))
+    values: Counter[tuple[str, str]] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()  # shape and colour
     for attributes, n in things.items():
         known = dict(attributes)
         for pair in known.items():
-            scan.values[pair] += n
-        scan.pairs[known["shape"], known["color"]] += n
-        scan.vehicles += n
-    return scan
+            values[pair] += n
+        pairs[known["shape"], known["color"]] += n
+    wanted = asked.frequencies() | EVEN if asked else {}
+    total = things.total()
+    found = [
+        ConceptFrequency(a.name, v, wanted.get(a.name, {}).get(v), values[a.name, v] / total, values[a.name, v])
+        for a in SCHEMA.attributes
+        for v in sorted(a.values, key=lambda v: -wanted.get(a.name, {}).get(v, 0.0))
+        if total
+    ]
+    matrix = []
+    if asked is not None and asked.together is not None:
+        for shape, row in zip(SHAPES, asked.together, strict=True):
+            of = values["shape", shape]
+            for color, share in zip(COLORS, row, strict=True):
+                n = pairs[shape, color]
+                matrix.append(ShapeColorFrequency(shape, color, share, n / of if of else None, n))
+    return ConceptReport(found, matrix, LowVisibility(*looked) if look else None)
 
 
-def _count_visibility(
-    scan: _ConceptScan, rules: SuperClevrRules, vehicles: Sequence[int], parts: Sequence[int]
-) -> None:
-    for at, (pixels, least) in enumerate(((vehicles, rules.pixels), (parts, rules.part_pixels))):
-        scan.looked[2 * at] += sum(n < rules.scale_pixels(least) for n in pixels)
-        scan.looked[2 * at + 1] += len(pixels)
+@lru_cache(maxsize=1)  # the card and the command line both tell of it
+def _scan(folder: Path, files: tuple[ShardFile, ...]) -> tuple[Counter[Pairs], list[int]]:
+    """How many vehicles there are of each kind, and the numbers of LowVisibility."""
+    things: Counter[Pairs] = Counter()
+    looked = [0, 0, 0, 0]
+    for file in files:
+        table = read_columns(folder / file.path, COLUMNS)
+        columns = (table[name].to_pylist() for name in COLUMNS[:4])
+        for k, (text, width, height, visible) in enumerate(zip(*columns, strict=True)):
+            seen = summarize_scene(text)
+            things.update(seen.objects)
+            if visible:
+                rules = SuperClevrRules(size=(width, height))
+                parts = _count_part_pixels(table, k, seen.parts)
+                for at, (pixels, least) in enumerate(((visible, rules.pixels), (parts, rules.part_pixels))):
+                    looked[2 * at] += sum(n < rules.scale_pixels(least) for n in pixels)
+                    looked[2 * at + 1] += len(pixels)
+    return things, looked
 
 
 def _count_part_pixels(table: Any, k: int, count: int) -> list[int]:
@@ -139,22 +115,23 @@ def _count_part_pixels(table: Any, k: int, count: int) -> list[int]:
     return [int(n) for n in found[1:].tolist()]
 
 
-def format_concepts(
-    found: Sequence[ConceptFrequency], together: Sequence[ShapeColorFrequency], unseen: LowVisibility | None
-) -> str:
+def format_concepts(report: ConceptReport) -> str:
     """All of it as Markdown; what was not counted is left out."""
-    passages = [
-        _format_concept_table(found),
-        _format_shape_color_matrix(together),
-        describe_low_visibility(unseen) if unseen else "",
-    ]
-    return "\n\n".join(p for p in passages if p)
+    hidden = describe_low_visibility(report.low_visibility) if report.low_visibility else ""
+    passages = (_format_frequencies(report.frequencies), _format_shape_colors(report.shape_colors), hidden)
+    return "\n\n".join(filter(None, passages))
 
 
-def _format_concept_table(found: Sequence[ConceptFrequency]) -> str:
+def _format_frequencies(found: Sequence[ConceptFrequency]) -> str:
     if not found:
         return ""
-    lines = ["## Concepts", "", f"Shares of whole vehicles.{_explain_sizes(found)}", ""]
+    large = next(f for f in found if (f.attribute, f.value) == ("size", "large"))
+    why = (
+        " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
+        "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
+        f"{large.measured:.1%} are."
+    )
+    lines = ["## Concepts", "", f"Shares of whole vehicles.{'' if large.asked is None else why}", ""]
     lines += ["| attribute | value | asked for | measured | vehicles |", "|---|---|---:|---:|---:|"]
     for f in found:
         asked = "" if f.asked is None else f"{f.asked:.2%}"
@@ -162,37 +139,17 @@ def _format_concept_table(found: Sequence[ConceptFrequency]) -> str:
     return "\n".join(lines)
 
 
-def _explain_sizes(found: Sequence[ConceptFrequency]) -> str:
-    """Why large vehicles are fewer than was asked."""
-    large = next(f for f in found if (f.attribute, f.value) == ("size", "large"))
-    if large.asked is None:
-        return ""
-    return (
-        " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
-        "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
-        f"{large.measured:.1%} are."
-    )
-
-
-def _format_shape_color_matrix(together: Sequence[ShapeColorFrequency]) -> str:
+def _format_shape_colors(together: Sequence[ShapeColorFrequency]) -> str:
     if not together:
         return ""
-    cells = {(t.shape, t.color): t for t in together}
-    vehicles = Counter({t.shape: 0 for t in together})
-    for t in together:
-        vehicles[t.shape] += t.vehicles
     lines = ["## Colors of each shape", "", "Percent of the vehicles of a shape: asked for / measured.", ""]
     lines += [f"| shape | {' | '.join(COLORS)} | vehicles |", f"|---|{'---:|' * (len(COLORS) + 1)}"]
-    for shape in SHAPES:
-        row = [format_share_pair(cells[shape, color]) for color in COLORS]
-        lines.append(f"| {shape} | {' | '.join(row)} | {vehicles[shape]:,} |")
+    for k in range(0, len(together), len(COLORS)):
+        row = together[k : k + len(COLORS)]
+        measured = ("–" if cell.measured is None else f"{100 * cell.measured:.1f}" for cell in row)
+        shares = " | ".join(f"{100 * cell.asked:.1f} / {of}" for cell, of in zip(row, measured, strict=True))
+        lines.append(f"| {row[0].shape} | {shares} | {sum(cell.vehicles for cell in row):,} |")
     return "\n".join(lines)
-
-
-def format_share_pair(cell: ShapeColorFrequency) -> str:
-    """A cell of the matrix, in percent: asked for / measured."""
-    measured = "–" if cell.measured is None else f"{100 * cell.measured:.1f}"
-    return f"{100 * cell.asked:.1f} / {measured}"
 
 
 def describe_low_visibility(unseen: LowVisibility) -> str:

@@ -5,11 +5,10 @@ each size, from two sides; and in each texture on each material at each size. No
 these: no texture is seen in every colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from colorsys import hsv_to_rgb
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,13 +36,8 @@ def place_vehicle(shape: str, size: str, color: str, material: str, texture: str
     """A vehicle on the ground at the origin."""
     bottom = float(load_vehicle(shape).vertices[:, 2].min())
     attributes = (("size", size), ("color", color), ("material", material), ("shape", shape))
-    thing = Object(
-        attributes,
-        position=(0.0, 0.0, -bottom * SIZES[size]),
-        rotation=turn + FACING.get(CATEGORY[shape], 0.0),
-        texture=texture,
-    )
-    return body(thing)
+    rotation = turn + FACING.get(CATEGORY[shape], 0.0)
+    return body(Object(attributes, position=(0.0, 0.0, -bottom * SIZES[size]), rotation=rotation, texture=texture))
 
 
 def aim_camera(shown: Body, size: tuple[int, int]) -> Camera:
@@ -73,7 +67,7 @@ def fit_camera(shown: Body, size: tuple[int, int], share: float = 0.9) -> Camera
 def render_portrait(shown: Body, camera: Camera, size: tuple[int, int]) -> Picture:
     """The body as the camera sees it."""
     out = np.empty((size[1], size[0], 3), np.uint8)
-    paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas.of(size), out)
+    paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas(size), out)
     return out
 
 
@@ -94,12 +88,11 @@ def draw_parts(shapes: Sequence[str]) -> Any:
     panels = [_draw_panel(shape) for shape in shapes]
     rows = [panels[k : k + PANELS] for k in range(0, len(panels), PANELS)]
     tall = [max(p.height for p in row) for row in rows]
-    wide = 2 * VIEW[0] + GAP
-    across = min(PANELS, len(panels))
-    sheet = Image.new("RGB", (across * (wide + 3 * GAP) - 3 * GAP, sum(tall)), "white")
+    step = 2 * VIEW[0] + 4 * GAP
+    sheet = Image.new("RGB", (min(PANELS, len(panels)) * step - 3 * GAP, sum(tall)), "white")
     for r, row in enumerate(rows):
         for c, panel in enumerate(row):
-            sheet.paste(panel, (c * (wide + 3 * GAP), sum(tall[:r])))
+            sheet.paste(panel, (c * step, sum(tall[:r])))
     return sheet
 
 
@@ -131,8 +124,7 @@ def _draw_view(shape: str, names: tuple[str, ...], turn: float) -> tuple[Picture
     """The picture, and where each numbered part is seen."""
     shown = _highlight_parts(place_vehicle(shape, "large", "gray", "rubber", turn=turn), names)
     camera = fit_camera(shown, VIEW)
-    surfaces = shown.mesh.parts
-    labels = np.array([names.index(p) + 1 if p in names else 0 for p in surfaces], np.uint8)
+    labels = np.array([names.index(p) + 1 if p in names else 0 for p in shown.mesh.parts], np.uint8)
     seen = measure_visibility(build_scene_mesh((shown,)), camera, VIEW, labels)
     assert seen.parts is not None
     places = {}
@@ -171,60 +163,53 @@ SCENES = 6
 
 def build_sheets(seed: int) -> dict[str, Any]:
     """The sheets by their file names."""
-    return {
-        "superclevr_colors.png": draw_colors(SHAPE.values),
-        "superclevr_materials.png": draw_materials(SHAPE.values),
-        "superclevr_textures.png": draw_textures(SHAPE.values),
-        "superclevr_parts.png": draw_parts(SHAPE.values),
-        "superclevr_scenes.png": draw_scenes(seed),
-    }
+    drawn = {"colors": draw_colors, "materials": draw_materials, "textures": draw_textures, "parts": draw_parts}
+    sheets = {f"superclevr_{name}.png": draw(SHAPE.values) for name, draw in drawn.items()}
+    return sheets | {"superclevr_scenes.png": draw_scenes(seed)}
 
 
 def draw_colors(shapes: Sequence[str]) -> Any:
     """Rows: models; columns: colours, large and small, the one in rubber and the other in metal by turns."""
+    columns = [(k, size, c, color) for k, size in enumerate(CELLS) for c, color in enumerate(COLORS)]
     cells = [
         _draw_cell(shape, size, color, MATERIALS[(r + c + k) % 2])
         for r, shape in enumerate(shapes)
-        for k, size in enumerate(("large", "small"))
-        for c, color in enumerate(COLORS)
+        for k, size, c, color in columns
     ]
-    heads = [f"{color}\n{size}" for size in ("large", "small") for color in COLORS]
-    return draw_grid(cells, len(heads), _label_rows(shapes), heads)
+    return _draw_rows(shapes, cells, [f"{color}\n{size}" for _, size, _, color in columns])
 
 
 def draw_materials(shapes: Sequence[str]) -> Any:
     """Rows: models, each of another colour; columns: material and size, from the front and from behind."""
-    columns = [
-        (size, material, turn) for size in ("large", "small") for material in MATERIALS for turn in (FRONT, BACK)
-    ]
+    columns = list(product(CELLS, MATERIALS, (FRONT, BACK)))
     cells = [
         _draw_cell(shape, size, _pick_row_color(r), material, turn=turn)
         for r, shape in enumerate(shapes)
         for size, material, turn in columns
     ]
     heads = [f"{size} {material}\n{'front' if turn == FRONT else 'back'}" for size, material, turn in columns]
-    return draw_grid(cells, len(columns), _label_rows(shapes), heads)
+    return _draw_rows(shapes, cells, heads)
 
 
 def draw_textures(shapes: Sequence[str]) -> Any:
     """Rows: models, each of two other colours; columns: textures on both materials at both sizes."""
-    columns = [(z, m, t) for z in ("large", "small") for m in MATERIALS for t in TEXTURES]
+    columns = list(product(CELLS, MATERIALS, TEXTURES))
     cells = [
         _draw_cell(shape, size, _pick_row_color(r + 3 * (material == "metal")), material, texture)
         for r, shape in enumerate(shapes)
         for size, material, texture in columns
     ]
-    heads = [f"{'plain' if t == 'none' else t}\n{z} {m}" for z, m, t in columns]
-    return draw_grid(cells, len(columns), _label_rows(shapes), heads)
+    return _draw_rows(shapes, cells, [f"{'plain' if t == 'none' else t}\n{z} {m}" for z, m, t in columns])
+
+
+def _draw_rows(shapes: Sequence[str], cells: Sequence[Picture], heads: Sequence[str]) -> Any:
+    return draw_grid(cells, len(heads), [f"{shape}\n{CATEGORY[shape]}" for shape in shapes], heads)
 
 
 def draw_scenes(seed: int) -> Any:
     """Sampled scenes, each as easy, mid and hard."""
-    drawn = [
-        world.sample_scene(seed, "gallery", i, world.SuperClevrRules(visual=v))
-        for i in range(SCENES)
-        for v in world.VISUAL_LEVELS
-    ]
+    rules = [world.SuperClevrRules(visual=level) for level in world.VISUAL_LEVELS]
+    drawn = [world.sample_scene(seed, "gallery", i, rule) for i in range(SCENES) for rule in rules]
     images = render(drawn, layers=("rgb",))
     assert images.rgb is not None
     heads = ("easy\nwhole vehicles", "mid\nparts of their own", "hard\ntextures too")
@@ -238,7 +223,3 @@ def _draw_cell(shape: str, size: str, color: str, material: str, texture: str = 
 
 def _pick_row_color(row: int) -> str:
     return tuple(COLORS)[row % len(COLORS)]
-
-
-def _label_rows(shapes: Sequence[str]) -> list[str]:
-    return [f"{shape}\n{CATEGORY[shape]}" for shape in shapes]

@@ -1,22 +1,21 @@
 """Make every variant of a suite, each from its base, and check that twins differ in one factor alone."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import UserError
 from ...executor import Progress
 from ...files import read_whole, write_whole
 from ...folder import list_contents, lock_folder
+from ...lang.check import plan_program
 from ...question import Question
 from ...records import read_json
 from ...scene import Scene
@@ -74,17 +73,24 @@ def make_study(
     At the end `study.json` names the twins. `bar` gives the progress bar of a variant by its name.
     """
     members = plan_study(spec, visual)
-    _refuse_foreign(out)
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; choose another folder for the study")
+    other = {*(list_contents(out) if out.is_dir() else [])} - {*VARIANTS, NAME}
+    if other:
+        raise UserError(f"{out} holds something else than a study ({min(other)}); choose another folder")
     with lock_folder(out):
         for member, own in members:
             base = TwinBase(out / member.base) if member.base else None
-            with bar(member.name) as progress:
-                folder = out / member.name
-                made = SUITE.make(own, folder, base, workers=workers, repair=repair, bar=partial(_reuse_bar, progress))
+            own_bar = partial(_name_bar, bar, member.name)
+            made = SUITE.make(own, out / member.name, base, workers=workers, repair=repair, bar=own_bar)
             yield member, made.dataset
         listed = [m.to_json() for m, _ in members]
         data = {"format": FORMAT, "suite": SUITE.name, "order": members[0][1].spec(), "variants": listed}
         write_whole(out / NAME, (json.dumps(data, indent=1) + "\n").encode())
+
+
+def _name_bar(bar: ProgressBar, name: str, _: str) -> AbstractContextManager[Progress | None]:
+    return bar(name)
 
 
 def report_study(
@@ -92,8 +98,8 @@ def report_study(
 ) -> Iterator[MakeReport]:
     """Make all variants, and compare the twins if wanted; a report each as it is done."""
     shards = 0
-    own_bar = partial(_name_bar, bar, "making")
-    for member, dataset in make_study(spec, out, visual=visual, workers=workers, repair=repair, bar=own_bar):
+    made = make_study(spec, out, visual=visual, workers=workers, repair=repair, bar=lambda name: bar(f"making {name}"))
+    for member, dataset in made:
         shards += dataset.made or 0
         splits = count_splits(dataset)
         data = {"variant": member.name, "base": member.base, "shards_made": dataset.made, "splits": splits}
@@ -101,40 +107,19 @@ def report_study(
         yield MakeReport(data, [f"{member.name:<8} {images:>8,} images {questions:>10,} questions"])
     what = f"wrote {out}" if shards else f"nothing to do: {out} was whole already"
     yield MakeReport({}, [f"{what} (study.json there names the twins)"])
-    if check:
-        yield from _report_checks(check_study(out, bar=partial(_name_bar, bar, "checking")))
-
-
-def _reuse_bar(progress: Progress | None, name: str) -> AbstractContextManager[Progress | None]:
-    return nullcontext(progress)
-
-
-def _name_bar(bar: ProgressBar, doing: str, name: str) -> AbstractContextManager[Progress | None]:
-    return bar(f"{doing} {name}")
-
-
-def _report_checks(checks: Iterable[TwinCheck]) -> Iterator[MakeReport]:
-    """What was compared, variant by variant; refuses the study if any is not a twin."""
+    if not check:
+        return
     bad: list[TwinCheck] = []
     yield MakeReport({}, ["twin     base       scenes compared  questions compared  vehicles moved     wrong"])
-    for one in checks:
+    for one in check_study(out, bar=lambda name: bar(f"checking {name}")):
         line = f"{one.variant:<8} {one.base:<8} {one.scenes:>17,} {one.questions:>19,} {one.moved_share:>15.2%} "
-        yield MakeReport(asdict(one) | {"moved_share": one.moved_share}, [f"{line}{one.wrong:>9,}"])
+        yield MakeReport(one.to_json(), [f"{line}{one.wrong:>9,}"])
         bad += [one] if one.wrong else []
     if bad:
         raise UserError(
             f"{bad[0].variant} differs from {bad[0].base} in more or less than its factor: "
             f"{bad[0].wrong:,} faults, the first: {bad[0].examples[0]}"
         )
-
-
-def _refuse_foreign(out: Path) -> None:
-    """A new or empty folder, or one that a study began."""
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file; choose another folder for the study")
-    other = {*(list_contents(out) if out.is_dir() else [])} - {*VARIANTS, NAME}
-    if other:
-        raise UserError(f"{out} holds something else than a study ({min(other)}); choose another folder")
 
 
 def read_study(folder: Path) -> list[StudyVariant]:
@@ -165,8 +150,7 @@ SEEN = ("boxes", "visible_pixels", "mask_values", "mask_lengths")
 PARTS = ("part_values", "part_lengths")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredRows:
+class StoredRows(NamedTuple):
     """The rows of a shard of images, without the pictures."""
 
     scenes: tuple[Scene, ...]
@@ -181,8 +165,7 @@ def read_stored_rows(dataset: Dataset, shard: Shard) -> StoredRows:
         return StoredRows((), None)
     read = ["scene", *COLUMN_NAMES, *SEEN, *PARTS]
     table = pa.concat_tables(iterate_row_groups(dataset.folder / shard.images.path, read)).combine_chunks()
-    scenes = tuple(Scene.from_json(json.loads(text)) for text in table["scene"].to_pylist())
-    return StoredRows(scenes, table)
+    return StoredRows(tuple(Scene.from_json(json.loads(text)) for text in table["scene"].to_pylist()), table)
 
 
 def find_stored_breaches(
@@ -198,21 +181,14 @@ def find_stored_breaches(
     alike = list(both)
     if factor == "distribution":
         alike = [k for k in both if has_same_outlines(base.scenes[k], twin.scenes[k])]
-    for name in (*SEEN, *(PARTS if level != "easy" else ())):
-        for k in _find_different_rows(base.table, twin.table, name, alike):
-            wrong[k].append(f"stored {name}")
-    for name in COLUMN_NAMES:
-        for k in _find_different_rows(base.table, twin.table, name, both):
-            wrong[k].append(f"stored {name}")
+    seen = (*SEEN, *(PARTS if level != "easy" else ()))
+    for name, rows in [*((name, alike) for name in seen), *((name, both) for name in COLUMN_NAMES)]:
+        if rows and not base.table[name].equals(twin.table[name]):
+            one, two = base.table[name], twin.table[name]
+            for k in rows:
+                if not one.slice(k, 1).equals(two.slice(k, 1)):
+                    wrong[k].append(f"stored {name}")
     yield from ((twin.scenes[k].id, found) for k, found in wrong.items() if found)
-
-
-def _find_different_rows(base: Any, twin: Any, name: str, rows: Sequence[int]) -> list[int]:
-    """The rows in which a column differs."""
-    if not rows or base[name].equals(twin[name]):
-        return []
-    one, two = base[name], twin[name]
-    return [k for k in rows if not one.slice(k, 1).equals(two.slice(k, 1))]
 
 
 def _compare_with_scene(twin: StoredRows, k: int) -> list[str]:
@@ -238,22 +214,31 @@ MOST_MOVED = 0.05  # of the vehicles: more, and the layouts are not shared
 FEW_MOVED = 5  # vehicles that say nothing yet about the share, in a small study
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TwinCheck:
-    """One variant against its base."""
+    """One variant against its base: what was compared so far."""
 
     variant: str
     base: str
-    scenes: int  # compared
-    questions: int
-    vehicles: int
-    moved: int  # vehicles that had no place where their base stands
-    wrong: int  # differences that should not be, or that should and are not
-    examples: tuple[str, ...]  # the first of them, in words
+    scenes: int = 0
+    questions: int = 0
+    vehicles: int = 0
+    moved: int = 0  # vehicles that had no place where their base stands
+    wrong: int = 0  # differences that should not be, or that should and are not
+    examples: tuple[str, ...] = ()  # the first of them, in words
+    changed: bool = False  # whether the factor made any difference yet
 
     @property
     def moved_share(self) -> float:
         return self.moved / self.vehicles if self.vehicles else 0.0
+
+    def add(self, *wrong: str, of: str = "") -> None:
+        self.wrong += len(wrong)
+        self.examples = (*self.examples, *(f"{of}: {what}" if of else what for what in wrong))[:MOST]
+
+    def to_json(self) -> dict[str, Any]:
+        found = asdict(self) | {"moved_share": self.moved_share}
+        return {name: value for name, value in found.items() if name != "changed"}
 
 
 def check_study(folder: Path, bar: ProgressBar = show_no_bar) -> Iterator[TwinCheck]:
@@ -261,136 +246,91 @@ def check_study(folder: Path, bar: ProgressBar = show_no_bar) -> Iterator[TwinCh
     for member in read_study(folder):
         if member.base is not None:
             with bar(member.name) as progress:
-                made = check_variant(folder, member, progress)
+                made = _check_variant(folder, member, member.base, progress)
             yield made
 
 
-def check_variant(folder: Path, member: StudyVariant, progress: Progress | None = None) -> TwinCheck:
+def _check_variant(folder: Path, member: StudyVariant, of: str, progress: Progress | None) -> TwinCheck:
     """All scenes, and all questions that a variant shares with its base."""
-    assert member.base is not None
-    base, twin = Dataset.open(folder / member.base), Dataset.open(folder / member.name)
+    check = TwinCheck(member.name, of)
+    base, twin = Dataset.open(folder / of), Dataset.open(folder / member.name)
     shift = load_shift(VARIANTS[member.name])
-    count = TwinCounts()
+    plan = dict(base.manifest.plan)
+    if dict(twin.manifest.plan) != ({"test": plan.get("test", 0)} if member.test_only else plan):
+        check.add("its splits")
     beside = {(s.split, s.index): s for s in base.shards()}
-    if dict(twin.manifest.plan) != _list_shards(base, member):
-        count.add("its splits")
     shards = twin.shards()
     for done, shard in enumerate(shards, 1):
         other = beside.get((shard.split, shard.index))
         if other is None:
-            count.add(f"shard {shard.index} of {shard.split} has none beside it")
+            check.add(f"shard {shard.index} of {shard.split} has none beside it")
         else:
-            _check_shard(count, shift, member.name, (base, other), (twin, shard))
+            _check_shard(check, shift, (base, other), (twin, shard))
         if progress is not None:
-            progress(done, len(shards), f"{count.scenes:,} scenes, {count.questions:,} questions")
-    if not count.changed:
-        count.add(f"nothing differs in {shift.FACTOR.name}")
-    if count.moved > max(FEW_MOVED, MOST_MOVED * count.vehicles):
-        count.add(f"{count.moved:,} of {count.vehicles:,} vehicles are moved, more than {MOST_MOVED:.0%}")
-    return TwinCheck(
-        *(member.name, str(member.base), count.scenes, count.questions, count.vehicles, count.moved),
-        *(count.wrong, tuple(count.examples)),
-    )
-
-
-class TwinCounts:
-    """What was compared so far."""
-
-    def __init__(self) -> None:
-        self.scenes = self.questions = self.vehicles = self.moved = self.wrong = 0
-        self.changed = False  # whether the factor made any difference yet
-        self.examples: list[str] = []
-
-    def add(self, *wrong: str, of: str = "") -> None:
-        self.wrong += len(wrong)
-        self.examples += [f"{of}: {what}" if of else what for what in wrong][: MOST - len(self.examples)]
-
-
-def _list_shards(base: Dataset, member: StudyVariant) -> dict[str, int]:
-    """The splits, and how many shards each must have."""
-    plan = dict(base.manifest.plan)
-    return {"test": plan.get("test", 0)} if member.test_only else plan
+            progress(done, len(shards), f"{check.scenes:,} scenes, {check.questions:,} questions")
+    if not check.changed:
+        check.add(f"nothing differs in {shift.FACTOR.name}")
+    if check.moved > max(FEW_MOVED, MOST_MOVED * check.vehicles):
+        check.add(f"{check.moved:,} of {check.vehicles:,} vehicles are moved, more than {MOST_MOVED:.0%}")
+    return check
 
 
 TwinHalf = tuple[Dataset, Shard]
 
 
-def _check_shard(count: TwinCounts, shift: ModuleType, level: str, base: TwinHalf, twin: TwinHalf) -> None:
-    kept = read_stored_rows(*base), read_stored_rows(*twin)
-    _check_scenes(count, shift, level, *kept)
-    if shift.FACTOR.name == "redundancy" and _digest_shard(base[1]) != _digest_shard(twin[1]):
-        count.add("its pictures", of=f"shard {twin[1].index} of {twin[1].split}")
-    questions = _read_shard_questions(*base), _read_shard_questions(*twin)
+def _check_shard(check: TwinCheck, shift: ModuleType, base: TwinHalf, twin: TwinHalf) -> None:
+    both = (base, twin)
+    rows = [read_stored_rows(*half) for half in both]
+    _check_scenes(check, shift, *rows)
+    images = {shard.images.digest if shard.images else "" for _, shard in both}
+    if shift.FACTOR.name == "redundancy" and len(images) > 1:
+        check.add("its pictures", of=f"shard {twin[1].index} of {twin[1].split}")
+    asked = [list(read_questions(d.folder / s.questions.path)) if s.questions else [] for d, s in both]
     if shift.FACTOR.name in SHARED_QUESTIONS:
-        known = {s.id: s for s in kept[1].scenes}
-        whole = not any(o.parts for s in kept[1].scenes for o in s.objects)
-        _check_questions(count, shift, known, _pair_questions(*questions, whole=whole))
+        _check_questions(check, shift, {s.id: s for s in rows[1].scenes}, *asked)
         return
-    one, two = (Counter(q.scenes[0] for q in half) for half in questions)
+    one, two = (Counter(q.scenes[0] for q in half) for half in asked)
     for name in one.keys() | two.keys():
         if one[name] != two[name]:
-            count.add(f"{two[name]} questions, not {one[name]}", of=name)
-    count.add(*("names a twin" for q in questions[1] if q.note("twin") is not None))
+            check.add(f"{two[name]} questions, not {one[name]}", of=name)
+    check.add(*("names a twin" for q in asked[1] if q.note("twin") is not None))
 
 
-def _check_scenes(count: TwinCounts, shift: ModuleType, level: str, base: StoredRows, twin: StoredRows) -> None:
+def _check_scenes(check: TwinCheck, shift: ModuleType, base: StoredRows, twin: StoredRows) -> None:
     for a, b in zip_longest(base.scenes, twin.scenes):
-        count.scenes += 1
+        check.scenes += 1
         if a is None or b is None:
-            count.add("a scene is missing", of=(a or b).id)
+            check.add("a scene is missing", of=(a or b).id)
             continue
         wrong = list(shift.breaches(a, b))
         if hasattr(shift, "off_level"):
-            wrong += shift.off_level(a, b, level)
-        count.changed |= a.objects != b.objects
-        count.vehicles += len(b.objects)
-        count.moved += len(b.note("moved", ()))
-        count.add(*wrong, of=b.id)
-    for name, wrong in find_stored_breaches(base, twin, shift.FACTOR.name, level):
-        count.add(*wrong, of=name)
+            wrong += shift.off_level(a, b, check.variant)
+        check.changed |= a.objects != b.objects
+        check.vehicles += len(b.objects)
+        check.moved += len(b.note("moved", ()))
+        check.add(*wrong, of=b.id)
+    for name, wrong in find_stored_breaches(base, twin, shift.FACTOR.name, check.variant):
+        check.add(*wrong, of=name)
 
 
 def _check_questions(
-    count: TwinCounts,
-    shift: ModuleType,
-    scenes: dict[str, Scene],
-    beside: Iterator[tuple[Question | None, Question | None]],
+    check: TwinCheck, shift: ModuleType, scenes: dict[str, Scene], base: list[Question], twin: list[Question]
 ) -> None:
-    for a, b in beside:
-        count.questions += 1
-        if a is None or b is None:
-            found = a or b
-            count.add("a question is missing", of=found.id if found else "")
-        elif not set(b.scenes) <= scenes.keys():
-            count.add("it is about no scene there", of=b.id)
-        else:
-            count.changed |= (a.text, a.program) != (b.text, b.program)
-            count.add(*shift.question_breaches(a, b, scenes[b.scenes[0]]), of=b.id)
-
-
-def _digest_shard(shard: Shard) -> str:
-    return shard.images.digest if shard.images else ""
-
-
-def _read_shard_questions(dataset: Dataset, shard: Shard) -> list[Question]:
-    return list(read_questions(dataset.folder / shard.questions.path)) if shard.questions else []
-
-
-def _pair_questions(
-    base: list[Question], twin: list[Question], *, whole: bool
-) -> Iterator[tuple[Question | None, Question | None]]:
     """Questions with their twins; where the twin's vehicles are whole, those about parts have none."""
+    whole = not any(o.parts for s in scenes.values() for o in s.objects)
     found = {str(q.note("twin", q.id)): q for q in twin}
     for a in base:
         b = found.pop(a.id, None)
-        if b is not None or not (whole and a.program is not None and _is_about_parts(a)):
-            yield a, b
+        if b is None:
+            if whole and a.program is not None and plan_program(a.program).on_parts:
+                continue
+            check.add("a question is missing", of=a.id)
+        elif not set(b.scenes) <= scenes.keys():
+            check.add("it is about no scene there", of=b.id)
+        else:
+            check.changed |= (a.text, a.program) != (b.text, b.program)
+            check.add(*shift.question_breaches(a, b, scenes[b.scenes[0]]), of=b.id)
+        check.questions += 1
     for b in found.values():
-        yield None, b
-
-
-def _is_about_parts(question: Question) -> bool:
-    from ...lang.check import plan_program
-
-    assert question.program is not None
-    return plan_program(question.program).on_parts
+        check.questions += 1
+        check.add("a question is missing", of=b.id)

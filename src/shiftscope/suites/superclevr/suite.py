@@ -1,16 +1,14 @@
 """Super-CLEVR's spec, and how its shards are made: new, as twins of a base, or about a user's own scenes."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ...errors import UserError
 from ...geometry.camera import SIZE, check_size
@@ -25,7 +23,7 @@ from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
-from ...store.shard import SharedImages, iterate_row_groups
+from ...store.shard import SharedImages
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import (
@@ -38,26 +36,15 @@ from .. import (
     Suite,
     SuiteSpec,
     TextTable,
-    count_splits,
-    describe_done,
-    describe_folder,
+    describe_splits,
     digest_scene_files,
     option,
     seed_option,
     shard_option,
     size_option,
 )
-from .._scene_images import read_spool
-from .concept_counts import (
-    ConceptFrequency,
-    LowVisibility,
-    ShapeColorFrequency,
-    count_concepts,
-    count_low_visibility,
-    count_shape_colors,
-    describe_low_visibility,
-    format_concepts,
-)
+from .._scene_images import read_shard_scenes, read_spool
+from .concept_counts import ConceptReport, count_concepts, describe_low_visibility, format_concepts
 from .user_scenes import UserScenes, draw_user_scene, spool_user_scenes
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
@@ -123,7 +110,7 @@ class SuperclevrSpec(SuiteSpec):
         self.rules()
 
     @classmethod
-    def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> SuperclevrSpec:
+    def from_variant(cls, variant: str = DEFAULT, visual: str = "", **rest: Any) -> Self:
         """As a user names it: `mid` is the default, and the default at another visual level that level."""
         found = find_variant(variant or DEFAULT)
         name = find_variant(visual).name if found.name == DEFAULT and visual else found.name
@@ -141,7 +128,7 @@ class SuperclevrSpec(SuiteSpec):
     def rules(self) -> world.SuperClevrRules:
         return world.SuperClevrRules(size=self.size, visual=self.visual, concepts=self.concepts or self.kind.concepts)
 
-    def base(self) -> SuperclevrSpec:
+    def base(self) -> Self:
         """The spec of the dataset whose layouts and questions this one shares; itself for the default."""
         if self.kind.factor == "visual":
             return replace(self, variant=DEFAULT, visual="mid")
@@ -152,7 +139,7 @@ class SuperclevrSpec(SuiteSpec):
         return {"suite": self.suite, "version": self.version, "meshes": vehicles_digest()}
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> SuperclevrSpec:
+    def of(cls, spec: Mapping[str, Any]) -> Self:
         found = cls.read_fields(spec)
         own = ConceptDistribution.from_json(spec["concepts"]) if "concepts" in spec else None
         return cls(**found | {"size": found["size"] or SIZE, "concepts": own})
@@ -185,6 +172,7 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     trainable = True
     has_sheets = True
     parts = True
+    variants = MappingProxyType(VARIANTS)
     options = MappingProxyType(
         {
             "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
@@ -237,13 +225,13 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
 
     def summarize(self, notes: Any, dataset: Dataset) -> str:
         """How often concepts occur, beside how often they were asked for."""
-        return format_concepts(
-            measure_concepts(dataset), measure_shape_colors(dataset), measure_low_visibility(dataset)
-        )
+        return format_concepts(measure_concepts(dataset))
 
     def read_options(self, given: Mapping[str, Any]) -> tuple[SuperclevrSpec, Any]:
         _refuse_conflicts(given)
-        rest = self.spec.parse_options(given) | {"concepts": _read_concepts(given["distribution"] or [])}
+        files = given["distribution"] or ()
+        own = reduce(lambda found, path: read_concept_file(path, found), files, BALANCED) if files else None
+        rest = self.spec.parse_options(given) | {"concepts": own}
         if given["study"]:
             return self.spec(**rest | {"visual": "mid"}), None
         spec = self.spec.from_variant(rest.pop("variant"), rest.pop("visual", ""), **rest)
@@ -278,15 +266,12 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     def describe(self, made: MadeDataset) -> MakeReport:
         """How much was made, and how often concepts occur beside how often they were asked for."""
         data = made.dataset
-        found, matrix, hidden = measure_concepts(data), measure_shape_colors(data), measure_low_visibility(data)
-        report = describe_folder(data) | {"splits": count_splits(data), "concepts": [f._asdict() for f in found]}
+        plain = describe_splits(data, "images" if data.manifest.spec.get(PICTURED, True) else "scenes")
+        found, matrix, hidden = measure_concepts(data)
+        report = {**plain.data, "concepts": [f._asdict() for f in found]}
         report |= {"colors_by_shape": [t._asdict() for t in matrix]} if matrix else {}
         report |= {"below_pixel_limits": hidden._asdict()} if hidden else {}
-        what = "images" if data.manifest.spec.get(PICTURED, True) else "scenes"
-        counts = {split: data.count(split) for split in data.splits}
-        text: list[str | TextTable] = [
-            f"{split:<6} {images:>8,} {what} {asked:>10,} questions" for split, (images, asked) in counts.items()
-        ]
+        *text, done = plain.text
         rows = [(f.attribute, f.value, "" if f.asked is None else f"{f.asked:.1%}", f"{f.measured:.1%}") for f in found]
         if rows:
             text.append(TextTable(("attribute", "value", "asked for", "measured"), rows))
@@ -294,7 +279,7 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
             text.append("README.md has the colors of each shape, asked for beside measured")
         if hidden:
             text.append(describe_low_visibility(hidden))
-        return MakeReport(report, [*text, describe_done(data)])
+        return MakeReport(report, [*text, done])
 
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Given scenes are nobody's variant."""
@@ -331,19 +316,11 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
             raise UserError(f"--{name} is for new scenes; omit it with --scenes")
 
 
-def _read_concepts(files: Sequence[Path]) -> ConceptDistribution | None:
-    """What several files say together; None where there are none."""
-    found = BALANCED
-    for path in files:
-        found = read_concept_file(path, found)
-    return found if files else None
-
-
 def _sample_twins(spec: SuperclevrSpec, split: str, k: int, base: Path) -> tuple[list[Scene], SharedImages]:
     """The twins of the scenes of a base's shard, and the pictures of these."""
     shard = next(s for s in Dataset.open(base).shards(split) if s.index == k)
     assert shard.images is not None
-    scenes = read_scenes(base / shard.images.path)
+    scenes = read_shard_scenes(base / shard.images.path)
     if spec.kind.factor == "visual":
         scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
     elif spec.kind.factor != "redundancy":
@@ -352,44 +329,19 @@ def _sample_twins(spec: SuperclevrSpec, split: str, k: int, base: Path) -> tuple
     return scenes, SharedImages(base, shard.images)
 
 
-def read_scenes(path: Path) -> list[Scene]:
-    """The scenes of a shard of images, without the pictures."""
-    return [
-        Scene.from_json(json.loads(text))
-        for table in iterate_row_groups(path, ["scene"])
-        for text in table["scene"].to_pylist()
-    ]
-
-
 def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int) -> list[Question]:
     """The questions of a shard, image by image: first about the vehicles, then about their parts."""
-    first = k * spec.shard
-    level = spec.kind.redundancy
+    first, level = k * spec.shard, spec.kind.redundancy
     subjects = PackedScenes(scenes)
+    where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k}
     found: list[Question] = []
     if spec.questions:
-        start = first * spec.questions
-        found += generate_levels(
-            subjects,
-            builtin_templates(SCHEMA),
-            (level,),
-            per_image=spec.questions,
-            seed=spec.seed,
-            split=split,
-            shard=k,
-            start=start,
-        )[level]
+        where |= {"per_image": spec.questions, "start": first * spec.questions}
+        found += generate_levels(subjects, builtin_templates(SCHEMA), (level,), **where)[level]
     if spec.part_questions and any(o.parts for s in scenes for o in s.objects):
         start = spec.images * spec.questions + first * spec.part_questions  # beyond those about vehicles
-        found += generate_questions(
-            subjects,
-            builtin_part_templates(SCHEMA),
-            per_image=spec.part_questions,
-            seed=spec.seed,
-            split=split,
-            shard=k,
-            start=start,
-        )
+        where |= {"per_image": spec.part_questions, "start": start}
+        found += generate_questions(subjects, builtin_part_templates(SCHEMA), **where)
     place = {scene.id: i for i, scene in enumerate(scenes)}
     found.sort(key=lambda q: place[q.scenes[0]])
     return _name_questions(found, spec)
@@ -401,56 +353,24 @@ def _name_questions(questions: Sequence[Question], spec: SuperclevrSpec) -> list
     Scenes have one name in all variants, so that what is asked about one place is resampled together; but
     where concepts differ, equal places in the list are unrelated questions, and these are nobody's twins.
     """
-    kind, base = spec.kind, spec.base()
-    shared = kind.factor in SHARED_QUESTIONS
+    kind = spec.kind
+    own, base = (f"_{s.name}" if s.name != DEFAULT else "" for s in (spec, spec.base()))  # what names end with
     level: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
-    ending: Notes = (*level, ("variant", spec.name))
     made = []
     for q in questions:
         name = q.note("twin", q.id)
-        own = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
-        if shared:
-            own.append(("twin", format_question_id(name, base)))
-        made.append(
-            Question(
-                id=format_question_id(name, spec),
-                text=q.text,
-                scenes=q.scenes,
-                program=q.program,
-                answer=q.answer,
-                kind=q.kind,
-                provenance=q.provenance,
-                notes=(*own, *ending),
-            )
-        )
+        notes = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
+        if kind.factor in SHARED_QUESTIONS:
+            notes.append(("twin", f"{name}{base}"))
+        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *level, ("variant", spec.name))))
     return made
 
 
-def format_question_id(name: str, spec: SuperclevrSpec) -> str:
-    """What a question is called in a variant: as in the default, and the variant behind it."""
-    return name if spec.name == DEFAULT else f"{name}_{spec.name}"
-
-
-def measure_concepts(dataset: Dataset) -> list[ConceptFrequency]:
-    """How often each concept occurs, and how often it was asked for unless the scenes were given."""
-    asked = _find_requested_concepts(dataset)
-    return count_concepts(dataset, asked.frequencies() if asked else {})
-
-
-def measure_shape_colors(dataset: Dataset) -> list[ShapeColorFrequency]:
-    """How often each shape has each colour, where it was asked which go together."""
-    return count_shape_colors(dataset, _find_requested_concepts(dataset))
-
-
-def measure_low_visibility(dataset: Dataset) -> LowVisibility | None:
-    """What of given scenes is hardly seen in their pictures; made ones keep the limits."""
+def measure_concepts(dataset: Dataset) -> ConceptReport:
+    """How often concepts occur, and were asked for unless the scenes were given; what of given ones is hardly seen."""
     spec = dataset.manifest.spec
-    return count_low_visibility(dataset) if GIVEN in spec and spec.get(PICTURED) else None
-
-
-def _find_requested_concepts(dataset: Dataset) -> ConceptDistribution | None:
-    spec = dataset.manifest.spec
-    return None if GIVEN in spec else SuperclevrSpec.of(spec).rules().concepts
+    asked = None if GIVEN in spec else SuperclevrSpec.of(spec).rules().concepts
+    return count_concepts(dataset, asked, look=GIVEN in spec and bool(spec.get(PICTURED)))
 
 
 SUITE = SuperclevrSuite()

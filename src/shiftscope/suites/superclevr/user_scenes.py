@@ -1,20 +1,16 @@
 """Given scenes: questions about a user's own Super-CLEVR scenes, and pictures of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from ...errors import UserError
 from ...executor import LocalExecutor
 from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
 from ...geometry.camera import SIZE, camera_of
+from ...geometry.visibility import measure_labels
 from ...json_files import refuse_repeated_ids
 from ...scene import Box, Object, Scene
 from ...schemas.superclevr import SCHEMA
@@ -71,17 +67,18 @@ def render_user_scene(scene: Scene, size: tuple[int, int]) -> StoredImage:
     """A given scene rendered; its record then says where things are seen in this picture."""
     (image,) = render_stored_images([scene], size, parts=True)
     assert image.part_mask is not None
-    labels = decode_mask(image.part_mask)
-    label = 0
+    labels, _ = measure_labels(decode_mask(image.part_mask), sum(len(o.parts) for o in scene.objects))
+    boxes = iter(labels.tolist())
     objects = []
-    for thing, (left, top, width, height) in zip(_place_objects(scene, size), image.boxes, strict=True):
-        parts = []
-        for part in thing.parts:
-            label += 1
-            parts.append(replace(part, box=_find_box(labels == label)))
-        box = (float(left), float(top), float(width), float(height)) if width else None
-        objects.append(replace(thing, parts=tuple(parts), box=box))
+    for thing, box in zip(_place_objects(scene, size), image.boxes, strict=True):
+        parts = tuple(replace(part, box=_to_box(*next(boxes))) for part in thing.parts)
+        objects.append(replace(thing, parts=parts, box=_to_box(*box)))
     return replace(image, scene=replace(scene, objects=tuple(objects), size=size))
+
+
+def _to_box(left: int, top: int, width: int, height: int) -> Box | None:
+    """None where nothing is seen."""
+    return (float(left), float(top), float(width), float(height)) if width else None
 
 
 def _place_objects(scene: Scene, size: tuple[int, int]) -> tuple[Object, ...]:
@@ -96,12 +93,3 @@ def _place_objects(scene: Scene, size: tuple[int, int]) -> tuple[Object, ...]:
             thing = replace(thing, pixel=(float(round(x)), float(round(y)), depth))
         made.append(thing)
     return tuple(made)
-
-
-def _find_box(where: npt.NDArray[np.bool_]) -> Box | None:
-    """Left, top, width and height around what is marked; None where nothing is."""
-    rows, columns = np.flatnonzero(where.any(1)), np.flatnonzero(where.any(0))
-    if not len(rows):
-        return None
-    left, top, right, bottom = (float(v) for v in (columns[0], rows[0], columns[-1], rows[-1]))
-    return left, top, right + 1 - left, bottom + 1 - top

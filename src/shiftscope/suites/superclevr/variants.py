@@ -1,7 +1,5 @@
 """The variants of Super-CLEVR: the default, and for each of four factors what differs from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import ModuleType
 

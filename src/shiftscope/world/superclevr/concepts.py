@@ -10,14 +10,9 @@ Super-CLEVR (Li et al., 2023): *bal* is even; in *slt* and *long* a concept of r
 to a^-r, a = 1.3 and 2. *head* and *tail* are even over the commonest and the rarest concepts of *long*, and
 *oppo* is *long* the other way round.
 
-The official files decide where the paper's sentences leave room (docs/decisions/012). They hold the 21 shapes
-that scenes have, without the 22nd, `addi`, of the release's properties. The rank of a shape is its category's
-plus its own within the category; aeroplanes come first in *long*, cars in *slt*. *oppo* reverses the list of
-shapes in their order, so that shapes of one rank in *long* need not have one share. Both *head* and *tail*
-have 11 of the 21 shapes: `double` is in either.
+The official files decide where the paper's sentences leave room (docs/decisions/012). The rank of a shape is its
+category's plus its own within the category; *oppo* reverses the list of shapes, not their ranks.
 """
-
-from __future__ import annotations
 
 import csv
 import io
@@ -27,7 +22,7 @@ from functools import cache
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ... import json_files as _json
 from ...errors import UserError, unknown
@@ -63,7 +58,6 @@ class ConceptDistribution:
         return SHAPES[k], COLORS[inverse_cdf(colors, color)], MATERIALS[inverse_cdf(self.material, material)]
 
     def choose_shape(self, number: float) -> str:
-        """The first of these."""
         return SHAPES[inverse_cdf(self.shape, number)]
 
     def choose_part_color(self, of: str, first: float, second: float) -> str:
@@ -76,31 +70,28 @@ class ConceptDistribution:
         if found != of:
             return found
         rest = [0.0 if name == of else share for name, share in zip(COLORS, self.color, strict=True)]
-        if not sum(rest):
+        if not (total := sum(rest)):
             rest = [0.0 if name == of else 1.0 for name in COLORS]
-        total = sum(rest)
+            total = sum(rest)
         return COLORS[inverse_cdf([share / total for share in rest], second)]
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            name: dict(zip(ATTRIBUTE_VALUES[name], getattr(self, name), strict=True)) for name in ATTRIBUTE_VALUES
-        }
-        if self.together is not None:
-            data["together"] = {
-                shape: dict(zip(COLORS, row, strict=True)) for shape, row in zip(SHAPES, self.together, strict=True)
-            }
-        return data
+        together = [dict(zip(COLORS, row, strict=True)) for row in self.together or ()]
+        return self._name_shares() | ({"together": dict(zip(SHAPES, together, strict=True))} if together else {})
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ConceptDistribution:
-        found = {name: tuple(data[name][value] for value in ATTRIBUTE_VALUES[name]) for name in ATTRIBUTE_VALUES}
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        found = {name: tuple(data[name][value] for value in values) for name, values in ATTRIBUTE_VALUES.items()}
         rows = data.get("together")
         together = rows and tuple(tuple(rows[s][c] for c in COLORS) for s in SHAPES)
         return cls(**found, together=together)
 
+    def _name_shares(self) -> dict[str, dict[str, float]]:
+        return {name: dict(zip(values, getattr(self, name), strict=True)) for name, values in ATTRIBUTE_VALUES.items()}
+
     def frequencies(self) -> dict[str, dict[str, float]]:
         """The share of each value; a colour over all shapes where shapes have their own."""
-        found = {name: dict(zip(ATTRIBUTE_VALUES[name], getattr(self, name), strict=True)) for name in ATTRIBUTE_VALUES}
+        found = self._name_shares()
         if self.together is not None:
             found["color"] = {
                 color: sum(share * row[k] for share, row in zip(self.shape, self.together, strict=True))
@@ -137,7 +128,8 @@ CATEGORY_RANKS = {
     "long": ("aeroplane", "car", "bus", "motorbike", "bicycle"),
 }
 BASES = {"slt": 1.3, "long": 2.0}
-HEAD_SHAPES, HEAD_COLORS = 11, 4  # as many in the tail
+HEAD = (11, 4, 1)  # shapes, colours and materials; as many in the tail
+REVERSED = {"oppo": "long", "tail": "head"}  # each is the other the other way round
 
 
 @cache
@@ -147,17 +139,18 @@ def distribution(variant: str) -> ConceptDistribution:
         return BALANCED
     if variant in BASES:
         base, categories = BASES[variant], CATEGORY_RANKS[variant]
-        ranks = [categories.index(c) + k for c, k in map(category_of, SHAPES)]
-        even = power_shares(base, range(len(COLORS))), power_shares(base, range(len(MATERIALS)))
-        return ConceptDistribution(power_shares(base, ranks), *even)
-    if variant == "oppo":
-        long = distribution("long")
-        return ConceptDistribution(long.shape[::-1], long.color[::-1], long.material[::-1])
+        ranks = [categories.index(category) + k for category, k in map(category_of, SHAPES)]
+        colors, materials = power_shares(base, range(len(COLORS))), power_shares(base, range(len(MATERIALS)))
+        return ConceptDistribution(power_shares(base, ranks), colors, materials)
     if variant == "head":
-        return ConceptDistribution(_even_shares(SHAPES, HEAD_SHAPES), _even_shares(COLORS, HEAD_COLORS), (1.0, 0.0))
-    if variant == "tail":
-        head = distribution("head")
-        return ConceptDistribution(head.shape[::-1], head.color[::-1], head.material[::-1])
+        shape, color, material = (
+            (1.0 / few,) * few + (0.0,) * (len(values) - few)
+            for few, values in zip(HEAD, ATTRIBUTE_VALUES.values(), strict=True)
+        )
+        return ConceptDistribution(shape, color, material)
+    if variant in REVERSED:
+        other = distribution(REVERSED[variant])
+        return ConceptDistribution(other.shape[::-1], other.color[::-1], other.material[::-1])
     raise unknown("concept distribution", variant, DISTRIBUTIONS)
 
 
@@ -171,10 +164,6 @@ def power_shares(base: float, ranks: Iterable[int]) -> tuple[float, ...]:
         found.append(share)
     total = sum(found)
     return tuple(share / total for share in found)
-
-
-def _even_shares(names: Sequence[str], first: int) -> tuple[float, ...]:
-    return (1.0 / first,) * first + (0.0,) * (len(names) - first)
 
 
 # Concept files: a user's own distribution of shapes, colours and materials, or of colours for each shape.
@@ -193,25 +182,20 @@ def read_concept_file(path: Path, base: ConceptDistribution = BALANCED) -> Conce
     then the colours'. A .csv has lines `red,0.5`, perhaps under a heading `name,share`, or a first line of
     colours and then a line a shape. What a file does not speak of is as in `base`.
     """
-    table = _read_table(path)
+    if path.is_dir():
+        raise UserError(f"{path}: a folder; a distribution is an .npz or a .csv file")
+    if not path.exists():
+        raise UserError(f"{path}: no such file")
+    read = {".npz": _read_npz, ".csv": _read_csv}.get(path.suffix)
+    if read is None:
+        raise UserError(f"{path}: a distribution is an .npz or a .csv file")
+    table = read(path)
     if isinstance(table, dict):
         return _replace_shares(path, table, base)
     return replace(base, together=_parse_matrix(path, *table))
 
 
 ConceptTable = dict[str, float] | tuple[list[str], list[str], list[list[float]]]  # rows, columns, shares
-
-
-def _read_table(path: Path) -> ConceptTable:
-    if path.is_dir():
-        raise UserError(f"{path}: a folder; a distribution is an .npz or a .csv file")
-    if not path.exists():
-        raise UserError(f"{path}: no such file")
-    if path.suffix == ".npz":
-        return _read_npz(path)
-    if path.suffix == ".csv":
-        return _read_csv(path)
-    raise UserError(f"{path}: a distribution is an .npz or a .csv file")
 
 
 def _read_npz(path: Path) -> ConceptTable:
@@ -275,18 +259,11 @@ def _read_csv(path: Path) -> ConceptTable:
     return _collect_unique(path, ((name, _parse_number(path, share)) for name, share in lines))
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _parse_number(path: Path, text: str) -> float:
-    if not _is_number(text):
-        raise UserError(f"{path}: {text!r} is not a number")
-    return float(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(f"{path}: {text!r} is not a number") from None
 
 
 def _collect_unique(path: Path, pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -310,12 +287,7 @@ def _replace_shares(path: Path, table: dict[str, float], base: ConceptDistributi
             raise unknown("shape, color or material", name, ATTRIBUTE_OF, str(path))
         found.setdefault(ATTRIBUTE_OF[name], {})[name] = share
     shares = {a: _check_shares(path, a, [row.get(v, 0.0) for v in ATTRIBUTE_VALUES[a]]) for a, row in found.items()}
-    return replace(
-        base,
-        shape=shares.get("shape", base.shape),
-        color=shares.get("color", base.color),
-        material=shares.get("material", base.material),
-    )
+    return replace(base, **shares)  # type: ignore[arg-type]
 
 
 def _parse_matrix(path: Path, rows: list[str], columns: list[str], shares: list[list[float]]) -> tuple[Shares, ...]:

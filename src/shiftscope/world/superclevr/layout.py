@@ -7,12 +7,12 @@ begun again; where that does not help for long, one of the large vehicles is mad
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...geometry.body import bodies_of, build_scene_mesh
 from ...geometry.camera import Camera
@@ -21,26 +21,17 @@ from ...geometry.mesh import unit_circle
 from ...geometry.shapes.superclevr import SIZES
 from ...geometry.vehicles import load_vehicle
 from ...geometry.visibility import Visibility, measure_visibility
-from ...scene import Object, Pairs, Scene
+from ...kernels import Doubles
+from ...scene import Object, Scene
 from ...schemas.superclevr import SCHEMA
+
+if TYPE_CHECKING:
+    from . import SuperClevrRules
 
 TRIES = 200  # places tried for one vehicle
 MOST_MOVES = 6  # vehicles put elsewhere in one arrangement
 PATIENCE = 25  # arrangements before a large vehicle is made small
 RULES = ("margin", "frame", "overlap")  # in the order they are checked
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementArea:
-    """Where vehicles may stand in one picture, and how they must be seen."""
-
-    camera: Camera
-    size: tuple[int, int]  # of the picture
-    reach: float
-    margin: float
-    gap: float
-    least: float  # visible pixels of a vehicle
-    arrangements: int  # tried before it is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +44,7 @@ class Arrangement:
 
 
 class NoRoomError(Exception):
-    """No arrangement was found; `rule` turned most of them down."""
-
-    def __init__(self, rule: str) -> None:
-        super().__init__(rule)
-        self.rule = rule
+    """No arrangement was found; it says which rule turned most of them down."""
 
 
 @cache
@@ -77,53 +64,58 @@ def put_on_ground(thing: Object, x: float, y: float, rotation: float) -> Object:
 def arrange(
     things: Sequence[Object],
     others: Sequence[Sequence[str]],
-    ground: PlacementArea,
+    camera: Camera,
+    rules: SuperClevrRules,
     generator: np.random.Generator,
     *,
     keep_sizes: bool = False,
 ) -> Arrangement:
-    """The vehicles in free places, turned at random; Cramped where there is no room.
+    """The vehicles in free places, turned at random; NoRoomError where there is no room.
 
     `others` are lists of shapes, one a vehicle: the places must be free for these vehicles too, though what
     would be seen of them is not looked at. With `keep_sizes` no large vehicle is made small.
     """
     current = list(things)
-    plot = _PlacementProblem.of(ground, things, others)
+    ground = _Ground(camera, rules, things, others)
     refused: Counter[str] = Counter()
-    for tried in range(1, ground.arrangements + 1):
+    for tried in range(1, rules.arrangements + 1):
         if tried % PATIENCE == 0 and not keep_sizes:
             current = _shrink_one(current, generator)
         turns = (360.0 * generator.random(len(current))).tolist()
-        lot = _PlacementAttempt(plot, current, turns, generator)
-        found = lot.fill(range(len(current)))
+        attempt = _PlacementAttempt(ground, current, turns, generator)
+        found = attempt.fill(range(len(current)))
         if found == "":
-            found, seen = lot.move_hidden(frozenset())
+            found, seen = attempt.move_hidden(frozenset())
             if seen is not None:
-                return Arrangement(lot.objects(), seen)
+                return Arrangement(attempt.objects(), seen)
         refused[found] += 1
     raise NoRoomError(refused.most_common(1)[0][0])
 
 
 def rearrange(
-    things: Sequence[Object], places: Sequence[Object], ground: PlacementArea, generator: np.random.Generator
+    things: Sequence[Object],
+    places: Sequence[Object],
+    camera: Camera,
+    rules: SuperClevrRules,
+    generator: np.random.Generator,
 ) -> Arrangement:
     """The vehicles where others stand, of the same sizes; what has no room there is put elsewhere.
 
     First those are moved that hit another or leave the picture, then those that hide or are hidden. Where
-    that does not do, all are; sizes are kept, and it is Cramped where there is no room for them.
+    that does not do, all are; sizes are kept, and it is a NoRoomError where there is no room for them.
     """
     turns = [p.rotation or 0.0 for p in places]
     spots = [(p.position[0], p.position[1]) for p in places if p.position is not None]
-    plot = _PlacementProblem.of(ground, things)
-    loose = _PlacementAttempt(plot, things, turns, generator).place_at(spots)
+    ground = _Ground(camera, rules, things)
+    loose = _PlacementAttempt(ground, things, turns, generator).place_at(spots)
     for _ in range(PATIENCE):
-        attempt = _PlacementAttempt(plot, things, turns, generator)
+        attempt = _PlacementAttempt(ground, things, turns, generator)
         attempt.place_at(spots, loose)
         if attempt.fill(sorted(loose)) == "":
             _, seen = attempt.move_hidden(loose)
             if seen is not None:
                 return Arrangement(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
-    found = arrange(things, (), ground, generator, keep_sizes=True)
+    found = arrange(things, (), camera, rules, generator, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
 
 
@@ -131,99 +123,75 @@ def _shrink_one(things: list[Object], generator: np.random.Generator) -> list[Ob
     large = [i for i, t in enumerate(things) if t.values("size") == ("large",)]
     if not large:
         return things
-    chosen = large[int(generator.integers(len(large)))]
-    return [_shrink(t) if i == chosen else t for i, t in enumerate(things)]
+    k = large[int(generator.integers(len(large)))]
+    attributes = tuple((a, "small" if a == "size" else v) for a, v in things[k].attributes)
+    return [*things[:k], replace(things[k], attributes=attributes), *things[k + 1 :]]
 
 
-def _shrink(thing: Object) -> Object:
-    attributes: Pairs = tuple((a, "small" if a == "size" else v) for a, v in thing.attributes)
-    return replace(thing, attributes=attributes)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _PlacementProblem:
+class _Ground:
     """The ground and the shapes to stand on it, as the kernels take them: what no attempt changes."""
 
-    ground: PlacementArea
-    outlines: npt.NDArray[np.float64]  # [variant, vehicle, half sides and height], of size 1
-    axes: npt.NDArray[np.float64]  # [2, xy] to the right and to the front
-    camera: npt.NDArray[np.float64]
-    frame: npt.NDArray[np.float64]  # left, top, right, bottom
-
-    @classmethod
-    def of(
-        cls, ground: PlacementArea, things: Sequence[Object], others: Sequence[Sequence[str]] = ()
-    ) -> _PlacementProblem:
+    def __init__(
+        self, camera: Camera, rules: SuperClevrRules, things: Sequence[Object], others: Sequence[Sequence[str]] = ()
+    ) -> None:
+        self.camera, self.rules = camera, rules
         every = [[t.values("shape")[0] for t in things], *others]
-        directions = dict(ground.camera.directions())
-        return cls(
-            ground,
-            np.array([[outline(shape)[:3] for shape in shapes] for shapes in every]),
-            np.array([directions["right"][:2], directions["front"][:2]]),
-            ground.camera.pack(ground.size),
-            np.array([0.0, 0.0, *map(float, ground.size)]),
-        )
+        # [variant, vehicle, half sides and height], of size 1
+        self.outlines = np.array([[outline(shape)[:3] for shape in shapes] for shapes in every])
+        directions = dict(camera.directions())
+        axes = np.array([directions["right"][:2], directions["front"][:2]])
+        frame = np.array([0.0, 0.0, *map(float, rules.size)])  # left, top, right, bottom
+        self.room = axes, rules.margin, rules.gap, camera.pack(rules.size), frame
 
 
 class _PlacementAttempt:
     """One arrangement under way."""
 
     def __init__(
-        self, plot: _PlacementProblem, things: Sequence[Object], turns: Sequence[float], generator: np.random.Generator
+        self, ground: _Ground, things: Sequence[Object], turns: Sequence[float], generator: np.random.Generator
     ) -> None:
-        self.plot, self.ground = plot, plot.ground
-        self.things, self.turns, self.generator = things, turns, generator
-        boxes = plot.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
-        self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number]
+        self.ground, self.things, self.turns, self.generator = ground, things, turns, generator
+        boxes = ground.outlines * np.array([SIZES[t.values("size")[0]] for t in things])[:, None]
+        self.rows = np.zeros((len(boxes), len(things), 7))  # [variant, vehicle, number], see footprint.py
         self.rows[:, :, 2:4], self.heights = boxes[:, :, :2], np.ascontiguousarray(boxes[:, :, 2])
         self.rows[:, :, 5:] = [unit_circle(turn) for turn in turns]
         self.standing = np.zeros(len(things), np.bool_)
         self.moved: frozenset[int] = frozenset()
 
-    def try_place(self, k: int, candidates: npt.NDArray[np.float64]) -> str:
+    def try_place(self, k: int, candidates: Doubles) -> str:
         """Put vehicle k at the first free candidate; else the rule that turned most of them down."""
         refused = np.zeros(3, np.int64)
-        plot, ground = self.plot, self.ground
-        room = plot.axes, ground.margin, ground.gap, plot.camera, plot.frame, refused
-        if place_first_free(self.rows, self.heights, self.standing, k, candidates, *room):
+        if place_first_free(self.rows, self.heights, self.standing, k, candidates, *self.ground.room, refused):
             self.standing[k] = True
             return ""
         return RULES[int(refused.argmax())]
 
-    def fill(self, which: Sequence[int] | range) -> str:
-        """Put these anywhere, the largest first; "" where all found a place, else the rule in the way."""
+    def list_largest_first(self, which: Iterable[int]) -> list[int]:
         area = (self.rows[0, :, 2] * self.rows[0, :, 3]).tolist()
-        for k in sorted(which, key=lambda k: (-area[k], k)):
-            rule = self.try_place(k, self.sample_places())
-            if rule:
-                return rule
-        return ""
+        return sorted(which, key=lambda k: (-area[k], k))
 
-    def sample_places(self) -> npt.NDArray[np.float64]:
-        found = self.generator.random((TRIES, 2))
-        found *= 2.0
-        found -= 1.0
-        found *= self.ground.reach
-        return found
+    def fill(self, which: Iterable[int]) -> str:
+        """Put these anywhere; "" where all found a place, else the rule in the way."""
+        refusals = (self.try_place(k, self.sample_places()) for k in self.list_largest_first(which))
+        return next(filter(None, refusals), "")
+
+    def sample_places(self) -> Doubles:
+        return self.ground.rules.reach * (2.0 * self.generator.random((TRIES, 2)) - 1.0)
 
     def place_at(self, spots: Sequence[tuple[float, float]], loose: frozenset[int] = frozenset()) -> frozenset[int]:
-        """Put all but the loose ones at their spots, the largest first; returns those that cannot stay."""
-        area = self.rows[0, :, 2] * self.rows[0, :, 3]
-        found = set(loose)
-        for k in sorted(range(len(spots)), key=lambda k: (-area[k], k)):
-            if k not in loose and self.try_place(k, np.array([spots[k]])):
-                found.add(k)
-        return frozenset(found)
+        """Put all but the loose ones at their spots; returns those that cannot stay."""
+        bound = [k for k in self.list_largest_first(range(len(spots))) if k not in loose]
+        return loose | {k for k in bound if self.try_place(k, np.array([spots[k]]))}
 
     def move_hidden(self, moved: frozenset[int]) -> tuple[str, Visibility | None]:
         """Put those elsewhere that are hardly seen, until all are seen well."""
         self.moved = moved
+        camera, rules = self.ground.camera, self.ground.rules
         for _ in range(MOST_MOVES):
-            seen = measure_visibility(
-                build_scene_mesh(bodies_of(Scene(self.objects(), schema=SCHEMA))), self.ground.camera, self.ground.size
-            )
+            scene = Scene(self.objects(), schema=SCHEMA)
+            seen = measure_visibility(build_scene_mesh(bodies_of(scene)), camera, rules.size)
             k = int(seen.visible.argmin())
-            if seen.visible[k] >= self.ground.least:
+            if seen.visible[k] >= rules.scale_pixels(rules.pixels):
                 return "", seen
             self.moved |= {k}
             self.standing[k] = False

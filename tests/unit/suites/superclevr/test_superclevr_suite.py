@@ -12,14 +12,7 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import SharedImages
 from shiftscope.suites.superclevr.concept_counts import _scan
 from shiftscope.suites.superclevr.make_variants import plan_study
-from shiftscope.suites.superclevr.suite import (
-    SUITE,
-    SuperclevrSpec,
-    TwinBase,
-    make_questions,
-    measure_concepts,
-    measure_shape_colors,
-)
+from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec, TwinBase, make_questions, measure_concepts
 from shiftscope.suites.superclevr.user_scenes import render_user_scene
 from shiftscope.suites.superclevr.variants import VARIANTS
 from shiftscope.world.superclevr import SuperClevrRules, sample_scene
@@ -152,7 +145,7 @@ def test_a_question_has_a_name_of_its_variant_and_a_twin_names_its_base(order, n
 
 
 def test_frequencies_stand_beside_what_was_asked(base):
-    found = {(f.attribute, f.value): f for f in measure_concepts(base)}
+    found = {(f.attribute, f.value): f for f in measure_concepts(base).frequencies}
     assert found["shape", "jet"].asked == pytest.approx(1 / 21)
     vehicles = sum(len(image.scene.objects) for image in base.images())
     for attribute in ("shape", "color", "material", "size"):
@@ -163,19 +156,19 @@ def test_frequencies_stand_beside_what_was_asked(base):
 def test_sizes_and_their_share_are_explained(base):
     assert "about 47% are large" in (base.folder / "README.md").read_text()
     assert "## Colors of each shape" not in SUITE.summarize(None, base)
-    assert measure_shape_colors(base) == []
+    assert measure_concepts(base).shape_colors == []
 
 
 def test_scenes_are_counted_once_for_the_card_and_for_the_command_line(base):
     _scan.cache_clear()
-    assert SUITE.summarize(None, base) and measure_concepts(base) and measure_shape_colors(base) == []
+    assert SUITE.summarize(None, base) and measure_concepts(base).frequencies
     assert _scan.cache_info().misses == 1
 
 
 def test_colors_of_each_shape_stand_beside_what_was_asked(tmp_path):
     order = SuperclevrSpec("co-1", images=12, shard=12, size=(160, 112), questions=0, part_questions=0)
     made = make("superclevr", order, tmp_path / "co-1", workers=1)
-    cells = measure_shape_colors(made)
+    cells = measure_concepts(made).shape_colors
     assert len(cells) == 21 * 8
     assert (cells[0].shape, cells[0].color, cells[0].asked) == ("jet", "gray", pytest.approx(128 / 255))
     vehicles = [o for i in made.images() for o in i.scene.objects]
