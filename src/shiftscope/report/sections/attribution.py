@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...errors import UserError
 from ...metrics import accuracy as accuracy_metric
 from ...metrics.attribution import STAGES, TOTAL, measure, measure_drop
+from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import CONDITIONS, MISSING_IMAGE, Score
-from ...run.study.entries import (
-    ORACLE_BOTH,
-    ORACLE_NEITHER,
-    ORACLE_OBJECTS,
-    ORACLE_PROGRAM,
-    ORACLE_SCENE,
-    OracleDiagnosis,
-)
-from ...suites.superclevr.study import MODELS, QUESTION_GROUPS, StudyDomain, TrainingSetup
+from ...run.study.entries import ORACLE_BOTH, ORACLE_NEITHER, ORACLE_OBJECTS, ORACLE_PROGRAM, ORACLE_SCENE
 from ..chart.bars import StackedShare, draw_stacked_bar
 from ..drops import find_twin_runs
 from ..markup import Child, render_swatches
-from ..number_format import format_count, format_percent
+from ..number_format import DASH, format_count, format_percent
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, change_cell, model_cell, score_cell, sort_runs
-from ..study_tables import DIGITS, describe_measure, format_share
-from ..table import Table, TableCell, TableHead, numeric
+from ..study_page import DIGITS, describe_measure
+from ..table import Row, Table, TableCell, TableHead, numeric
 
 PLACES = {"report": 40, "study": 60}
 STAGE_LOOKS = {
@@ -156,52 +149,43 @@ def _build_drop_table(study: ReportRuns) -> Table | None:
 # A study: what true scenes and programs would mend, how good the parsers are, how calibrated.
 
 
-def diagnosis_tables(board: TransferMatrix) -> Iterator[Table]:
+def diagnosis_tables(matrix: TransferMatrix) -> Iterator[Table]:
     """What true scenes and true programs would mend, and how good the parsers are part by part."""
-    for one in board.diagnoses:
+    study = matrix.study
+    for one in matrix.diagnoses:
         where = f"{one.trained.label} on {one.tested.label}"
-        known = {(m, s, given): share for m, s, given, share in one.oracles}
+        known = {(model, group, given): share for model, group, given, share in one.oracles}
         rows = [
-            (f"{model}, {sort} questions", *(format_share(known.get((model, sort, o))) for o in ORACLE_COLUMNS))
-            for sort in QUESTION_GROUPS
-            for model in MODELS
-            if any((model, sort, o) in known for o in ORACLE_COLUMNS)
+            (f"{model}, {group} questions", *(_format_share(known.get((model, group, o))) for o in ORACLE_COLUMNS))
+            for group in study.question_groups
+            for model in study.models
+            if any((model, group, o) in known for o in ORACLE_COLUMNS)
         ]
-        title = f"Diagnosis, {where}: true scenes and programs in place of parsed ones"
-        yield Table(title, ("right, %", *ORACLE_COLUMNS.values()), tuple(rows), _describe_columns(one))
-        shares = tuple((describe_measure(name), format_share(share), f"{share[1]:,}") for name, share in one.shares)
-        yield Table(f"Diagnosis, {where}: the parsers", ("", "%", "of"), shares)
-        errors = tuple(
-            (name, format_percent(r.calibration_error, DIGITS), f"{r.n:,}")
-            for name, r in one.reliability
-            if r.calibration_error is not None
+        with_objects = any(given == ORACLE_OBJECTS for _, _, given in known)
+        yield Table(
+            f"Diagnosis, {where}: true scenes and programs in place of parsed ones",
+            ("right, %", *ORACLE_COLUMNS.values()),
+            rows,
+            study.notes.get("oracles" if with_objects else "oracles without objects", ""),
         )
-        if errors:
+        shares = [(describe_measure(matrix, name), _format_share(share), f"{share[1]:,}") for name, share in one.shares]
+        yield Table(f"Diagnosis, {where}: the parsers", ("", "%", "of"), shares)
+        if errors := list(_list_errors(one.reliability)):
             note = "Mean distance of confidence and accuracy over bins of confidence; the HTML page draws them."
             yield Table(f"Diagnosis, {where}: calibration error", ("confidence in", "points", "of"), errors, note)
-    answers = tuple(
-        (model, format_percent(r.calibration_error, DIGITS), f"{r.n:,}")
-        for model in MODELS
-        if (out := board.find_outcome(model, TrainingSetup(), StudyDomain(), "object"))
-        and (r := out.confidence)
-        and r.n
-    )
-    if answers:
-        title = "Calibration error of answers, default on default, object questions"
-        yield Table(title, ("model", "points", "of"), answers)
+    group = study.question_groups[0]
+    outcomes = {model: matrix.find_outcome(model, *study.default, group) for model in study.models}
+    if answers := list(_list_errors((model, out.confidence) for model, out in outcomes.items() if out)):
+        default = " on ".join(one.label for one in study.default)
+        yield Table(f"Calibration error of answers, {default}, {group} questions", ("model", "points", "of"), answers)
 
 
-def _describe_columns(one: OracleDiagnosis) -> str:
-    """What the columns give to which model."""
-    note = (
-        "True objects, own relations: objects, boxes and places as they are, but relations by the model's "
-        "own rule (nsvqa and p_nsvqa: box centres; p_nsvqa_exact: its learned likelihood, on true places). "
-        "Parsed, p_nsvqa_exact sees as adapted; the parsers' own figures and confidences are as trained. "
-        "Oracle scene: nsvqa gets the true relations too; p_nsvqa has no rule but its own"
-    )
-    if any(given == ORACLE_OBJECTS for _, _, given, _ in one.oracles):
-        return f"{note}; p_nsvqa_exact applies CLEVR's rule to true places, as under `run --condition`."
-    return (
-        f"{note}; p_nsvqa_exact here used its learned likelihood on true places, where `run --condition` "
-        "applies CLEVR's rule to them: this diagnosis is older than the column with the dashes."
-    )
+def _list_errors(named: Iterable[tuple[str, Reliability | None]]) -> Iterator[Row]:
+    for name, one in named:
+        if one and one.calibration_error is not None:
+            yield name, format_percent(one.calibration_error, DIGITS), f"{one.n:,}"
+
+
+def _format_share(share: tuple[int, int] | None) -> str:
+    """So many right of so many, in percent."""
+    return DASH if share is None or not share[1] else format_percent(share[0] / share[1], DIGITS)

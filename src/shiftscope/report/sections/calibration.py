@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from ...metrics.calibration import Reliability, measure
 from ...metrics.significance import wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, list_grids
 from ..chart.frame import draw_legend_mark
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Child, Html, render_charts, render_figure, render_legend, tag
@@ -74,19 +73,24 @@ def _measure_error(run: ReportRun) -> Score | None:
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
+    study = matrix.study
     answers, series = [], set()
-    for title, trained, tested in _list_shown():
+    # The default in domain, and each factor's farthest shift.
+    for trained, tested in dict.fromkeys([study.default, *(grid.farthest for grid in study.grids)]):
+        title = f"{trained.label} on {tested.label}"
         found = [
             (k, model, r)
-            for k, model in enumerate(MODELS)
-            if (out := matrix.find_outcome(model, trained, tested, "object")) and (r := out.confidence) and r.n
+            for k, model in enumerate(study.models)
+            if (out := matrix.find_outcome(model, trained, tested, study.question_groups[0]))
+            and (r := out.confidence)
+            and r.n
         ]
         if found:
             answers.append(_draw_reliability(f"Answers, {title}", found))
             series |= {k for k, _, _ in found}
     parts: list[Child] = []
     if answers:
-        parts.append(render_legend([draw_legend_mark(k), " ", MODELS[k]] for k in sorted(series)))
+        parts.append(render_legend([draw_legend_mark(k), " ", study.models[k]] for k in sorted(series)))
         parts.append(render_charts(answers))
     for one in matrix.diagnoses:
         seen = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in one.reliability if r.n]
@@ -98,17 +102,6 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
         "overconfident. Whiskers: 95% (Wilson), long where a bin holds few."
     )
     return Section("Calibration", parts, lead) if parts else None
-
-
-def _list_shown() -> Iterator[tuple[str, TrainingSetup, StudyDomain]]:
-    """The default in domain, and each factor's shift from the default to its last variant."""
-    seen = {(TrainingSetup(), StudyDomain())}
-    yield "default on default", TrainingSetup(), StudyDomain()
-    for one in list_grids():
-        (_, trained), (_, tested) = one.trained[0 if one.factor != "visual" else 1], one.tested[-1]
-        if (trained, tested) not in seen:
-            yield f"{trained.label} on {tested.label}", trained, tested
-        seen.add((trained, tested))
 
 
 def _draw_reliability(title: str, found: Sequence[tuple[int, str, Reliability]]) -> Html:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from ...metrics.significance import PairedTest, average_seeds
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import MISSING_IMAGE, Score
+from ...suites import load_suite
 from ..chart.bars import draw_interval
 from ..markup import Child, Html, join_markup, render_note, tag
 from ..measure import (
@@ -18,14 +22,15 @@ from ..measure import (
     drop_variants,
     measure_accuracy,
 )
-from ..number_format import DASH, format_count, format_p, format_percent, format_points
+from ..number_format import DASH, format_count, format_p, format_paired, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import WORSE, build_comparison, compare_by_fact, find_best, model_cell, score_cell, significance_mark
-from ..study_tables import in_domain_table, model_comparison_table
+from ..study_page import DIGITS, format_figure
 from ..table import Table, TableCell, TableHead, count_cell, numeric
 
 PLACES = {"report": 10, "study": 20}
+TINY = 0.001  # a table of many p-values omits those below it
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
@@ -138,3 +143,70 @@ def _build_key(study: ReportRuns) -> Html:
                 "over seeds; it is not tested against others."
             )
     return render_note(notes)
+
+
+# A study: the default in its own domain, and all models entry by entry.
+
+
+def in_domain_table(matrix: TransferMatrix) -> Table:
+    """The default in its own domain, seed by seed, with the paper's figures beside."""
+    study, (trained, tested) = matrix.study, matrix.study.default
+    figures, first = load_suite(study.suite).reported, study.question_groups[0]
+    place = next(
+        (grid.factor, row, column)
+        for grid in study.grids
+        for row, t in grid.trained
+        for column, at in grid.tested
+        if (t, at) == study.default
+    )
+    rows = []
+    for group in study.question_groups:
+        for model in study.models:
+            scores = [matrix.find_score(model, replace(trained, seed=s), tested, group) for s in study.seeds]
+            known = [s for s in scores if s is not None and s.value is not None]
+            mean = deviation = reported = DASH
+            if len(known) > 1:
+                mean = format_figure(average_seeds(known))
+                deviation = f"{100 * float(np.std([s.value or 0.0 for s in known], ddof=1)):.{DIGITS}f}"
+            if group == first and figures and (name := figures.find_model(model)):
+                reported = format_percent(figures.tables["accuracy"].get((name, *place)), DIGITS)
+            rows.append((f"{model}, {group} questions", *map(format_figure, scores), mean, deviation, reported))
+    notes = [
+        "Seeds: the mean with Student's interval, and the standard deviation in points.",
+        study.notes.get("in domain", ""),
+    ]
+    for one, other in study.comparisons[:1]:
+        if test := matrix.compare_models(one, other, trained, tested, first):
+            notes.append(f"{one} less {other} on the same {first} questions, seed 0: {format_paired(test)}.")
+    heads = ("default, %", *(f"seed {s}" for s in study.seeds), "mean of seeds", "deviation", "reported")
+    return Table("Default, in domain", heads, tuple(rows), " ".join(filter(None, notes)))
+
+
+def model_comparison_table(matrix: TransferMatrix) -> Table:
+    """The models entry by entry, and what the later gain over the earlier on the same questions."""
+    study, group = matrix.study, matrix.study.question_groups[0]
+    rows = []
+    for trained, tested in matrix.list_pairs():
+        scores = (matrix.find_score(model, trained, tested, group) for model in study.models)
+        gains = (matrix.compare_models(one, other, trained, tested, group) for one, other in study.comparisons)
+        entries = (matrix.entries.get((model, trained, tested)) for model in study.adapting_models)
+        adapted = {"yes" if entry.adapted else "no" for entry in entries if entry and entry.adapted is not None}
+        shown = (format_percent(score.value if score else None, DIGITS) for score in scores)
+        rows.append((trained.label, tested.label, *shown, ", ".join(sorted(adapted)), *map(format_gain, gains)))
+    gain_heads = (f"{one} − {other}" for one, other in study.comparisons)
+    note = (
+        "Differences on the same questions, ± the longer side of an interval by scene; p < "
+        f"{TINY} where none is given, not corrected for the number of entries. {study.notes.get('adaptation', '')}"
+    )
+    heads = ("trained on", "tested on", *study.models, "adapted", *gain_heads)
+    return Table(f"Model comparison, {group} questions, % and points", heads, tuple(rows), note.strip(), folded=True)
+
+
+def format_gain(gain: PairedTest | None) -> str:
+    """+1.20 ± 0.32, the longer side; p only where it is 0.001 or more."""
+    if gain is None or gain.drop is None:
+        return DASH
+    sides = [abs(end - gain.drop) for end in (gain.low, gain.high) if end is not None]
+    half = f" ± {100 * max(sides):.{DIGITS}f}" if sides else ""
+    doubt = f", {format_p(gain.p)}" if gain.p is not None and gain.p >= TINY else ""
+    return f"{format_points(gain.drop, DIGITS)}{half}{doubt}"

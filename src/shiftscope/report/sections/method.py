@@ -15,11 +15,11 @@ from ..audit_page import AuditEvidence
 from ..examples import has_dataset
 from ..markup import render_terms
 from ..measure import describe_metric, has_statistics_extra
-from ..number_format import format_percent
+from ..number_format import MINUS, format_percent
 from ..page import Section
 from ..runs import ReportRuns
-from ..study_tables import differences_table
 from ..table import Table
+from .findings import MINUS_SIGN
 from .worst_slices import FEWEST, FEWEST_SCENES
 
 PLACES = {"report": 85, "audit": 80, "study": 80}
@@ -27,10 +27,13 @@ PLACES = {"report": 85, "audit": 80, "study": 80}
 
 def section(records: ReportRuns | AuditEvidence | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
-        tables = [differences_table(records)]
+        tables = []
+        if differences := records.study.list_differences(records):
+            rows = [tuple(MINUS_SIGN.sub(MINUS, cell) for cell in row) for row in differences]
+            tables.append(Table("Differences from the paper", ("", "the paper", "here"), rows))
         if records.left_out:
             tables.append(Table("Left out", ("record", "why"), records.left_out))
-        return Section("Differences from the paper", tables)
+        return Section("Differences from the paper", tables) if tables else None
     notes = _list_audit_notes(records) if isinstance(records, AuditEvidence) else _list_notes(records)
     return Section("Method", [render_terms(notes)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...result import Score
-from ...suites.covr import reported as paper
+from ...suites import find_reported
 from ..markup import Html, render_charts, render_details, render_note
 from ..measure import describe_dropped_variants, drop_variants, pool_runs
 from ..page import Section
@@ -16,7 +16,7 @@ from .curves import Curve, cut_runs, draw_curve
 
 PLACES = {"report": 22}
 FACT = "template"
-MODELS = ("VB text", "VB iid")
+TABLE = "template_accuracy"
 
 
 def section(study: ReportRuns) -> Section | None:
@@ -45,27 +45,18 @@ def section(study: ReportRuns) -> Section | None:
 
 
 def _build_reported_table(names: Sequence[str]) -> Html | None:
-    """What the paper has for COVR's templates; nothing where these are others."""
-    if not set(names) <= set(paper.TEMPLATES):
+    """What a paper reports of these templates; nothing where they are not its own."""
+    reported = find_reported(TABLE)
+    figures = reported.tables[TABLE] if reported else {}
+    if reported is None or not set(names) <= {template for _, template, _ in figures}:
         return None
+    columns = dict.fromkeys((model, wording) for model, _, wording in figures)
     heads = [TableHead("Template")]
-    for how in ("", ", paraphrased"):
-        heads += [numeric(f"{model}{how}") for model in MODELS]
+    heads += [numeric(", ".join(filter(None, column))) for column in columns]
     rows: list[Row] = [
-        [
-            name,
-            *(
-                score_cell(Score("", paper.find_template_accuracy(model, name, paraphrased=freely), 0))
-                for freely in (False, True)
-                for model in MODELS
-            ),
-        ]
+        [name, *(score_cell(Score("", figures[model, name, wording], 0)) for model, wording in columns)]
         for name in names
     ]
-    note = (
-        f"R{paper.SOURCE[1:]}, Tables 12 and 13: VisualBERT on the questions alone, and trained on "
-        "everything. On photographs, so that templates can be compared with each other and not with the "
-        "figures above."
-    )
     table = Table("Reported accuracy by template", heads, rows)
-    return render_details("What the paper reports", render_note(note), table)
+    note = render_note(f"R{reported.source[1:]}, {reported.notes.get(TABLE, '')}")
+    return render_details("What the paper reports", note, table)

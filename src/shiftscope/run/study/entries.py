@@ -14,7 +14,7 @@ from ...errors import unknown
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
 from ...records import content_id
-from .definition import list_studies, load_study
+from ...suites.study import list_studies, load_study
 
 FORMAT = 1
 ORACLE_NEITHER, ORACLE_SCENE, ORACLE_PROGRAM, ORACLE_BOTH, ORACLE_OBJECTS = ORACLES = (
@@ -55,13 +55,13 @@ class EntryOrigin:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EntryOrigin:
         study = load_study(data["suite"])
-        if set(data["weights"]) != set(study.PARTS):
-            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.PARTS)}")
+        if set(data["weights"]) != set(study.parts):
+            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.parts)}")
         return cls(
-            study.SUITE,
+            study.suite,
             study.parse_scale(data["scale"]),
             study.parse_training(data["trained"]),
-            tuple((name, str(data["weights"][name])) for name in study.PARTS),
+            tuple((name, str(data["weights"][name])) for name in study.parts),
             **{n: str(data[n]) for n in ("train_order", "recipe", "device", "version", "made")},
             learned=str(data["learned"]) if "learned" in data else None,
         )
@@ -131,12 +131,12 @@ class TransferEntry:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TransferEntry:
         study, origin = load_study(data["suite"]), EntryOrigin.from_json(data)
-        if data["model"] not in study.MODELS:
-            raise unknown("model", data["model"], study.MODELS, "a study")
-        strange = set(data["outcomes"]) - set(study.QUESTION_GROUPS)
+        if data["model"] not in study.models:
+            raise unknown("model", data["model"], study.models, "a study")
+        strange = set(data["outcomes"]) - set(study.question_groups)
         if strange:
             raise ValueError(f"outcomes of {', '.join(sorted(strange))}")
-        groups = [group for group in study.QUESTION_GROUPS if group in data["outcomes"]]
+        groups = [group for group in study.question_groups if group in data["outcomes"]]
         made = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
         for group, outcome in made:
             if (images := len(outcome.unpack_counts())) != origin.scale.test_images:
@@ -206,9 +206,9 @@ class OracleDiagnosis:
         """This one, and for the models it lacks the figures of an older one of the same weights."""
         study = load_study(self.origin.suite)
         same = older.origin.learned == self.origin.learned
-        missing = set(older.models) - set(self.models) - (set() if same else study.ADAPTING_MODELS)
+        missing = set(older.models) - set(self.models) - (set() if same else study.adapting_models)
         kept = [row for row in older.oracles if row[0] in missing]
-        rows = sorted([*kept, *self.oracles], key=lambda row: study.MODELS.index(row[0]))
+        rows = sorted([*kept, *self.oracles], key=lambda row: study.models.index(row[0]))
         return replace(self, oracles=tuple(rows))
 
     @property
@@ -230,7 +230,7 @@ class OracleDiagnosis:
     def from_json(cls, data: Mapping[str, Any]) -> OracleDiagnosis:
         study = load_study(data["suite"])
         oracles = tuple((str(m), str(group), str(o), _parse_share(one)) for m, group, o, one in data["oracles"])
-        known = study.MODELS, study.QUESTION_GROUPS, ORACLES
+        known = study.models, study.question_groups, ORACLES
         if any(name not in names for row in oracles for name, names in zip(row[:3], known, strict=True)):
             raise ValueError("an oracle's figure is of no known model, group of questions or condition")
         return cls(

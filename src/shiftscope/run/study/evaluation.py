@@ -20,8 +20,8 @@ from ...records import canonical_json
 from ...result import Prediction, QuestionRecord, RunRecords
 from ...store.run_log import RUN_FILE, RunWriter
 from ...store.run_table import build_records, build_row_table
+from ...suites.study import Study
 from ..evaluate import BATCH, build_prediction
-from .definition import Study
 from .entries import (
     ORACLE_BOTH,
     ORACLE_NEITHER,
@@ -103,7 +103,7 @@ def write_run_folders(
         folder = out / factor / f"{model}-{row}-{column}"
         spec = {
             "model": model,
-            "suite": study.SUITE,
+            "suite": study.suite,
             "scale": origin.scale.to_json(),
             "data_id": run.testset.test.questions,
             "split": "test",
@@ -112,7 +112,7 @@ def write_run_folders(
             "trained_on": row,
             "variant": column,
             "weights": dict(origin.weights),
-            **({"learned": origin.learned} if model in study.ADAPTING_MODELS else {}),
+            **({"learned": origin.learned} if model in study.adapting_models else {}),
         }
         if not _is_written(folder, spec):
             _write_run(folder, column, spec, [pair for rows in run.rows.values() for pair in rows])

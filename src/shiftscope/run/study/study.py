@@ -26,6 +26,7 @@ from ...metrics.transfer_matrix import TransferMatrix
 from ...model import Model, ModelOptions, ModelSetting, build_model
 from ...records import content_id
 from ...scene import load_schema
+from ...suites.study import load_study
 from ...train.data import TRAIN, VAL, SuiteTrainingData
 from ...train.examples import TrainValData, gather_split
 from ...train.train import (
@@ -39,7 +40,6 @@ from ...train.train import (
     train_on,
 )
 from ...trained_folder import MODEL_FILE, TrainedFolder
-from .definition import load_study
 from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
 from .entry_store import EntryStore
 from .evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
@@ -118,7 +118,7 @@ class StudySpec:
     background: bool | None = None  # make data in the background; None: if there is a GPU
 
     def __post_init__(self) -> None:
-        known = load_study(self.suite).MODELS
+        known = load_study(self.suite).models
         for model in self.models:
             if model not in known:
                 raise unknown("model", model, known, "a study")
@@ -144,7 +144,7 @@ def study(
     spec: StudySpec, *, tell: Tell = lambda sentence: None, bar: ProgressBar = show_no_progress
 ) -> Iterator[StudyRecord]:
     """Each record as it is stored; ends early, between rows, when the minutes are over."""
-    require_torch(load_study(spec.suite).TRAINED_AS)
+    require_torch(load_study(spec.suite).trained_as)
     return _StudyRun(spec, tell, bar).run()
 
 
@@ -185,7 +185,7 @@ class _StudyRun:
             groups.setdefault(self._list_parts([row])[0], []).append(row)
         left = [rows for rows in groups.values() if not self._is_finished(rows)]
         if len(left) < len(groups):
-            shared = self.study.PARTS[0].replace("_", " ")
+            shared = self.study.parts[0].replace("_", " ")
             self.tell(f"{len(groups) - len(left)} of {len(groups)} {shared}s have all their entries already")
         self.tests = {row.trained: self._list_missing_tests(row) for rows in left for row in rows}
         data_makers = self._list_data_makers(part for rows in left for part in self._list_parts(rows))
@@ -218,7 +218,7 @@ class _StudyRun:
         origin = self._find_origin(row)
         if origin is None:
             return False
-        for model in self.study.ADAPTING_MODELS & set(self.spec.models):
+        for model in self.study.adapting_models & set(self.spec.models):
             weights, learned = self._list_dependencies(model, origin)
             before = [self.done[model, row.trained, at] for at in row.tests]
             if any(old == weights and other != learned for old, other in before):
@@ -254,7 +254,7 @@ class _StudyRun:
 
     def _list_dependencies(self, model: str, origin: EntryOrigin) -> tuple[tuple[tuple[str, str], ...], str | None]:
         """What a model's answers depend on: weights, and of adapting models what was learned besides."""
-        return origin.weights, origin.learned if model in self.study.ADAPTING_MODELS else None
+        return origin.weights, origin.learned if model in self.study.adapting_models else None
 
     def _is_diagnosed(self, origin: EntryOrigin, tested: Any) -> bool:
         there = self.diagnosed.get((origin.trained, tested))
@@ -298,7 +298,7 @@ class _StudyRun:
         if found is not None:
             return found
         self.tell(f"training {part.name}")
-        if part.part != self.study.PARTS[0] and self._find_hash(part):
+        if part.part != self.study.parts[0] and self._find_hash(part):
             self.tell(
                 f"stored entries rest on another training of {part.name}, which is not in {self.folder}: "
                 "only those of the training with more entries will be shown"
@@ -359,12 +359,12 @@ class _StudyRun:
         return self._build_origin(row.trained, found) if len(found) == len(parts) else None
 
     def _build_origin(self, trained: Any, parts: Sequence[TrainedFolder]) -> EntryOrigin:
-        hashes = (trained.about[name]["blake2b"] for trained, name in zip(parts, self.study.PARTS, strict=True))
+        hashes = (trained.about[name]["blake2b"] for trained, name in zip(parts, self.study.parts, strict=True))
         return EntryOrigin(
             self.spec.suite,
             self.spec.scale,
             trained,
-            tuple(zip(self.study.PARTS, hashes, strict=True)),
+            tuple(zip(self.study.parts, hashes, strict=True)),
             hash_train_data(self.spec.suite, trained, self.spec.scale),
             self.study.hash_recipes(parts),
             self.device_name,
@@ -378,8 +378,8 @@ class _StudyRun:
             return
         seconds: list[tuple[str, float]] = []
         commands = []
-        for trained, name in zip(parts, self.study.PARTS, strict=True):
-            stage = self.study.STAGES[name]
+        for trained, name in zip(parts, self.study.parts, strict=True):
+            stage = self.study.stages[name]
             seconds += [(f"{stage}, {k}", float(v)) for k, v in trained.about["seconds"].items()]
             commands.append(trained.about[name].get("command"))
         record = TrainingRecord(
@@ -423,7 +423,7 @@ def open_part_data(suite: str, part: Any) -> SuiteTrainingData:
 
 
 def build_train_spec(suite: str, part: Any, device: str = "cpu", command: str = "") -> TrainSpec:
-    data, model = open_part_data(suite, part), load_study(suite).TRAINED_AS
+    data, model = open_part_data(suite, part), load_study(suite).trained_as
     return TrainSpec(
         model=model,
         data=data.name,

@@ -23,9 +23,9 @@ from ...question import Question
 from ...render.gpu.pack import pack_scene
 from ...result import QuestionRecord, build_question_record
 from ...scene import Scene
+from ...suites.study import Study, load_study
 from ...train.feed import SceneQuestions, SuiteSource, render_source
 from ..conditions import EvalExample
-from .definition import Study, load_study
 from .entries import StudyTestId
 from .transfer_matrix import hash_test_data
 
@@ -102,12 +102,12 @@ def make_testset(
     start = time.perf_counter()
     spec = domain.build_spec(scale)
     if workers > 1:
-        _warm_up(study.SUITE, replace(spec, images=12, shard=2))
-    source = SuiteSource(study.SUITE, spec, "test")
+        _warm_up(study.suite, replace(spec, images=12, shard=2))
+    source = SuiteSource(study.suite, spec, "test")
     batch = GPU_BATCH if device != "cpu" else CPU_BATCH
     pixels: list[torch.Tensor] = []
     made: list[RenderedQuestions] = []
-    collect = partial(_collect_questions, study.SUITE, whole)
+    collect = partial(_collect_questions, study.suite, whole)
     with closing(render_source(source, collect, batch=batch, device=device, workers=workers)) as rendered:
         for images, questions in rendered:
             assert images.rgb is not None
@@ -123,7 +123,7 @@ def make_testset(
         tuple(scene for some in made for scene in some.scenes),
         {
             group: _join_questions([some.groups[k] for some in made], pictures)
-            for k, group in enumerate(study.QUESTION_GROUPS)
+            for k, group in enumerate(study.question_groups)
         },
         time.perf_counter() - start,
     )
@@ -140,7 +140,7 @@ def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> Rendere
     """What is kept of some images; called by the process that made them."""
     study = load_study(suite)
     digests = []
-    groups = {group: GroupQuestions([], [], [], []) for group in study.QUESTION_GROUPS}
+    groups = {group: GroupQuestions([], [], [], []) for group in study.question_groups}
     for scene, questions in some:
         digest = blake2b(digest_size=16)
         for own in groups.values():

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ...metrics.transfer_matrix import EntryKey, TransferMatrix
 from ...records import content_id
-from .definition import load_study
+from ...suites.study import load_study
 from .entries import OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
 
 OLD_TRAINING = "it was trained on data that would be made otherwise today"
@@ -45,10 +45,8 @@ def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> Transfe
     share another part, one training of it; and a row's entries, where they tell, one calibration.
     """
     own = sorted((r for r in records if r.origin.scale == scale), key=lambda r: (r.origin.made, r.name))
-    if not own:
-        return TransferMatrix(scale, {}, {}, (), ())
-    study = load_study(own[0].origin.suite)
-    first, *others = study.PARTS
+    study = load_study(scale.suite)
+    first, *others = study.parts
     left: list[tuple[str, str]] = []
     entries = [r for r in own if isinstance(r, TransferEntry)]
 
@@ -81,7 +79,7 @@ def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> Transfe
 
     keep_matching(shares_first_part, OTHER_BASE.format(part=first.replace("_", " ")))
     rows = keep_majority(lambda e: e.trained, lambda e: e.origin.weights, OTHER_WEIGHTS)
-    adapting = study.ADAPTING_MODELS
+    adapting = study.adapting_models
     telling = [e for e in entries if e.model in adapting and e.origin.learned is not None]
     learned = _choose_majority(telling, lambda e: e.trained, lambda e: e.origin.learned)
     keep_matching(
@@ -100,7 +98,7 @@ def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> Transfe
             older = diagnoses.get((one.trained, one.tested))
             diagnoses[one.trained, one.tested] = one.merge_older(older) if older else one
     return TransferMatrix(
-        scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
+        study, scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
     )
 
 

@@ -14,7 +14,6 @@ from shiftscope.models import p_nsvqa_exact
 from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.result import Prediction
-from shiftscope.run.study.definition import list_studies, load_study
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
 from shiftscope.run.study.evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
 from shiftscope.run.study.study import prefetch
@@ -22,7 +21,9 @@ from shiftscope.run.study.testsets import StudyTestSets, make_testset
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.store.run_log import read_run
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, list_places
+from shiftscope.suites import load_suite
+from shiftscope.suites.study import list_studies, load_study
+from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup
 from study_toys import origin
 
 torch = pytest.importorskip("torch")
@@ -48,6 +49,8 @@ def test_only_suites_with_a_study_have_one(refuses):
     assert list_studies() == ("superclevr",)
     with refuses("no study 'clevr'"):
         load_study("clevr")
+    assert load_suite("superclevr").study is STUDY
+    assert load_suite("clevr").study is None and load_suite("clevr").reported is None
 
 
 def test_a_test_set_is_what_make_would_write(testset):
@@ -229,10 +232,12 @@ def test_a_run_that_no_study_wrote_is_refused(testset, tmp_path, refuses):
 
 
 def test_where_an_entry_stands():
-    assert list(list_places(TrainingSetup.from_name("slt", "hard"), StudyDomain.from_name("head", "hard"), "hard")) == [
-        ("distribution-hard", "slt", "head")
+    assert list(
+        STUDY.list_places(TrainingSetup.from_name("slt", "hard"), StudyDomain.from_name("head", "hard"), "hard")
+    ) == [("distribution-hard", "slt", "head")]
+    assert list(STUDY.list_places(TrainingSetup(seed=1), StudyDomain(), "mid")) == [
+        ("seeds", "default-seed-1", "default")
     ]
-    assert list(list_places(TrainingSetup(seed=1), StudyDomain(), "mid")) == [("seeds", "default-seed-1", "default")]
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
