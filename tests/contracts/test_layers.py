@@ -145,12 +145,10 @@ def test_no_file_imports_another_folders_private_module():
 
 
 def test_suites_are_found_by_name_and_not_imported():
-    wrong = []
-    for path in TREES:
-        for name in list_own_imports(path):
-            if name[1] == "suites" and len(name) > 2 and ROOT.joinpath(*name[1:3]).is_dir() and top(path) != "suites":
-                wrong.append(f"{show(path)} imports {'.'.join(name)}")
-    assert not wrong, "\n".join(wrong)
+    outside = [path for path in TREES if top(path) != "suites"]
+    imported = {(show(path), ".".join(name[1:3])) for path in outside for name in list_own_imports(path)}
+    suites = {f"suites.{folder.name}" for folder in (ROOT / "suites").iterdir() if folder.is_dir()}
+    assert [f"{path} imports {name}" for path, name in sorted(imported) if name in suites] == []
 
 
 def test_what_is_not_always_installed_is_imported_where_it_is_used():

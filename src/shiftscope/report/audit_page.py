@@ -1,7 +1,5 @@
 """The page of an audit, and what it is written from: the audit, blind models' scores, guesses by concept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

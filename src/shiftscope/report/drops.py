@@ -4,8 +4,6 @@ Twins (matched pairs) share everything but the one factor, so a drop between the
 Where levels have questions of their own, two accuracies are compared over the question types that both have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Examples: read by id from a dataset, and drawn as cards with images, answers and the program's trace."""
 
-from __future__ import annotations
-
 import io
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence

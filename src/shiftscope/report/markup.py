@@ -1,7 +1,5 @@
 """Markup: HTML and SVG elements whose text is escaped by construction, and the few blocks that pages repeat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import escape, unescape

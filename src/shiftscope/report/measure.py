@@ -1,7 +1,5 @@
 """Measures that sections share: accuracies, paired comparisons, runs pooled, variants left out."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ A variant may lack question types (whole vehicles have no parts to ask about) or
 accuracy then differs for that alone, so runs are compared over the types that all have, weighted alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

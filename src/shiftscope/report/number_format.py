@@ -1,7 +1,5 @@
 """Numbers as text: 84.2 ± 1.3, 1,200, p = 0.003."""
 
-from __future__ import annotations
-
 from ..metrics.significance import PairedTest
 from ..result import Score
 

@@ -12,8 +12,6 @@ The records are those of the page: ReportRuns for `report`, AuditEvidence for `a
 `study`. Tables, charts and text are drawn here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The report of runs: which models and tests it compares, and the few figures above its sections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

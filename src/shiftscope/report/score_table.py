@@ -1,7 +1,5 @@
 """Tables of scores: 84.2 ± 1.3 in a cell, a row per run, and models compared slice by slice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 

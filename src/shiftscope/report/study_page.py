@@ -1,7 +1,5 @@
 """The page of a suite's study, as Markdown and as HTML, from stored entries alone; and what its tables share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

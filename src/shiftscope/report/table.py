@@ -3,8 +3,6 @@
 In HTML every column and row has a heading, and a table sorts where scripts may run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

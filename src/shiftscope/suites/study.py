@@ -62,12 +62,15 @@ class StudyRow:
 class Study:
     """A suite's study. Scales, trainings (rows) and domains (test sets) are frozen records of the suite's own.
 
-    Each has `to_json`; trainings and domains have a `label` and an order, domains a `visual` level, trainings a `seed`;
+    Each has `to_json` and `from_json`; trainings and domains have a `label` and an order, domains a `visual` level, trainings a `seed`;
     a scale has its `suite`, `name`, `images` and `test_images`; `domain.build_spec(scale)` is the spec of the data.
     """
 
     suite: str
     title: str  # of its page
+    scale_type: Any
+    training_type: Any
+    domain_type: Any
     models: tuple[str, ...]
     adapting_models: frozenset[str] = frozenset()  # whose answers depend on more than the weights (`hash_learned`)
     comparisons: tuple[tuple[str, str], ...] = ()  # models that are compared question by question
@@ -91,15 +94,6 @@ class Study:
         return list(dict.fromkeys(pair for grid in self.grids for pair in grid.pairs))
 
     def find_scale(self, name: str, images: int | None = None) -> Any:
-        raise NotImplementedError
-
-    def parse_scale(self, data: Any) -> Any:
-        raise NotImplementedError
-
-    def parse_training(self, data: Any) -> Any:
-        raise NotImplementedError
-
-    def parse_domain(self, data: Any) -> Any:
         raise NotImplementedError
 
     def plan_rows(

@@ -1,7 +1,5 @@
 """Bar charts: grouped bars, one stacked bar, head and tail dumbbells, and a single interval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Line charts: shares over ordered bins, and accuracies over ranked places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Error attribution: in which stage wrong answers arise, by removing one stage or doing it for the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ...errors import UserError
@@ -173,11 +171,11 @@ def diagnosis_tables(matrix: TransferMatrix) -> Iterator[Table]:
         if errors := list(_list_errors(one.reliability)):
             note = "Mean distance of confidence and accuracy over bins of confidence; the HTML page draws them."
             yield Table(f"Diagnosis, {where}: calibration error", ("confidence in", "points", "of"), errors, note)
-    group = study.question_groups[0]
-    outcomes = {model: matrix.find_outcome(model, *study.default, group) for model in study.models}
+    group, (trained, tested) = study.question_groups[0], study.default
+    outcomes = {model: matrix.find_outcome(model, trained, tested, group) for model in study.models}
     if answers := list(_list_errors((model, out.confidence) for model, out in outcomes.items() if out)):
-        default = " on ".join(one.label for one in study.default)
-        yield Table(f"Calibration error of answers, {default}, {group} questions", ("model", "points", "of"), answers)
+        title = f"Calibration error of answers, {trained.label} on {tested.label}, {group} questions"
+        yield Table(title, ("model", "points", "of"), answers)
 
 
 def _list_errors(named: Iterable[tuple[str, Reliability | None]]) -> Iterator[Row]:

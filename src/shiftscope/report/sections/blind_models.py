@@ -1,7 +1,5 @@
 """Blind models: how much of the IID test and of each OOD set is solved without image or question."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from ..audit_page import BLIND_MODEL_INPUTS, AuditEvidence, describe_shortcut

@@ -1,7 +1,5 @@
 """Calibration: whether a model's confidence in its answers matches how often it is right."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Latency and cost: time and price per response; training time and throughput of a study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves: accuracy against question length, program steps, objects, question type and answer frequency."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

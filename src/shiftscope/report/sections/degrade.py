@@ -1,7 +1,5 @@
 """Relative Degrade: the share of its accuracy that a model loses to each factor, measured beside reported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ...errors import UserError
@@ -11,7 +9,7 @@ from ...result import Score
 from ...suites import ReportedFigures, find_reported, load_suite
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
-from ..markup import Html, render_charts, render_figure, render_note
+from ..markup import Child, Html, render_charts, render_figure, render_note
 from ..measure import drop_variants
 from ..mixture import reweight_question_types
 from ..number_format import DASH, format_percent, format_spread
@@ -48,7 +46,7 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     charts = [_draw_chart(f, f, scores, others, reported) for f, scores in drawn.items() if scores]
     lead = f"{LEAD}, over the question types that all variants of a factor have. "
     lead += "The default data are mid, rd, bal and co-0."
-    parts = [render_charts(charts), _render_key(reported), _build_table(measured, reported)]
+    parts: list[Child] = [render_charts(charts), _render_key(reported), _build_table(measured, reported)]
     return Section("Relative Degrade", parts, lead)
 
 

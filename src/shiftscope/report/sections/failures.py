@@ -1,7 +1,5 @@
 """Failures: examples that went wrong, with picture, answers and the step where they may part."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Results: every model on every test, and on every question type, with intervals and significance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

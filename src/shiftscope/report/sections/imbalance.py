@@ -1,7 +1,5 @@
 """Imbalance: whether more uneven training answers go with a harder OOD set (Figure 6)."""
 
-from __future__ import annotations
-
 from ..audit_page import AuditEvidence
 from ..chart.lines import RankedPlace, draw_ranked
 from ..markup import render_legend, tag

@@ -1,7 +1,5 @@
 """Limitations: what the dataset is, what was odd about its files, and what the audit cannot tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...shortcuts.concepts import NO_CONCEPT

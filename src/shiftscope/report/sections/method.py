@@ -1,7 +1,5 @@
 """Method: how the numbers on the page come about."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Outcomes: how many responses were right, wrong, undefined, unparseable, failed or missing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 A line that begins with # is no command: it says what cannot be made again from here, and why.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Shifts: what each factor costs, from its base to its other levels; paired where twins exist."""
 
-from __future__ import annotations
-
 from ...metrics.intervals import FEW_SCENES
 from ...metrics.significance import PairedTest
 from ..drops import RunShift, find_runs_without_base, find_shifts, load_factors

@@ -1,7 +1,5 @@
 """Strongest groups: concepts that make each shortcut, their answers (Figures 4, 8, 10) and samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

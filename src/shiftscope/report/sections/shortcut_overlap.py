@@ -1,7 +1,5 @@
 """Shortcut overlap: which shortcuts share their samples (Figure 5)."""
 
-from __future__ import annotations
-
 from ...shortcuts.audit_statistics import ShortcutMatrix, jaccard_overlap, ood_overlap
 from ..audit_page import AuditEvidence
 from ..markup import Html, render_charts

@@ -1,7 +1,5 @@
 """Shortcut proportion: accuracy on head and tail after training with more shortcut samples (Figure 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...run.audit import BlendScore

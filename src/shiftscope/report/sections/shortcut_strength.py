@@ -1,7 +1,5 @@
 """Shortcut strength: Table 1 of VQA-VS for this dataset, with the accuracy of guessing by concept alone."""
 
-from __future__ import annotations
-
 from ...shortcuts.audit_statistics import ShortcutStatistics
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.bars import StackedShare, draw_stacked_bar

@@ -1,7 +1,5 @@
 """Shortcuts: accuracy on an audit's IID test and on the out-of-distribution set of each shortcut (VQA-VS)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...errors import UserError

@@ -1,7 +1,5 @@
 """Slopes: the trend of accuracy over the levels of a factor, where these have an order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

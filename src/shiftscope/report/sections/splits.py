@@ -1,7 +1,5 @@
 """Splits: what was held out of training, how the model does on it, and its generalization score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Templates: accuracy on the questions of each template, with reference points beside the models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...result import Score

@@ -1,7 +1,5 @@
 """Generalization tests: results of segment-combine, contrast sets and transfer, read beside their runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

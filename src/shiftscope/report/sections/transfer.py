@@ -1,7 +1,5 @@
 """Transfer matrix: every training against every test, one heat map per model and factor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Failing twins: an example that was right and its variant that was not, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Every slice with enough examples is tested against the rest, with the examples o
 p-values are corrected (Holm) for the number of slices searched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -3,8 +3,6 @@
 A file of lines is what travels from another machine; `merge_records` puts its records into a folder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

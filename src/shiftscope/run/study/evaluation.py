@@ -1,7 +1,5 @@
 """Evaluation of a model on a whole test set in memory, by the same `predict` as every run; and oracle diagnosis."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

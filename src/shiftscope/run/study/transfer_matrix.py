@@ -1,7 +1,5 @@
 """Which stored records of a study are shown together as one transfer matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A finding *holds* or *does not hold*; where entries are missing it is *not measu
 findings that speak of FiLM, mDETR or NSCL are not checked: these are not trained here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...metrics.significance import correct_holm

@@ -214,6 +214,7 @@ class SuperclevrStudy(Study):
 
     suite = "superclevr"
     title = "NSVQA, P-NSVQA and exact inference on Super-CLEVR"
+    scale_type, training_type, domain_type = StudyScale, TrainingSetup, StudyDomain
     models = MODELS
     adapting_models = frozenset(("p_nsvqa_exact",))  # depends on calibration and relations learned, and adapts
     comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa_exact", "p_nsvqa"))
@@ -257,10 +258,6 @@ class SuperclevrStudy(Study):
         if images < 12:
             raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
         return replace(scale, name=f"{name}-{images}", images=images)
-
-    parse_scale = staticmethod(StudyScale.from_json)
-    parse_training = staticmethod(TrainingSetup.from_json)
-    parse_domain = staticmethod(StudyDomain.from_json)
 
     def plan_rows(
         self,

@@ -248,7 +248,7 @@ def test_things_come_in_order_however_far_ahead_they_are_made(most):
         return lambda: made.append(k) or k
 
     with prefetch([maker(k) for k in range(5)], most) as ahead:
-        assert [ahead.next() for _ in range(3)] == [0, 1, 2]
+        assert [next(ahead) for _ in range(3)] == [0, 1, 2]
     assert made[:3] == [0, 1, 2]
     assert len(made) <= 3 + most + 1
 
@@ -258,4 +258,4 @@ def test_an_error_in_the_background_comes_out_in_front():
         raise ValueError("no room")
 
     with prefetch([broken], 1) as ahead, pytest.raises(ValueError, match="no room"):
-        ahead.next()
+        next(ahead)
