@@ -183,9 +183,8 @@ def _list_verdict(shown: AuditEvidence) -> Iterator[Child]:
     top = shown.strongest
     if top is None:
         yield (
-            "No shortcut was found: no group of the IID test has answers uneven enough "
-            f"(normalised entropy below {shown.audit.settings.imbalanced:g}) with rare ones among them, so "
-            "there is no OOD test set."
+            "No shortcut was found: no group of the IID test has answers uneven enough (normalised entropy below "
+            f"{shown.audit.settings.imbalanced:g}) with rare ones among them, so there is no OOD test set."
         )
         return
     name = describe_shortcut(top.shortcut)

@@ -42,12 +42,10 @@ def render_markdown(records: Iterable[StudyRecord]) -> str:
         f"{study.describe_scale(matrix.scale)} {done} of {len(study.models) * len(study.pairs)} entries of the "
         "transfer matrix are finished "
         f"({count_noun(len(begun), 'pair')} of training and test); a dash is an entry that is not.",
-        f"Figures are *measured* on the test split unless they say *reported* ({study.notes['reported']}). "
-        "Intervals are 95%, over scenes "
-        "(docs/decisions/022); those of Relative Degrade are from "
-        f"{REPLICATES:,} draws of whole scenes, the same draws in every entry, so that differences and ratios "
-        "are paired; p is of a permutation test that exchanges two models' answers scene by scene. "
-        f"{study.notes['adaptation']}",
+        f"Figures are *measured* on the test split unless they say *reported* ({study.notes['reported']}). Intervals "
+        f"are 95%, over scenes (docs/decisions/022); those of Relative Degrade are from {REPLICATES:,} draws of whole "
+        "scenes, the same draws in every entry, so that differences and ratios are paired; p is of a permutation test "
+        f"that exchanges two models' answers scene by scene. {study.notes['adaptation']}",
         *(f"**{text}**" for text in describe_mixed_rows(matrix)),
         *(table.to_markdown() for table in list_tables(matrix)),
     ]

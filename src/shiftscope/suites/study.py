@@ -62,7 +62,8 @@ class StudyRow:
 class Study:
     """A suite's study. Scales, trainings (rows) and domains (test sets) are frozen records of the suite's own.
 
-    Each has `to_json` and `from_json`; trainings and domains have a `label` and an order, domains a `visual` level, trainings a `seed`;
+    Each has `to_json` and `from_json`; trainings and domains have a `label` and an order, domains a `visual` level,
+    trainings a `seed`;
     a scale has its `suite`, `name`, `images` and `test_images`; `domain.build_spec(scale)` is the spec of the data.
     """
 

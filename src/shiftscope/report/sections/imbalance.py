@@ -23,8 +23,7 @@ def section(shown: AuditEvidence) -> Section | None:
     legend = render_legend([pale, *(render_blind_model(shown, m) for m in models)])
     chart = draw_ranked("OOD accuracy of blind models by shortcut, the most imbalanced first", places)
     lead = (
-        "From left to right the train answers of a shortcut’s groups become more even (E of eq. 8). If "
-        "imbalance is what makes an OOD set hard, the points rise as the bars fall. Per cent, with 95% "
-        "intervals."
+        "From left to right the train answers of a shortcut’s groups become more even (E of eq. 8). If imbalance is "
+        "what makes an OOD set hard, the points rise as the bars fall. Per cent, with 95% intervals."
     )
     return Section("Imbalance against OOD accuracy", [legend, tag("figure", chart, class_="wide ranked")], lead)

@@ -78,9 +78,8 @@ def _list_unknowns(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
     if alone:
         yield (
             "Groups of one answer",
-            f"Of the IID test’s grouped samples, {', '.join(alone)} lie in groups with a single answer. "
-            "Whether these are shortcuts or just too few samples, the data do not say; they are in no head "
-            "and no tail.",
+            f"Of the IID test’s grouped samples, {', '.join(alone)} lie in groups with a single answer. Whether these "
+            "are shortcuts or just too few samples, the data do not say; they are in no head and no tail.",
         )
     for kind, unseen in audit.unseen.items():
         yield (

@@ -39,20 +39,18 @@ def section(records: ReportRuns | AuditEvidence | TransferMatrix) -> Section | N
 def _list_notes(study: ReportRuns) -> Iterator[tuple[str, str]]:
     yield (
         describe_metric(study),
-        "Over all questions of the run whose answer is known. Where ten people answered, it "
-        "is VQA accuracy, agreement with them; else the share of answers that are the true one, however "
-        "spelled: yes and true, 3 and the number 3 are the same. A response that is missing, failed, unparseable "
-        "or undefined is not right, and is also counted apart. A run with missing or failed responses is not "
-        "ranked.",
+        "Over all questions of the run whose answer is known. Where ten people answered, it is VQA accuracy, "
+        "agreement with them; else the share of answers that are the true one, however spelled: yes and true, 3 and "
+        "the number 3 are the same. A response that is missing, failed, unparseable or undefined is not right, and is "
+        "also counted apart. A run with missing or failed responses is not ranked.",
     )
     yield (
         "Intervals",
-        "95%, over scenes, because questions about one scene rise and fall together: a beta interval at the "
-        "effective number of answers, with room for half a scene that went the other way, so that few "
-        f"scenes give a wide interval; below {FEW_SCENES} it says too few scenes. Differences combine such "
-        f"intervals. Relative Degrade and calibration errors are resampled, {REPLICATES:,} draws of whole "
-        "scenes, and widened by Student's t. A figure is written with ± the longer side, or with both ends "
-        "where they differ much.",
+        "95%, over scenes, because questions about one scene rise and fall together: a beta interval at the effective "
+        "number of answers, with room for half a scene that went the other way, so that few scenes give a wide "
+        f"interval; below {FEW_SCENES} it says too few scenes. Differences combine such intervals. Relative Degrade "
+        f"and calibration errors are resampled, {REPLICATES:,} draws of whole scenes, and widened by Student's t. A "
+        "figure is written with ± the longer side, or with both ends where they differ much.",
     )
     yield from _describe_selection(study)
     if not has_statistics_extra():
@@ -86,8 +84,7 @@ def _list_notes(study: ReportRuns) -> Iterator[tuple[str, str]]:
             "Seeds",
             f"{listed}: the accuracy is the mean over seeds, with Student's interval over them. By question type and "
             "in the curves the rows of all seeds are taken together; twins, conditions, confidences and single "
-            "examples are of the first seed. Seeds are tested neither against each other nor against other "
-            "models.",
+            "examples are of the first seed. Seeds are tested neither against each other nor against other models.",
         )
     yield from _describe_graph_checks(study)
     unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_dataset(r.data))
@@ -195,8 +192,7 @@ def _list_audit_notes(shown: AuditEvidence) -> Iterator[tuple[str, str]]:
     )
     yield (
         "Where it is from",
-        "Definitions: Si et al., Language Prior Is Not the Only Shortcut: A Benchmark for Shortcut Learning "
-        "in VQA, Findings of EMNLP 2022 (VQA-VS); heads and tails after Kervadec et al., Roses Are Red, "
-        "Violets Are Blue… But Should VQA Expect Them To?, CVPR 2021 (GQA-OOD). Equation, table and "
-        "figure numbers are those of VQA-VS.",
+        "Definitions: Si et al., Language Prior Is Not the Only Shortcut: A Benchmark for Shortcut Learning in VQA, "
+        "Findings of EMNLP 2022 (VQA-VS); heads and tails after Kervadec et al., Roses Are Red, Violets Are Blue… But "
+        "Should VQA Expect Them To?, CVPR 2021 (GQA-OOD). Equation, table and figure numbers are those of VQA-VS.",
     )

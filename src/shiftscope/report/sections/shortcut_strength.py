@@ -36,11 +36,10 @@ def section(shown: AuditEvidence) -> Section | None:
         "frequent answers are its head, its rare ones its tail, and all tails together are the OOD test set."
     )
     note = (
-        "Evenness is 1 where all answers of a group are equally frequent; groups with one answer count as 1, "
-        "so that many of them hide how uneven the rest is. Guess is the share of the IID test, in per cent "
-        "with its 95% interval, that always giving the concept’s commonest train answer gets right to the "
-        "letter. All concepts but QT are chosen with the answer at hand, so that their guess is more than a "
-        "model could reach by them."
+        "Evenness is 1 where all answers of a group are equally frequent; groups with one answer count as 1, so that "
+        "many of them hide how uneven the rest is. Guess is the share of the IID test, in per cent with its 95% "
+        "interval, that always giving the concept’s commonest train answer gets right to the letter. All concepts but "
+        "QT are chosen with the answer at hand, so that their guess is more than a model could reach by them."
     )
     if unknown:
         note += " All of this is of the samples in a group; those whose objects are not known are in none."

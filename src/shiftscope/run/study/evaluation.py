@@ -137,18 +137,16 @@ def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
     return False
 
 
-def _write_run(folder: Path, column: str, spec: dict[str, Any], rows: Rows) -> None:
+def _write_run(folder: Path, variant: str, spec: dict[str, Any], rows: Rows) -> None:
     with RunWriter(folder, spec, len(rows)) as writer:
         left = [(record, p) for record, p in rows if (p.question, p.condition) not in writer.done]
         for start in range(0, len(left), ROWS):
-            some = left[start : start + ROWS]
-            writer.add([(_name_variant(record, column), prediction) for record, prediction in some])
+            named = []
+            for record, prediction in left[start : start + ROWS]:
+                facts = (fact for fact in record.facts if fact[0] != "variant")
+                named.append((replace(record, facts=(("variant", variant), *facts)), prediction))
+            writer.add(named)
         writer.finish([prediction.question for _, prediction in rows])
-
-
-def _name_variant(record: QuestionRecord, variant: str) -> QuestionRecord:
-    facts = tuple(fact for fact in record.facts if fact[0] != "variant")
-    return replace(record, facts=(("variant", variant), *facts))
 
 
 # Diagnosis: where a model loses answers, with true scenes and programs in place of parsed ones.

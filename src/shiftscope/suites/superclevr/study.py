@@ -165,12 +165,11 @@ GRID_NOTES = {
     "distribution": {OBJECT: "The paper ran this factor on hard: its reported figures stand beside both."},
 }
 ADAPTATION = (
-    "p_nsvqa_exact's scene parser adapts to the first images of a test, without labels: its normalisation "
-    "statistics where that makes it more confident, chosen with validation images of hard in view, and with the "
-    "tests head, tail and oppo, which were answered worse without that check (docs/decisions/020); and its class "
-    "priors, which was added after the distribution's targets were missed (021). It also uses the ground "
-    "positions that the parser learned to predict (015). nsvqa and p_nsvqa "
-    "see boxes, each image by itself."
+    "p_nsvqa_exact's scene parser adapts to the first images of a test, without labels: its normalisation statistics "
+    "where that makes it more confident, chosen with validation images of hard in view, and with the tests head, tail "
+    "and oppo, which were answered worse without that check (docs/decisions/020); and its class priors, which was "
+    "added after the distribution's targets were missed (021). It also uses the ground positions that the parser "
+    "learned to predict (015). nsvqa and p_nsvqa see boxes, each image by itself."
 )
 ORACLES = (
     "True objects, own relations: objects, boxes and places as they are, but relations by the model's "
