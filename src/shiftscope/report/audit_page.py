@@ -207,7 +207,12 @@ def _list_verdict(shown: AuditEvidence) -> Iterator[Child]:
         if iid and ood and len(reached) < 2:
             reached.append([f"A model that {BLIND_MODEL_INPUTS[model]} reaches ", *_format_iid_and_ood(iid, ood), ". "])
     if reached:
-        yield [reached, _describe_worst_gap(shown, top)]
+        largest = _find_largest_gap(shown)
+        widest = "No other OOD set costs blind models more." if len(shown.ranked) > 1 else ""
+        if largest and largest[2] != top.shortcut:
+            gap, model, name = largest
+            widest = f"The widest gap is that of {model} to the OOD set of {name}: {format_percent(gap)} points."
+        yield [reached, widest]
     elif guess := shown.guesses.get(top.shortcut):
         yield [
             "Always giving the answer that it most often had in training is right for ",
@@ -226,15 +231,6 @@ def _format_iid_and_ood(iid: Score, ood: Score) -> Iterator[Child]:
     yield " of the IID test and "
     yield tag("b", f"{format_percent(ood.value)}%")
     yield " of that OOD set"
-
-
-def _describe_worst_gap(shown: AuditEvidence, top: ShortcutStatistics) -> str:
-    """Where the blind models fall furthest, if that is another set."""
-    largest = _find_largest_gap(shown)
-    if largest is None or largest[2] == top.shortcut:
-        return "No other OOD set costs blind models more." if len(shown.ranked) > 1 else ""
-    gap, model, name = largest
-    return f"The widest gap is that of {model} to the OOD set of {name}: {format_percent(gap)} points."
 
 
 def _list_tiles(shown: AuditEvidence) -> Iterator[Tile]:

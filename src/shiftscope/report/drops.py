@@ -16,7 +16,6 @@ from ..metrics.intervals import RatioTerm, SceneClusters, cluster_runs
 from ..metrics.relative_degrade import VARIANTS
 from ..metrics.significance import PairedTest, run_paired_test
 from ..registry import SHIFTS
-from ..result import RunRecords
 from ..shift import Factor
 from .mixture import reweight_question_types
 from .runs import ReportRun, ReportRuns, read_shared_fact
@@ -71,24 +70,18 @@ def match_twins(base: ReportRun, shifted: ReportRun) -> TwinRuns | None:
     A base may be a variant of something else. But a variant may also keep its original's name: a row that
     names itself as what it is a variant of is no base.
     """
-    twins = shifted.records.twin
-    originals = np.flatnonzero(~_keeps_original_name(base.records) & (base.records.question.codes >= 0))
+    twins, names, codes = shifted.records.twin, base.records.question.values, base.records.question.codes
+    number = {name: k for k, name in enumerate(names)}
+    of_twin = np.array([*(number.get(name, -2) for name in base.records.twin.values), -2], np.int64)
+    originals = np.flatnonzero((of_twin[base.records.twin.codes] != codes) & (codes >= 0))
     if not len(originals) or not (twins.codes >= 0).any():
         return None
-    row_of = np.full(len(base.records.question.values), -1, np.int64)
-    row_of[base.records.question.codes[originals]] = originals
-    number = {name: k for k, name in enumerate(base.records.question.values)}
+    row_of = np.full(len(names), -1, np.int64)
+    row_of[codes[originals]] = originals
     rows = np.array([*(row_of[number[t]] if t in number else -1 for t in twins.values), -1], np.int64)
     beside = rows[twins.codes]
     there = np.flatnonzero(beside >= 0)
     return TwinRuns(base, shifted, beside[there], there) if len(there) else None
-
-
-def _keeps_original_name(records: RunRecords) -> npt.NDArray[np.bool_]:
-    """Which rows are variants that go by the names of their originals."""
-    number = {name: k for k, name in enumerate(records.question.values)}
-    own = np.array([*(number.get(name, -2) for name in records.twin.values), -2], np.int64)
-    return np.equal(own[records.twin.codes], records.question.codes)
 
 
 WITHIN = "its variants"
@@ -130,7 +123,15 @@ def measure_unpaired_drop(base: ReportRun, shifted: ReportRun) -> PairedTest | N
 
 def find_shifts(study: ReportRuns) -> Iterator[RunShift]:
     """Every base and level of one trained model that are among the runs; the order is that of the factors."""
-    found = [s for run in study.runs for s in _find_shifts_to(study, run)]
+    found = []
+    for run in study.runs:
+        twins = [one for one in find_twin_runs(study) if one.shifted is run]
+        for one in twins:
+            factor = read_shared_fact(run.records.take(one.shifted_rows), "factor")
+            found.append(RunShift(factor or OTHER, one.base, run, one))
+        if not twins and run.factor:
+            bases = [base for base in study.runs if base.training == run.training and base is not run]
+            found += [RunShift(run.factor, base, run, None) for base in bases if base.is_base_of(run)]
     order = {name: k for k, name in enumerate(load_factors())}
     yield from sorted(found, key=lambda s: order.get(s.factor, len(order)))
 
@@ -139,18 +140,6 @@ def find_runs_without_base(study: ReportRuns) -> list[ReportRun]:
     """Runs about a level of a factor whose base no run of that training is about."""
     shown = {id(s.shifted) for s in find_shifts(study)}
     return [run for run in study.runs if run.factor in load_factors() and id(run) not in shown]
-
-
-def _find_shifts_to(study: ReportRuns, shifted: ReportRun) -> Iterator[RunShift]:
-    twins = [t for t in find_twin_runs(study) if t.shifted is shifted]
-    for one in twins:
-        factor = read_shared_fact(shifted.records.take(one.shifted_rows), "factor")
-        yield RunShift(factor or OTHER, one.base, shifted, one)
-    if twins or not shifted.factor:
-        return
-    for base in study.runs:
-        if base.training == shifted.training and base is not shifted and base.is_base_of(shifted):
-            yield RunShift(shifted.factor, base, shifted, None)
 
 
 @cache

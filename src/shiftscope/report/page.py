@@ -82,7 +82,18 @@ class Page:
         header = tag("header", tag("h1", self.title), self.opening, tiles)
         text = f"Made by ShiftScope {__version__}. This file needs nothing else."
         footer = tag("footer", tag("p", text, class_="note"))
-        main = tag("main", header, [_render_section(name, section) for name, section in made], footer)
+        blocks = [
+            tag(
+                "section",
+                tag("h2", section.title, id=f"{name}-title"),
+                tag("p", section.lead, class_="lead") if section.lead else None,
+                section.body,
+                id=name,
+                aria_labelledby=f"{name}-title",
+            )
+            for name, section in made
+        ]
+        main = tag("main", header, blocks, footer)
         script = tag("script", Html(_read_asset("script.js")))
         body = tag("body", tag("div", contents, main, class_="page"), script)
         return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
@@ -109,17 +120,6 @@ def write_page(page: Page, out: Path) -> WrittenPage:
 def refuse_folder(out: Path) -> None:
     if out.is_dir():
         raise UserError(f"{out} is a folder; name the page, as in --out {out / 'report.html'}")
-
-
-def _render_section(name: str, section: Section) -> Html:
-    return tag(
-        "section",
-        tag("h2", section.title, id=f"{name}-title"),
-        tag("p", section.lead, class_="lead") if section.lead else None,
-        section.body,
-        id=name,
-        aria_labelledby=f"{name}-title",
-    )
 
 
 def _read_asset(name: str) -> str:

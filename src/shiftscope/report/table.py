@@ -157,35 +157,28 @@ class HeatTile:
 
 
 def render_heat_map(
-    caption: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    tile: Callable[[str, str], HeatTile | None],
-    *,
-    corner: str = "",
-    color: Callable[[float], str] = sequential_color,
+    caption: str, rows: Sequence[str], columns: Sequence[str], tile: Callable[[str, str], HeatTile | None], corner: str
 ) -> Html:
     """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value."""
     head = tag(
         "tr", tag("th", tag("span", corner, class_="unseen"), scope="col"), [tag("th", c, scope="col") for c in columns]
     )
+
+    def render_tile(tile: HeatTile | None) -> Html:
+        if tile is None:
+            return tag("td", DASH, class_="void", title="not run")
+        background = sequential_color(tile.share)
+        return tag(
+            "td",
+            tile.figure,
+            tag("small", tile.below) if tile.below else None,
+            class_="same" if tile.marked else None,
+            style=f"background:{background};color:{text_color_on(background)}",
+            title=tile.title or None,
+        )
+
     body = [
-        tag("tr", tag("th", row, scope="row"), [_render_tile(tile(row, column), color) for column in columns])
-        for row in rows
+        tag("tr", tag("th", row, scope="row"), [render_tile(tile(row, column)) for column in columns]) for row in rows
     ]
     made = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
     return tag("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
-
-
-def _render_tile(tile: HeatTile | None, color: Callable[[float], str]) -> Html:
-    if tile is None:
-        return tag("td", DASH, class_="void", title="not run")
-    background = color(tile.share)
-    return tag(
-        "td",
-        tile.figure,
-        tag("small", tile.below) if tile.below else None,
-        class_="same" if tile.marked else None,
-        style=f"background:{background};color:{text_color_on(background)}",
-        title=tile.title or None,
-    )

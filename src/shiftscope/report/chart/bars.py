@@ -112,23 +112,18 @@ def draw_dumbbells(
     for tick in x.ticks():
         parts.append(draw_line(x(tick), DUMBBELL_TOP - 4, x(tick), bottom, "grid" if tick else "base"))
         parts.append(draw_text(x(tick), bottom + 14, format_percent(tick, 0), at="middle", class_="tick"))
-    parts += _draw_iid_band(whole, x, bottom)
+    if whole.value is not None:
+        at, top = x(whole.value), DUMBBELL_TOP - 4
+        if whole.low is not None and whole.high is not None:
+            band = max(x(whole.high) - x(whole.low), 0.5)
+            parts.append(tag("rect", x=x(whole.low), y=top, width=band, height=bottom - top, class_="amount"))
+        parts.append(draw_line(at, top, at, bottom, "guide"))
+        name = f"IID {format_percent(whole.value)}"
+        parts.append(draw_text(at, DUMBBELL_TOP - 9, name, at="middle", class_="figure"))
     parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
     for k, row in enumerate(rows):
         parts += _draw_dumbbell(row, x, DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), width)
     return draw_frame(width, bottom + 20, label, *parts)
-
-
-def _draw_iid_band(score: Score, x: Axis, bottom: float) -> list[Html]:
-    if score.value is None:
-        return []
-    made, at, top = [], x(score.value), DUMBBELL_TOP - 4
-    if score.low is not None and score.high is not None:
-        width = max(x(score.high) - x(score.low), 0.5)
-        made.append(tag("rect", x=x(score.low), y=top, width=width, height=bottom - top, class_="amount"))
-    made.append(draw_line(at, top, at, bottom, "guide"))
-    label = f"IID {format_percent(score.value)}"
-    return [*made, draw_text(at, DUMBBELL_TOP - 9, label, at="middle", class_="figure")]
 
 
 def _draw_dumbbell(row: Dumbbell, x: Axis, middle: float, width: float) -> list[Html]:

@@ -40,12 +40,26 @@ def draw_lines(
     grid = _draw_grid(y, (0.0, 0.25, 0.5, 0.75, 1.0), width - RIGHT)
     step = (width - LEFT - RIGHT) / max(len(bins), 1)
     middles = [LEFT + step * (k + 0.5) for k in range(len(bins))]
+    room, most = 0.22 * (y.start - y.end), max(sizes, default=0)
+    bars = [
+        tag(
+            "rect",
+            tag("title", f"{format_count(n)} examples"),
+            x=x - 0.36 * step,
+            y=y.start - room * n / most,
+            width=0.72 * step,
+            height=room * n / most,
+            class_="amount",
+        )
+        for n, x in zip(sizes, middles, strict=True)
+        if n
+    ]
     return draw_frame(
         width,
         height,
         label,
         *grid,
-        *_draw_sizes(sizes, middles, step, y),
+        *bars,
         *_draw_bin_names(bins, middles, step, height - BOTTOM),
         tag("path", d=_format_path([(x, y(g)) for x, g in zip(middles, guide, strict=True)]), class_="guide")
         if guide
@@ -60,26 +74,6 @@ def _draw_grid(y: Axis, ticks: Sequence[float], end: float) -> list[Html]:
         made.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
         made.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
     return made
-
-
-def _draw_sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis) -> list[Html]:
-    most = max(sizes, default=0)
-    if not most:
-        return []
-    room = 0.22 * (y.start - y.end)
-    return [
-        tag(
-            "rect",
-            tag("title", f"{format_count(n)} examples"),
-            x=x - 0.36 * step,
-            y=y.start - room * n / most,
-            width=0.72 * step,
-            height=room * n / most,
-            class_="amount",
-        )
-        for n, x in zip(sizes, middles, strict=True)
-        if n
-    ]
 
 
 def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, base: float) -> list[Html]:

@@ -1,6 +1,7 @@
 """Error attribution: in which stage wrong answers arise, by removing one stage or doing it for the model."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from ...errors import UserError
 from ...metrics import accuracy as accuracy_metric
@@ -53,10 +54,16 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
         return Section("Error attribution", tables) if tables else None
     study = records
     runs = sort_runs(study, (r for r in study.runs if _has_conditions(r)))
-    staged = {run: scores for run in runs if (scores := _measure_stages(run))}
+    staged = {}
+    for run in runs:
+        with suppress(UserError):  # no question was run as is
+            staged[run] = _by_slice(measure(run.log.records), "stage")
     if not staged:
         return None
     used = [s for s in STAGES if any(scores[s].value for scores in staged.values())]
+    by_condition = {
+        run: _by_slice(accuracy_metric.measure(run.log.records, ("condition",))[1:], "condition") for run in runs
+    }
     conditions = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
     parts: list[Child] = [
         render_swatches((f"{spell_stage(s)}: {STAGE_MEANINGS[s]}", STAGE_LOOKS[s]) for s in used),
@@ -77,7 +84,7 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
             "Accuracy under each condition",
             runs,
             [numeric(spell_stage(c)) for c in conditions],
-            lambda run: [score_cell(_measure_conditions(run).get(c)) for c in conditions],
+            lambda run: [score_cell(by_condition[run].get(c)) for c in conditions],
         ),
     ]
     lead = (
@@ -95,15 +102,8 @@ def _has_conditions(run: ReportRun) -> bool:
     return len(set(run.conditions) - {MISSING_IMAGE}) > 1
 
 
-def _measure_stages(run: ReportRun) -> dict[str, Score]:
-    try:
-        return {str(dict(s.slice)["stage"]): s for s in measure(run.log.records)}
-    except UserError:  # no question was run as is
-        return {}
-
-
-def _measure_conditions(run: ReportRun) -> dict[str, Score]:
-    return {str(dict(s.slice)["condition"]): s for s in accuracy_metric.measure(run.log.records, ("condition",))[1:]}
+def _by_slice(scores: Iterable[Score], name: str) -> dict[str, Score]:
+    return {str(dict(s.slice)[name]): s for s in scores}
 
 
 def _stage_bar_cell(run: ReportRun, scores: dict[str, Score]) -> TableCell:
@@ -124,7 +124,7 @@ def _build_drop_table(study: ReportRuns) -> Table | None:
         base, shifted = twins.base, twins.shifted
         if base is not shifted and _has_conditions(base) and _has_conditions(shifted):
             scores = measure_drop(shifted.log.records, base.log.records)
-            found.append((base, shifted, {str(dict(s.slice)["stage"]): s for s in scores}))
+            found.append((base, shifted, _by_slice(scores, "stage")))
     if not found:
         return None
     used = [s for s in (*STAGES, TOTAL) if any(scores[s].value for _, _, scores in found)]

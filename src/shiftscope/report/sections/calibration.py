@@ -1,6 +1,7 @@
 """Calibration: whether a model's confidence in its answers matches how often it is right."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -33,15 +34,23 @@ def _build_report(runs: ReportRuns) -> Section | None:
     shown = [r for r in study.runs if not r.is_reference and np.isfinite(r.records.confidence).any()]
     if not shown:
         return None
-    shown = sort_runs(study, shown)
-    charts = []
-    for test in study.tests:
-        if lines := [_measure_line(study, r) for r in shown if r.test == test]:
-            title = test if len(study.tests) > 1 else "Accuracy"
-            charts.append(_draw_chart(title, " by confidence, %", "Accuracy against confidence", lines))
-    errors = {run: score for run in shown if (score := _measure_error(run))}
+    lines: dict[str, list[LineSeries]] = {test: [] for test in study.tests}
+    errors: dict[ReportRun, Score] = {}
+    for run in sort_runs(study, shown):
+        confidence = run.records.confidence
+        placed = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1)
+        bins = np.where(np.isfinite(confidence), placed, -1).astype(np.int32)
+        scores = measure_accuracy_by(run, "belief", Levels(_name_bins(BINS), bins, ordered=True))
+        lines[run.test].append(LineSeries(run.contender, study.series_of(run.contender), scores))
+        with suppress(UserError):  # confidences, but none beside an answer
+            errors[run] = measure(run.records)[0]
+    charts = [
+        _draw_chart(test if len(lines) > 1 else "Accuracy", " by confidence, %", "Accuracy against confidence", series)
+        for test, series in lines.items()
+        if series
+    ]
     parts: list[Child] = [
-        render_model_legend(study, dict.fromkeys(r.contender for r in shown)),
+        render_model_legend(study, dict.fromkeys(r.contender for r in sort_runs(study, shown))),
         render_charts(charts),
         build_run_table(
             study,
@@ -53,21 +62,6 @@ def _build_report(runs: ReportRuns) -> Section | None:
     ]
     lead = f"On the dashed line a model is right as often as it is confident; below it, it is overconfident.{besides}"
     return Section("Calibration", parts, lead)
-
-
-def _measure_line(study: ReportRuns, run: ReportRun) -> LineSeries:
-    confidence = run.records.confidence
-    placed = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1)
-    bins = np.where(np.isfinite(confidence), placed, -1).astype(np.int32)
-    scores = measure_accuracy_by(run, "belief", Levels(_name_bins(BINS), bins, ordered=True))
-    return LineSeries(run.contender, study.series_of(run.contender), scores)
-
-
-def _measure_error(run: ReportRun) -> Score | None:
-    try:
-        return measure(run.records)[0]
-    except UserError:  # confidences, but none beside an answer
-        return None
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:

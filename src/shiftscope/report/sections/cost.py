@@ -30,18 +30,18 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
         numeric("Total", "the times added up; concurrent calls overlap"),
         *([numeric("Cost", "in the currency of the prices given")] if paid else []),
     ]
+
+    def list_cells(run: ReportRun) -> list[TableCell]:
+        times, cost = run.log.records.seconds, run.log.records.cost
+        known = times[np.isfinite(times)]
+        figures = [float(np.median(known)), float(np.quantile(known, 0.95)), float(known.sum())]
+        cells = [count_cell(len(known)), *(TableCell(format_seconds(v), v) for v in figures)]
+        total = float(np.nansum(cost))
+        return [*cells, *([TableCell(f"{total:.4g}" if np.isfinite(cost).any() else DASH, total)] if paid else [])]
+
     title = "Time per response, all conditions together"
-    table = build_run_table(records, title, sort_runs(records, timed), columns, lambda r: _list_cells(r, paid))
+    table = build_run_table(records, title, sort_runs(records, timed), columns, list_cells)
     return Section("Latency and cost", [table])
-
-
-def _list_cells(run: ReportRun, paid: bool) -> list[TableCell]:
-    times, cost = run.log.records.seconds, run.log.records.cost
-    known = times[np.isfinite(times)]
-    figures = [float(np.median(known)), float(np.quantile(known, 0.95)), float(known.sum())]
-    cells = [count_cell(len(known)), *(TableCell(format_seconds(v), v) for v in figures)]
-    total = float(np.nansum(cost))
-    return [*cells, *([TableCell(f"{total:.4g}" if np.isfinite(cost).any() else DASH, total)] if paid else [])]
 
 
 def training_tables(matrix: TransferMatrix) -> Iterator[Table]:

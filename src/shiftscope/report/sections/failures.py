@@ -1,7 +1,7 @@
 """Failures: examples that went wrong, with picture, answers and the step where they may part."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from zlib import crc32
@@ -52,7 +52,14 @@ def section(study: ReportRuns) -> Section | None:
         for run, _ in failure.rows:
             wanted[run].append(failure.question)
     predictions = {run: read_predictions(run, questions) for run, questions in wanted.items()}
-    cards = [_build_card(study, f, example, kinds, predictions) for f, example in shown]
+    cards = []
+    for failure, example in shown:
+        answers = [build_answer(study, run, row, predictions[run].get(failure.question)) for run, row in failure.rows]
+        run, row = failure.rows[0]
+        facts = {name: column[row] for name, column in run.records.facts if column[row] is not None}
+        wrong = " ".join(str(study.series_of(run.contender)) for run in failure.wrong)
+        kind = str(kinds.index(failure.kind)) if failure.kind else ""
+        cards.append(render_card(example, answers, facts, data_wrong=wrong, data_kind=kind))
     wide = sum(len(example.images) > 2 for _, example in shown)
     look = "cards many" if 2 * wide > len(cards) else "cards"
     parts = [_build_filters(study, names, kinds), tag("div", cards, class_=look, id="failure-cards")]
@@ -116,23 +123,6 @@ def build_answer(study: ReportRuns, run: ReportRun, row: int, prediction: Predic
         prediction.raw if prediction and answer is None else "",
         prediction.program if prediction and astray else "",
         prediction.trace if prediction else "",
-    )
-
-
-def _build_card(
-    study: ReportRuns,
-    failure: Failure,
-    example: Example,
-    kinds: Sequence[str],
-    predictions: Mapping[ReportRun, Mapping[str, Prediction]],
-) -> Html:
-    first, at = failure.rows[0]
-    return render_card(
-        example,
-        [build_answer(study, run, row, predictions[run].get(failure.question)) for run, row in failure.rows],
-        {name: column[at] for name, column in first.records.facts if column[at] is not None},
-        data_wrong=" ".join(str(study.series_of(run.contender)) for run in failure.wrong),
-        data_kind=str(kinds.index(failure.kind)) if failure.kind else "",
     )
 
 

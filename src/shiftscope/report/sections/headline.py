@@ -89,7 +89,8 @@ def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | Non
     if value is not None and top is not None and top.value is not None and score is not top and score.complete:
         behind = value - top.value
     difference = join_markup([format_points(behind), significance_mark(p, behind)]) if score.complete else "not ranked"
-    least = detectable_drop(run)
+    least, rate = detectable_drop(run), score.response_rate
+    answered = format_percent(rate, 0) if rate in (None, 1) else format_percent(min(rate or 0.0, 0.999))  # never 100
     return [
         model_cell(study, run.contender),
         TableCell(draw_interval(value, score.low, score.high, series) if value is not None else DASH, class_="pick"),
@@ -97,16 +98,9 @@ def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | Non
         TableCell("best" if score is top else difference, behind or 0.0),
         TableCell(DASH if p is None else format_p(p).removeprefix("p ").removeprefix("= "), 2.0 if p is None else p),
         count_cell(score.n),
-        TableCell(_format_answered(score.response_rate), score.response_rate),
+        TableCell(answered, score.response_rate),
         TableCell(DASH if least is None else format_percent(least), least),
     ]
-
-
-def _format_answered(answered: float | None) -> str:
-    """In per cent; never 100 where something is missing."""
-    if answered is None:
-        return DASH
-    return format_percent(answered, 0) if answered == 1 else format_percent(min(answered, 0.999))
 
 
 def _build_key(study: ReportRuns) -> Html:

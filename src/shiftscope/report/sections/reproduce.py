@@ -29,20 +29,8 @@ from .tests import find_result
 
 PLACES = {"report": 90}
 RUN_OPTIONS = (
-    *(
-        "model",
-        "data",
-        "split",
-        "part",
-        "limit",
-        "condition",
-        "mode",
-        "joined",
-        "learn-from",
-        "learn-part",
-        "trained-on",
-    ),
-    *("variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
+    *("model", "data", "split", "part", "limit", "condition", "mode", "joined", "learn-from", "learn-part"),
+    *("trained-on", "variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
     *("trust-remote-code", "seed", "out"),
 )
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
@@ -65,24 +53,22 @@ def list_commands(study: ReportRuns) -> list[str]:
     runs = study.each
     sources = {str(r.spec["data_id"]): str(r.spec.get("data")) for r in runs if r.spec.get("data_id")}
     made = [line for run in runs for line in _list_data_commands(run)]
-    evaluated = [_evaluation_command(run, sources) for run in runs]
+    evaluated = []
+    for run in runs:
+        result = _read_result(run)
+        if result is not None:
+            evaluated.append(generalization_command(run, result))
+        elif "scale" in run.spec and not run.spec.get("data"):
+            evaluated.append(study_command(run))
+        else:
+            unknown = "" if run.spec.get("data") else "# the data of this run are not known: "
+            evaluated.append(unknown + run_command(run, sources))
     shown: list[str] = []
     if all(r.folder for r in runs):
         moved = [str(r.data) for r in runs if r.data and str(r.data) != str(r.spec.get("data"))]
         words = [*(str(r.folder) for r in runs), *(["--data", moved[0]] if moved else [])]
         shown.append(" ".join(["shiftscope report", *map(quote, words), "--out report.html"]))
     return list(dict.fromkeys([*made, *evaluated, *shown]))
-
-
-def _evaluation_command(run: ReportRun, sources: Mapping[str, str]) -> str:
-    """The command that made a run: a test, a study, or `run` itself."""
-    found = _read_result(run)
-    if found is not None:
-        return generalization_command(run, found)
-    if "scale" in run.spec and not run.spec.get("data"):
-        return study_command(run)
-    line = run_command(run, sources)
-    return line if run.spec.get("data") else f"# the data of this run are not known: {line}"
 
 
 def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:

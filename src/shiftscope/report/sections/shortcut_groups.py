@@ -125,7 +125,17 @@ def render_samples(audit: ShortcutAudit, shortcut: str, concept: int) -> Html:
     where, found = "IID test", _pick_samples(audit.test[shortcut], concept)
     if not found:
         where, found = "train split", _pick_samples(audit.train[shortcut], concept)
-    listed = [_render_sample(audit, row, PART_NAMES[part]) for row, part in found]
+    samples, listed = audit.samples, []
+    for row, part in found:
+        text, image, name = str(samples.texts[row]), samples.images[row], PART_NAMES[part]
+        of_image = "" if image is None else f", image {image}"
+        words = [
+            tag("span", name, class_=f"part {PART_LOOK[name]}"),
+            tag("span", shorten_text(text, LONGEST_TEXT) or "(no question)", class_="asked"),
+            tag("b", shorten_text(str(samples.answers[row]), LONGEST_TEXT) or "(empty)"),
+            tag("span", f"id {samples.ids[row]}{of_image}", class_="id"),
+        ]
+        listed.append(tag("li", words))
     return tag("div", tag("p", f"Samples of the {where}", class_="facts"), tag("ul", listed), class_="behind")
 
 
@@ -137,19 +147,6 @@ def _pick_samples(groups: AnswerGroups, concept: int) -> list[tuple[int, int]]:
         places = np.unique(np.linspace(0, len(rows) - 1, min(SAMPLES_EACH, len(rows))).round().astype(int))
         made += [(int(row), part) for row in rows[places]]  # evenly over all of them
     return made
-
-
-def _render_sample(audit: ShortcutAudit, row: int, part: str) -> Html:
-    samples = audit.samples
-    text, image = str(samples.texts[row]), samples.images[row]
-    named = f"{samples.ids[row]}" if image is None else f"{samples.ids[row]}, image {image}"
-    return tag(
-        "li",
-        tag("span", part, class_=f"part {PART_LOOK[part]}"),
-        tag("span", shorten_text(text, LONGEST_TEXT) or "(no question)", class_="asked"),
-        tag("b", shorten_text(str(samples.answers[row]), LONGEST_TEXT) or "(empty)"),
-        tag("span", f"id {named}", class_="id"),
-    )
 
 
 # The concepts that make each shortcut, the answers they lead to, and samples behind them.
@@ -165,7 +162,15 @@ GROUP_LOOKS = (
 
 def section(shown: AuditEvidence) -> Section | None:
     listed = [(line.shortcut, find_strongest_groups(shown.audit, line.shortcut, MOST_GROUPS)) for line in shown.lines]
-    parts = [_build_shortcut(shown, name, found) for name, found in listed if found]
+    names = ("Concept", "Commonest answer", "Its share", "In train", "Answers")
+    head = tag("div", [tag("span", one) for one in names], class_="group-head", aria_hidden="true")
+    parts = []
+    for name, groups in listed:
+        if groups:
+            uneven = int(shown.audit.train[name].imbalanced.sum())
+            about = f": {describe_shortcut(name)}. {count_noun(uneven, 'imbalanced group')} in train"
+            heading = tag("h3", name, tag("span", about, class_="about"), id=f"groups-{name}")
+            parts.append(tag("div", heading, head, [_build_group(shown, name, one) for one in groups], class_="groups"))
     if not parts:
         return None
     lead = (
@@ -173,15 +178,6 @@ def section(shown: AuditEvidence) -> Section | None:
         "answers. Open one for the answers it leads to and for samples behind it."
     )
     return Section("Strongest groups", [render_swatches(GROUP_LOOKS), parts], lead)
-
-
-def _build_shortcut(shown: AuditEvidence, name: str, found: tuple[StrongGroup, ...]) -> Html:
-    uneven = int(shown.audit.train[name].imbalanced.sum())
-    about = f": {describe_shortcut(name)}. {count_noun(uneven, 'imbalanced group')} in train"
-    heading = tag("h3", name, tag("span", about, class_="about"), id=f"groups-{name}")
-    names = ("Concept", "Commonest answer", "Its share", "In train", "Answers")
-    head = tag("div", [tag("span", one) for one in names], class_="group-head", aria_hidden="true")
-    return tag("div", heading, head, [_build_group(shown, name, one) for one in found], class_="groups")
 
 
 def _build_group(shown: AuditEvidence, shortcut: str, one: StrongGroup) -> Html:

@@ -1,6 +1,6 @@
 """Slopes: the trend of accuracy over the levels of a factor, where these have an order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -54,9 +54,11 @@ def measure_slopes(study: ReportRuns, contender: str) -> Iterator[tuple[str, Acc
             continue
         found = [s for s in find_shifts(study) if s.factor == name and s.base.contender == contender]
         for base in dict.fromkeys(s.base for s in found):
-            runs = [base, *(s.shifted for s in found if s.base is base)]
-            places = [_level_index(run, factor.variants, factor.base) for run in runs]
-            placed = [(run, place) for run, place in zip(runs, places, strict=True) if place is not None]
+            placed: list[tuple[ReportRun, float]] = []
+            for run in (base, *(s.shifted for s in found if s.base is base)):
+                level_name = run.variant if run.factor else factor.base  # what is no variant of the factor is its base
+                if level_name in factor.variants:
+                    placed.append((run, float(factor.variants.index(level_name))))
             weights = np.concatenate(reweight_question_types([run.records for run, _ in placed]).weights)
             level = np.concatenate([np.full(len(run.records), place) for run, place in placed])
             rows = pool_runs([run.each[0] for run, _ in placed]).records
@@ -65,13 +67,6 @@ def measure_slopes(study: ReportRuns, contender: str) -> Iterator[tuple[str, Acc
                 names = [run.test for run, _ in sorted(placed, key=lambda one: (one[1], one[0].test))]
                 yield f"{factor.title}: {' → '.join(names)}", made
     yield from _fit_user_levels(pool_runs(study.select_in_domain().select_contender(contender)).records)
-
-
-def _level_index(run: ReportRun, variants: Sequence[str], base: str) -> float | None:
-    """The level of a run's data; what is no variant of the factor is its base."""
-    if not run.factor:
-        return float(variants.index(base))
-    return float(variants.index(run.variant)) if run.variant in variants else None
 
 
 def _fit_user_levels(records: RunRecords) -> Iterator[tuple[str, AccuracySlope]]:

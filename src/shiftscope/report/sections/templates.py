@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from ...result import Score
 from ...suites import find_reported
 from ..markup import Html, render_charts, render_details, render_note
-from ..measure import describe_dropped_variants, drop_variants, pool_runs
 from ..page import Section
 from ..runs import ReportRuns
-from ..score_table import MOST_PARTS, compare_by_fact, render_model_legend, score_cell, select_common_tests
+from ..score_table import MOST_PARTS, compare_by_fact, render_model_legend, score_cell
 from ..table import Row, Table, TableHead, numeric
-from .curves import Curve, cut_runs, draw_curve
+from .curves import cut_runs, draw_curve, pool_contenders
 
 PLACES = {"report": 22}
 FACT = "template"
@@ -18,24 +17,20 @@ TABLE = "template_accuracy"
 
 
 def section(study: ReportRuns) -> Section | None:
-    study = study.select_in_domain()
-    besides = describe_dropped_variants(study)
-    shared = select_common_tests(drop_variants(study))
-    if shared is None:
+    compared = pool_contenders(study)
+    if compared is None:
         return None
-    study = shared
-    runs = [pool_runs(study.select_contender(contender)) for contender in study.contenders]
+    study, runs, note = compared
     cut = cut_runs(runs, FACT)
     if cut is None or not 2 <= len(cut[0].names) <= MOST_PARTS:
         return None
-    together = " All tests together." if len(study.tests) > 1 else ""
     lead = (
         "The questions that one template made, with 95% intervals; a template that is no better than what "
-        f"the question alone gives away was not answered by looking.{together}{besides}"
+        f"the question alone gives away was not answered by looking.{note}"
     )
     parts = [
         render_model_legend(study, study.contenders),
-        render_charts([draw_curve(study, runs, Curve(FACT, "Template"), cut)], "charts"),
+        render_charts([draw_curve(study, runs, FACT, "Template", "", cut)], "charts"),
         compare_by_fact(study, FACT, "Accuracy by template", "Template", counted=True),
         _build_reported_table(cut[0].names),
     ]

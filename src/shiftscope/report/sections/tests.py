@@ -17,9 +17,6 @@ from ..runs import ReportRun, ReportRuns
 from ..score_table import score_cell
 from ..table import Row, Table, TableCell, TableHead, count_cell, numeric
 
-SHARES = ("value", "low", "high")
-COUNTS = ("n", "missing", "undefined", "unreadable", "failed")
-
 
 @dataclass(frozen=True, slots=True)
 class GeneralizationRow:
@@ -79,9 +76,9 @@ def _read_result(path: Path, runs: list[ReportRun]) -> GeneralizationResult:
 
 
 def _parse_score(name: str, figures: Mapping[str, Any]) -> Score:
-    value, low, high = (None if figures[k] is None else float(figures[k]) / 100 for k in SHARES)
-    n, missing, undefined, unreadable, failed = (int(figures.get(k, 0)) for k in COUNTS)
-    return Score(name, value, n, low, high, missing, (), undefined, unreadable, failed)
+    shares = {k: None if figures[k] is None else float(figures[k]) / 100 for k in ("value", "low", "high")}
+    counts = {k: int(figures.get(k, 0)) for k in ("n", "missing", "undefined", "unreadable", "failed")}
+    return Score(name, **shares, **counts)  # type: ignore[arg-type]
 
 
 PLACES = {"report": 26}

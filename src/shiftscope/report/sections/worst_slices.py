@@ -4,7 +4,7 @@ Every slice with enough examples is tested against the rest, with the examples o
 p-values are corrected (Holm) for the number of slices searched.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
 from ...result import Bools, Codes, Floats
-from ..markup import Child, Html, join_markup, render_note, tag
+from ..markup import Child, join_markup, render_note, tag
 from ..measure import describe_dropped_variants, drop_variants, pool_runs
 from ..mixture import Levels, cut_levels
 from ..number_format import count_noun, format_p, format_percent, format_points
@@ -91,7 +91,11 @@ def find_worst_slices(
         family = families[f_at]
         one = _build_slice(family, k, largest)
         rows = np.equal(_cross_levels(family.levels)[0], int(family.cells[k]))
-        if _is_new(one, rows, chosen):
+        # Mostly the same examples as a slice named before say nothing new, unless clearly worse inside it.
+        if not any(
+            int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
+            for other, others in chosen
+        ):
             chosen.append((one, rows))
     return SliceSearch(tuple(one for one, _ in chosen), searched)
 
@@ -153,14 +157,6 @@ def _build_slice(family: _SliceTable, k: int, chance: float) -> WorstSlice:
     return WorstSlice(tuple(facts), int(family.n[k]), float(family.inside[k]), float(family.outside[k]), chance)
 
 
-def _is_new(one: WorstSlice, rows: Bools, chosen: Iterable[tuple[WorstSlice, Bools]]) -> bool:
-    """Not mostly the same examples as a slice named before, unless clearly worse inside it."""
-    return not any(
-        int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
-        for other, others in chosen
-    )
-
-
 PLACES = {"report": 60}
 SKIPPED = ("split", "family", "variant")  # the same for all, or a template or test by another name
 NAMES = {
@@ -211,22 +207,17 @@ def _build_table(study: ReportRuns, contender: str, found: SliceSearch) -> list[
         numeric("Difference"),
         numeric("p (Holm)", f"corrected for {found.searched} slices"),
     ]
-    rows = [
-        [
-            TableCell(describe_slice(one)),
+    rows = []
+    for one in found.slices:
+        facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
+        cells = [
+            TableCell(facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])),
             count_cell(one.n),
             TableCell(format_percent(one.inside), one.inside),
             TableCell(format_percent(one.outside), one.outside),
             TableCell(format_points(one.inside - one.outside), one.inside - one.outside, class_="mark-worse"),
             TableCell(format_p(one.chance), one.chance),
         ]
-        for one in found.slices
-    ]
+        rows.append(cells)
     note = render_note(f"{count_noun(found.searched, 'slice')} searched.")
     return [tag("h3", render_model_name(study, contender)), Table("Worst slices", heads, rows), note]
-
-
-def describe_slice(one: WorstSlice) -> Html:
-    """A slice in words."""
-    facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
-    return facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])
