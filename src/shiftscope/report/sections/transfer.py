@@ -94,7 +94,8 @@ def accuracy_table(matrix: TransferMatrix, grid: FactorGrid, group: str) -> Tabl
                 rows.append((f"{reported}, reported", name, *cells))
     heads = ("model", "trained on", *(f"on {name}" for name, _ in grid.tested))
     title = f"Table 1, {grid.title}, {group} questions"
-    return Table(title, heads, tuple(rows), grid.notes.get(group, ""), folded=True)
+    note = grid.notes.get(group) or (grid.caveat if group == study.question_groups[0] else "")
+    return Table(title, heads, tuple(rows), note, folded=True)
 
 
 def _find_floor(grids: Iterable[TransferGrid]) -> float:

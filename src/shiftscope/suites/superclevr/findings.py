@@ -10,7 +10,7 @@ from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
 from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
 from .reported import REPORTED
-from .study import MODELS, OBJECT, STUDY, StudyDomain, TrainingSetup, factor_grid
+from .study import MODELS, OBJECT, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
 
 RATIO = 0.7  # of p_nsvqa_exact's Relative Degrade to p_nsvqa's, at most
 LEAST = 0.03  # p_nsvqa's Relative Degrade, from which the ratio counts
@@ -168,50 +168,20 @@ def _check_speed(matrix: TransferMatrix) -> Iterator[Finding]:
 
 def list_differences(matrix: TransferMatrix) -> list[tuple[str, str, str]]:
     """What differs from the paper: of what, there, and here."""
-    width, height = matrix.scale.size
     accuracy = REPORTED.tables["accuracy"]
     losses = {}
     for model in MODELS[:2]:
         own, other = (accuracy[REPORTED.find_model(model), "compositionality", "co-0", at] for at in ("co-0", "co-1"))
         losses[model] = other - own
-    return [
-        ("images", "CLEVR's pipeline, in Blender, 640×480", f"a renderer of our own, {width}×{height}"),
-        ("vehicles", "3D models of UDA-Part", "meshes of our own, of the same names, made by code"),
-        (
-            "parts",
-            "on mid and hard, up to three visible parts of an object differ from it",
-            "the same: up to three are repainted, many of them a few pixels wide",
-        ),
-        (
-            "object questions",
-            "CLEVR's templates",
-            "templates and wording of our own; redundancy is added and removed as the paper says",
-        ),
-        (
-            "part questions",
-            "10 per image, which Tables 1 and 2 seem to leave out: its models learned from 200,000 questions",
-            f"{matrix.scale.part_questions} per image, ours: they ask about repainted parts, and have tables of "
-            "their own, without reported figures",
-        ),
-        (
-            "relations",
-            "CLEVR's rule",
-            "CLEVR's rule, on the ground; nsvqa and p_nsvqa must guess them from the centres of boxes",
-        ),
-        (
-            "scene parser",
-            "Mask R-CNN, then a ResNet-50 for attributes",
-            "one small detector of our own, no pretrained backbone; boxes only, masks are not used",
-        ),
-        (
-            "question parser",
-            "an LSTM",
-            "a GRU with attention; half of its training questions get more adjectives and relations, a "
-            "quarter lose some",
-        ),
-        ("figures", "of the validation split", "of the test split, unless they say validation"),
-        ("co-0 → co-1, object questions", _format_losses(losses), _describe_measured_loss(matrix)),
-    ]
+    width, height = matrix.scale.size
+    figures = {
+        "width": width,
+        "height": height,
+        "part_questions": matrix.scale.part_questions,
+        "reported": _format_losses(losses),
+        "measured": _describe_measured_loss(matrix),
+    }
+    return [(row["of"], row["paper"].format(**figures), row["here"].format(**figures)) for row in TEXTS["differences"]]
 
 
 def _describe_measured_loss(matrix: TransferMatrix) -> str:

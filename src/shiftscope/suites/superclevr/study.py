@@ -8,6 +8,7 @@ share the default's scene parser. A scale says how much data; figures of differe
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +37,7 @@ from .variants import DEFAULT, MID, RD, find_variant
 if TYPE_CHECKING:
     from ...metrics.transfer_matrix import TransferMatrix
 
+TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))  # what it says besides figures
 MODELS = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")
 OBJECT, PART = "object", "part"  # questions about whole vehicles, and about their parts
 REDUNDANCY_LEVELS = VARIANTS["redundancy"]
@@ -153,32 +155,6 @@ class ParserTraining:
         return self.scale.epochs[STUDY.parts.index(self.part)] if self.scale.epochs else None
 
 
-NOT_BLIND = (
-    "Not a blind test: in training, half of the question parser's questions get more adjectives and "
-    "relations, and a quarter lose some, so that neither rd+ nor rd- is news to it (docs/decisions/016)."
-)
-GRID_NOTES = {
-    "redundancy": {
-        OBJECT: NOT_BLIND,
-        PART: "Redundancy is varied in object questions only: the part questions of the three are the same.",
-    },
-    "distribution": {OBJECT: "The paper ran this factor on hard: its reported figures stand beside both."},
-}
-ADAPTATION = (
-    "p_nsvqa_exact's scene parser adapts to the first images of a test, without labels: its normalisation statistics "
-    "where that makes it more confident, chosen with validation images of hard in view, and with the tests head, tail "
-    "and oppo, which were answered worse without that check (docs/decisions/020); and its class priors, which was "
-    "added after the distribution's targets were missed (021). It also uses the ground positions that the parser "
-    "learned to predict (015). nsvqa and p_nsvqa see boxes, each image by itself."
-)
-ORACLES = (
-    "True objects, own relations: objects, boxes and places as they are, but relations by the model's "
-    "own rule (nsvqa and p_nsvqa: box centres; p_nsvqa_exact: its learned likelihood, on true places). "
-    "Parsed, p_nsvqa_exact sees as adapted; the parsers' own figures and confidences are as trained. "
-    "Oracle scene: nsvqa gets the true relations too; p_nsvqa has no rule but its own; p_nsvqa_exact "
-)
-
-
 def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
     """The grid of a factor; visual complexity has one only."""
     if factor not in VARIANTS:
@@ -196,8 +172,8 @@ def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
         trained,
         tested,
         farthest=(trained[1 if factor == "visual" else 0][1], tested[-1][1]),
-        caveat=NOT_BLIND if factor == "redundancy" else "",
-        notes=GRID_NOTES.get(factor, {}),
+        caveat=TEXTS["caveats"].get(factor, ""),
+        notes=TEXTS["grid_notes"].get(factor, {}),
     )
 
 
@@ -224,28 +200,8 @@ class SuperclevrStudy(Study):
     grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"))
     default = (TrainingSetup(), StudyDomain())
     seeds = (0, 1, 2)  # all else is of the first
-    measures: Mapping[str, str] = {
-        "place": "place, within 0.2 along both directions",
-        "exact": "images with all objects right",
-        "part exact": "images with all objects and parts right",
-        "program": "program, all of it",
-    }
-    notes: Mapping[str, str] = {
-        "adaptation": ADAPTATION,
-        "reported": "the paper's Tables 1 and 2, which are of its validation split, its images and its parsers",
-        "in domain": "Reported: of the validation split.",
-        "Targets": "Throughput that no study measures, programs run on a GPU and questions answered on a CPU, is in "
-        "docs/results/speed.md.",
-        "oracles": f"{ORACLES}applies CLEVR's rule to true places, as under `run --condition`.",
-        "oracles without objects": f"{ORACLES}here used its learned likelihood on true places, where `run "
-        "--condition` applies CLEVR's rule to them: this diagnosis is older than the column with the dashes.",
-        "trainings": "Training includes calibration and measuring; the total is of both parsers. A study makes data "
-        "while another parser is trained; the total is as if one came after the other. Where several studies "
-        "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full.",
-        "throughput": "Medians over the entries. Answered: seen, read and run, one stage after the other; images are "
-        "in memory, and made apart. p_nsvqa_exact's seeing includes adaptation. Tests that ran while others "
-        "used the GPU took longer.",
-    }
+    measures: Mapping[str, str] = TEXTS["measures"]
+    notes: Mapping[str, str] = TEXTS["notes"]
 
     def find_scale(self, name: str, images: int | None = None) -> StudyScale:
         """One of the two scales; with another number of images it gets a name of its own."""
