@@ -34,9 +34,9 @@ def read_examples(folder: Path, questions: Iterable[str], split: str | None = No
     dataset = Dataset.open(folder)
     wanted = set(questions)
     shelf = ImageIndex(folder, dataset.shards())
-    found: dict[str, Example] = {}
+    examples: dict[str, Example] = {}
     for shard in dataset.shards(split if split in dataset.splits else None):
-        if shard.questions is None or len(found) == len(wanted):
+        if shard.questions is None or len(examples) == len(wanted):
             continue
         path = folder / shard.questions.path
         ids = [table["question_id"].to_pylist() for table in iterate_row_groups(path, ["question_id"])]
@@ -46,8 +46,8 @@ def read_examples(folder: Path, questions: Iterable[str], split: str | None = No
             rows = [k for k, i in enumerate(group) if i in wanted]
             for question in parse_questions(table.take(rows)) if rows else ():
                 images = tuple(shelf.get(i, shard) for i in question.scenes)
-                found.setdefault(question.id, Example(question, images, shard.split))
-    return found
+                examples.setdefault(question.id, Example(question, images, shard.split))
+    return examples
 
 
 def read_predictions(run: ReportRun, questions: Iterable[str]) -> Mapping[str, Prediction]:
@@ -106,14 +106,14 @@ NO_NOTES: StepNotes = MappingProxyType({})
 
 def find_decisive_steps(program: Program, world: ExecutionWorld, answer: Answer) -> tuple[int, ...]:
     """The nodes of which each, left out alone, makes the program give this answer."""
-    found = []
+    steps = []
     for i, n in enumerate(program.nodes):
         if n.op not in DROPPABLE_OPS or len(n.inputs) != 1:
             continue
         other = _execute_without(program, world, i)
         if other is not None and is_same_answer(other, answer):
-            found.append(i)
-    return tuple(found)
+            steps.append(i)
+    return tuple(steps)
 
 
 def _execute_without(program: Program, world: ExecutionWorld, dropped: int) -> Answer | None:

@@ -37,9 +37,9 @@ def measure_accuracy(run: ReportRun) -> Score:
     return accuracy_metric.measure(run.records)[0]
 
 
-def describe_metric(study: ReportRuns) -> str:
+def describe_metric(report: ReportRuns) -> str:
     """What `accuracy` is in these runs, in words."""
-    scores = map(measure_accuracy, study.runs)
+    scores = map(measure_accuracy, report.runs)
     names = (f"VQA accuracy ({s.form} form)" if s.metric == "vqa_accuracy" else "Accuracy" for s in scores)
     return " or ".join(dict.fromkeys(names)) or "Accuracy"
 
@@ -50,8 +50,8 @@ def measure_weighted_accuracy(run: ReportRun, mixture: Mapping[int, Floats]) -> 
         return average_seeds([measure_weighted_accuracy(one, mixture) for one in run.seeds])
     weights = mixture[id(run)]
     scored = score_rows(run.records)
-    made = SceneClusters.from_records(run.records).estimate_shares(scored.values * weights, weights)
-    (score,) = make_scores("accuracy", made, run.records, weights > 0, form=scored.form)
+    estimate = SceneClusters.from_records(run.records).estimate_shares(scored.values * weights, weights)
+    (score,) = make_scores("accuracy", estimate, run.records, weights > 0, form=scored.form)
     return score
 
 
@@ -67,18 +67,18 @@ def compute_p_value(run: ReportRun, other: ReportRun) -> float | None:
     """The p-value of the difference of two runs on their common questions, not yet corrected; none of seeds."""
     if run.seeds or other.seeds:
         return None
-    made = compare_models(run.records, other.records)
-    return made.p if made.n else None
+    test = compare_models(run.records, other.records)
+    return test.p if test.n else None
 
 
 def correct_p_values(chances: Mapping[K, float | None]) -> dict[K, float]:
     """Holm's correction over all of them; what has no chance is left out."""
     keys = [key for key, p in chances.items() if p is not None]
     try:
-        made = correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
+        corrected = correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
     except UserError:  # the libraries for it are an extra: no mark rather than no page
         return {}
-    return {key: p for k, key in enumerate(keys) if (p := made[str(k)]) is not None}
+    return {key: p for k, key in enumerate(keys) if (p := corrected[str(k)]) is not None}
 
 
 @lru_cache(maxsize=2048)
@@ -169,14 +169,14 @@ def _qualify_names(run: ReportRun, of_seeds: bool) -> RunRecords:
 # data. Variants whose originals are in another run are a test of their own, and stay.
 
 
-def drop_variants(study: ReportRuns) -> ReportRuns:
+def drop_variants(report: ReportRuns) -> ReportRuns:
     """The same runs, each without variants of its own questions."""
-    return ReportRuns(tuple(_drop_run_variants(run) for run in study.runs))
+    return ReportRuns(tuple(_drop_run_variants(run) for run in report.runs))
 
 
-def describe_dropped_variants(study: ReportRuns) -> str:
+def describe_dropped_variants(report: ReportRuns) -> str:
     """How many variants were left out, as a sentence for a lead; nothing where there are none."""
-    most = max((len(run.records) - len(_drop_run_variants(run).records) for run in study.runs), default=0)
+    most = max((len(run.records) - len(_drop_run_variants(run).records) for run in report.runs), default=0)
     if not most:
         return ""
     return f" The {count_noun(most, 'variant')} of these questions that a test adds do not count here."

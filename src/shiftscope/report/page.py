@@ -61,13 +61,13 @@ class Page:
         loaded = list(SECTIONS.load_all())
         here = [(module.PLACES[self.kind], name, module) for name, module in loaded if self.kind in module.PLACES]
         for _, name, module in sorted(here, key=lambda one: one[:2]):
-            made = module.section(self.records)
-            if made is not None:
-                yield name, made
+            section = module.section(self.records)
+            if section is not None:
+                yield name, section
 
     def render(self, sections: Iterable[tuple[str, Section]] | None = None) -> str:
         """The page as text, from sections made before or made now."""
-        made = list(self.build_sections() if sections is None else sections)
+        shown = list(self.build_sections() if sections is None else sections)
         head = tag(
             "head",
             tag("meta", charset="utf-8"),
@@ -76,7 +76,7 @@ class Page:
             tag("title", f"ShiftScope {self.kind}: {self.title}"),
             tag("style", Html(_read_asset("style.css"))),
         )
-        links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in made]
+        links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in shown]
         contents = tag("nav", tag("p", "ShiftScope"), tag("ol", links), aria_label="Contents")
         tiles = render_tiles(self.tiles) if self.tiles else None
         header = tag("header", tag("h1", self.title), self.opening, tiles)
@@ -91,7 +91,7 @@ class Page:
                 id=name,
                 aria_labelledby=f"{name}-title",
             )
-            for name, section in made
+            for name, section in shown
         ]
         main = tag("main", header, blocks, footer)
         script = tag("script", Html(_read_asset("script.js")))
@@ -111,10 +111,10 @@ class WrittenPage:
 def write_page(page: Page, out: Path) -> WrittenPage:
     """Write a page whole; one that is there is replaced."""
     refuse_folder(out)
-    made = list(page.build_sections())
-    text = encode_utf8(page.render(made))
+    sections = list(page.build_sections())
+    text = encode_utf8(page.render(sections))
     write_whole(out, text)
-    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in made))
+    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in sections))
 
 
 def refuse_folder(out: Path) -> None:

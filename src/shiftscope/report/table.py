@@ -96,8 +96,8 @@ class Table:
             bodies,
             class_=f"{self.class_} {'sortable' if sortable else ''}".strip() or None,
         )
-        made = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
-        shown = join_markup([made, render_note(self.note) if self.note else None])
+        frame = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
+        shown = join_markup([frame, render_note(self.note) if self.note else None])
         return render_details(self.title, shown) if self.folded else shown
 
     def list_text(self) -> list[list[str]]:
@@ -180,5 +180,5 @@ def render_heat_map(
     body = [
         tag("tr", tag("th", row, scope="row"), [render_tile(tile(row, column)) for column in columns]) for row in rows
     ]
-    made = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
-    return tag("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
+    table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
+    return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=caption)

@@ -69,11 +69,11 @@ def draw_lines(
 
 
 def _draw_grid(y: Axis, ticks: Sequence[float], end: float) -> list[Html]:
-    made = []
+    parts = []
     for tick in ticks:
-        made.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
-        made.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
-    return made
+        parts.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
+        parts.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
+    return parts
 
 
 def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, base: float) -> list[Html]:
@@ -117,12 +117,12 @@ def _draw_series(
     shift = (line.series - (of - 1) / 2) * (width / of)
     points = zip(middles, line.points, bins, strict=True)
     placed = [(x + shift, p, name) for x, p, name in points if p is not None and p.value is not None]
-    made = []
+    parts = []
     if joined and len(placed) > 1:
         path = _format_path([(x, y(p.value or 0.0)) for x, p, _ in placed])
-        made.append(tag("path", d=path, class_=f"line {hue_class(line.series)}"))
-    made += [whisker for x, p, _ in placed if (whisker := _draw_whisker(p, line.series, x, y))]
-    return made + [
+        parts.append(tag("path", d=path, class_=f"line {hue_class(line.series)}"))
+    parts += [whisker for x, p, _ in placed if (whisker := _draw_whisker(p, line.series, x, y))]
+    return parts + [
         draw_mark(line.series, x, y(p.value or 0.0), describe_score(f"{line.name}, {name}", p)) for x, p, name in placed
     ]
 
@@ -166,7 +166,7 @@ def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 26
 
 
 def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html]:
-    made = [
+    parts = [
         tag("rect", x=x - wide / 2, y=y(place.value), width=wide, height=y.start - y(place.value), class_="amount"),
         draw_text(x, y.start + 16, place.name, at="middle", class_="heading"),
         draw_text(x, y.start + 30, place.below, at="middle", class_="tick"),
@@ -176,6 +176,6 @@ def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html
             continue
         at = x + RANKED_APART * (k - (len(place.scores) - 1) / 2)
         if whisker := _draw_whisker(score, series, at, y):
-            made.append(whisker)
-        made.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
-    return made
+            parts.append(whisker)
+        parts.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
+    return parts

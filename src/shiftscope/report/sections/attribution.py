@@ -52,8 +52,8 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
         tables = [one for one in diagnosis_tables(records) if one.rows]
         return Section("Error attribution", tables) if tables else None
-    study = records
-    runs = sort_runs(study, (r for r in study.runs if _has_conditions(r)))
+    report = records
+    runs = sort_runs(report, filter(_has_conditions, report.runs))
     staged = {}
     for run in runs:
         with suppress(UserError):  # no question was run as is
@@ -68,7 +68,7 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     parts: list[Child] = [
         render_swatches((f"{spell_stage(s)}: {STAGE_MEANINGS[s]}", STAGE_LOOKS[s]) for s in used),
         build_run_table(
-            study,
+            report,
             "Wrong answers by stage, % of all questions",
             staged,
             [
@@ -78,9 +78,9 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
             ],
             lambda run: [_stage_bar_cell(run, staged[run]), *(score_cell(staged[run][s]) for s in (*used, TOTAL))],
         ),
-        _build_drop_table(study),
+        _build_drop_table(report),
         build_run_table(
-            study,
+            report,
             "Accuracy under each condition",
             runs,
             [numeric(spell_stage(c)) for c in conditions],
@@ -117,20 +117,20 @@ def _stage_bar_cell(run: ReportRun, scores: dict[str, Score]) -> TableCell:
     return TableCell(draw_stacked_bar(f"{run.contender}: {listed}", shares, width=240), class_="pick")
 
 
-def _build_drop_table(study: ReportRuns) -> Table | None:
+def _build_drop_table(report: ReportRuns) -> Table | None:
     """How a drop between twins divides into stages, where both were run under several conditions."""
-    found = []
-    for twins in find_twin_runs(study):
+    drops = []
+    for twins in find_twin_runs(report):
         base, shifted = twins.base, twins.shifted
         if base is not shifted and _has_conditions(base) and _has_conditions(shifted):
             scores = measure_drop(shifted.log.records, base.log.records)
-            found.append((base, shifted, _by_slice(scores, "stage")))
-    if not found:
+            drops.append((base, shifted, _by_slice(scores, "stage")))
+    if not drops:
         return None
-    used = [s for s in (*STAGES, TOTAL) if any(scores[s].value for _, _, scores in found)]
+    used = [s for s in (*STAGES, TOTAL) if any(scores[s].value for _, _, scores in drops)]
     rows = [
         [
-            model_cell(study, base.contender),
+            model_cell(report, base.contender),
             TableCell(f"{base.test} → {shifted.test}", class_="short"),
             *(
                 change_cell(s.value, s.low, s.high, None, f"n = {format_count(s.n)}")
@@ -138,7 +138,7 @@ def _build_drop_table(study: ReportRuns) -> Table | None:
                 if s
             ),
         ]
-        for base, shifted, scores in found
+        for base, shifted, scores in drops
     ]
     heads = [TableHead("Model"), TableHead("Shift"), *(numeric(spell_stage(s)) for s in used)]
     return Table("The drop from base to twin by stage: more wrong answers, in points", heads, rows)

@@ -30,8 +30,8 @@ CURVES = (  # the fact on the axis, the heading, the unit
 )
 
 
-def section(study: ReportRuns) -> Section | None:
-    compared = pool_contenders(study)
+def section(report: ReportRuns) -> Section | None:
+    compared = pool_contenders(report)
     if compared is None:
         return None
     home, runs, note = compared
@@ -44,9 +44,9 @@ def section(study: ReportRuns) -> Section | None:
     return Section("Accuracy by question property", parts, lead)
 
 
-def pool_contenders(study: ReportRuns) -> tuple[ReportRuns, list[ReportRun], str] | None:
+def pool_contenders(report: ReportRuns) -> tuple[ReportRuns, list[ReportRun], str] | None:
     """The in-domain runs on common tests, one run of all tests per contender, and what to say of it."""
-    home = study.select_in_domain()
+    home = report.select_in_domain()
     shared = select_common_tests(drop_variants(home))
     if shared is None:
         return None
@@ -79,12 +79,12 @@ def answer_frequency(records: RunRecords) -> Column:
 
 
 def draw_curve(
-    study: ReportRuns, runs: Sequence[ReportRun], fact: str, title: str, unit: str, cut: Sequence[Levels]
+    report: ReportRuns, runs: Sequence[ReportRun], fact: str, title: str, unit: str, cut: Sequence[Levels]
 ) -> Html:
     """The accuracy of all runs against one fact; `cut` is that of each run."""
     names = cut[0].names
     drawn = [
-        LineSeries(run.contender, study.series_of(run.contender), measure_accuracy_by(run, fact, at))
+        LineSeries(run.contender, report.series_of(run.contender), measure_accuracy_by(run, fact, at))
         for run, at in zip(runs, cut, strict=True)
     ]
     sizes = np.bincount(cut[0].codes[cut[0].codes >= 0], minlength=len(names)).tolist()

@@ -56,8 +56,8 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
     own = [name for model in study.models if reported and (name := reported.find_model(model))]
     charts = []
     for grid in select_grids(matrix):
-        found = {model: matrix.measure_degrade(model, grid, FORM, group) for model in study.models}
-        scores = {model: Score(FORM, d.value, 0, d.low, d.high) for model, d in found.items() if d}
+        measured = {model: matrix.measure_degrade(model, grid, FORM, group) for model in study.models}
+        scores = {model: Score(FORM, d.value, 0, d.low, d.high) for model, d in measured.items() if d}
         if scores:
             charts.append(_draw_chart(grid.title, grid.factor, scores, own, reported))
     if not charts:
@@ -74,8 +74,8 @@ def degrade_table(matrix: TransferMatrix, group: str) -> Table:
     rows: list[tuple[str, ...]] = []
     for model in study.models:
         for form in FORMS:
-            found = [matrix.measure_degrade(model, grid, form, group) for grid in grids]
-            cells = [DASH if d is None else format_figure(Score(form, d.value, 0, d.low, d.high)) for d in found]
+            measured = [matrix.measure_degrade(model, grid, form, group) for grid in grids]
+            cells = [DASH if d is None else format_figure(Score(form, d.value, 0, d.low, d.high)) for d in measured]
             rows.append((model, form, *cells))
         reported = figures.find_model(model) if figures else None
         if figures and reported:
@@ -86,12 +86,12 @@ def degrade_table(matrix: TransferMatrix, group: str) -> Table:
     return Table(f"Table 2, Relative Degrade, {group} questions, %", heads, tuple(rows), note)
 
 
-def measure_degrade(study: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
+def measure_degrade(report: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
     """Model and factor to figure, for those whose runs fill all the entries the form needs."""
-    study = drop_variants(study)
-    found = {}
-    for model in dict.fromkeys(r.model for r in study.runs if r.trained):
-        runs = [r for r in study.runs if r.model == model and r.trained]
+    report = drop_variants(report)
+    figures = {}
+    for model in dict.fromkeys(r.model for r in report.runs if r.trained):
+        runs = [r for r in report.runs if r.model == model and r.trained]
         for factor, variants in VARIANTS.items():
             entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r.records for r in runs}
             used = {at: records for at, records in entries.items() if at[0] in variants}
@@ -101,10 +101,10 @@ def measure_degrade(study: ReportRuns, form: str) -> dict[tuple[str, str], Score
             weights = reweight_question_types(list(used.values())).weights
             shared = {at: r.take(w > 0) for (at, r), w in zip(used.items(), weights, strict=True)}
             try:
-                found[model, factor] = measure_runs(shared, factor, form)
+                figures[model, factor] = measure_runs(shared, factor, form)
             except UserError:  # an entry is missing: no figure rather than half of one
                 continue
-    return found
+    return figures
 
 
 def _render_key(reported: ReportedFigures | None) -> Html:

@@ -56,11 +56,11 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     return Section("Results", parts, lead + describe_dropped_variants(records.select_in_domain()))
 
 
-def _build_one_test_table(study: ReportRuns, test: str) -> Table:
+def _build_one_test_table(report: ReportRuns, test: str) -> Table:
     """One test: a row per contender, with its distance from the best."""
-    runs = {c: run for c in study.contenders if (run := study.find_run(c, test))}
+    runs = {c: run for c in report.contenders if (run := report.find_run(c, test))}
     scores = {c: measure_accuracy(run) for c, run in runs.items()}
-    top = find_best(study, scores)
+    top = find_best(report, scores)
     chances = correct_p_values(
         {c: compute_p_value(run, runs[top]) for c, run in runs.items() if top and c != top and scores[c].complete}
     )
@@ -74,17 +74,17 @@ def _build_one_test_table(study: ReportRuns, test: str) -> Table:
         numeric("Answered", "the share that has a response; the others count as wrong"),
         numeric("Detectable", "the smallest drop that a second test of this size would find"),
     ]
-    models = [c for c in runs if c not in study.references and scores[c].complete]
-    partial = [c for c in runs if c not in study.references and not scores[c].complete]
+    models = [c for c in runs if c not in report.references and scores[c].complete]
+    partial = [c for c in runs if c not in report.references and not scores[c].complete]
     groups = (models, partial, [c for c in runs if c not in (*models, *partial)])
     rows = [
-        _build_row(study, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for group in groups for c in group
+        _build_row(report, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for group in groups for c in group
     ]
-    return Table(f"{describe_metric(study)} on {test}", heads, rows, groups=[len(g) for g in groups])
+    return Table(f"{describe_metric(report)} on {test}", heads, rows, groups=[len(g) for g in groups])
 
 
-def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | None, p: float | None) -> list[TableCell]:
-    series, value = study.series_of(run.contender), score.value
+def _build_row(report: ReportRuns, run: ReportRun, score: Score, top: Score | None, p: float | None) -> list[TableCell]:
+    series, value = report.series_of(run.contender), score.value
     behind = None
     if value is not None and top is not None and top.value is not None and score is not top and score.complete:
         behind = value - top.value
@@ -92,7 +92,7 @@ def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | Non
     least, rate = detectable_drop(run), score.response_rate
     answered = format_percent(rate, 0) if rate in (None, 1) else format_percent(min(rate or 0.0, 0.999))  # never 100
     return [
-        model_cell(study, run.contender),
+        model_cell(report, run.contender),
         TableCell(draw_interval(value, score.low, score.high, series) if value is not None else DASH, class_="pick"),
         score_cell(score, best=score is top),
         TableCell("best" if score is top else difference, behind or 0.0),
@@ -103,16 +103,16 @@ def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | Non
     ]
 
 
-def _build_key(study: ReportRuns) -> Html:
+def _build_key(report: ReportRuns) -> Html:
     notes: list[Child] = [
         tag("b", "Bold"),
         ": the best model. ",
         WORSE,
         f" significantly below it on the same questions, {SIGNIFICANCE:g}, Holm-corrected over the table. ",
     ]
-    if study.references and len(study.references) < len(study.contenders):
-        notes.append(f"Reference points ({', '.join(study.references)}) mark floor and ceiling and are not ranked.")
-    for run in study.runs:
+    if report.references and len(report.references) < len(report.contenders):
+        notes.append(f"Reference points ({', '.join(report.references)}) mark floor and ceiling and are not ranked.")
+    for run in report.runs:
         score = measure_accuracy(run)
         if run.sample:
             notes.append(f" {run.contender} on {run.test}: a sample, {run.sample}.")

@@ -44,10 +44,10 @@ def _fill_texts(page: str, **values: object) -> dict[str, str]:
     return {term: text.format(**values, replicates=f"{REPLICATES:,}") for term, text in texts[page].items()}
 
 
-def _list_notes(study: ReportRuns) -> Iterator[tuple[str, str]]:
-    seeded = [f"{r.contender} on {r.test} ({len(r.seeds)})" for r in study.runs if r.seeds]
-    unseen = dict.fromkeys(r.test for r in study.runs if r.data is None or not has_dataset(r.data))
-    unfinished = [f"{r.contender} on {r.test}" for r in study.each if not r.log.finished]
+def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
+    seeded = [f"{r.contender} on {r.test} ({len(r.seeds)})" for r in report.runs if r.seeds]
+    unseen = dict.fromkeys(r.test for r in report.runs if r.data is None or not has_dataset(r.data))
+    unfinished = [f"{r.contender} on {r.test}" for r in report.each if not r.log.finished]
     texts = _fill_texts(
         "report",
         few_scenes=FEW_SCENES,
@@ -58,39 +58,39 @@ def _list_notes(study: ReportRuns) -> Iterator[tuple[str, str]]:
         unseen=", ".join(unseen),
         unfinished=", ".join(unfinished),
     )
-    yield describe_metric(study), texts["Accuracy"]
+    yield describe_metric(report), texts["Accuracy"]
     yield "Intervals", texts["Intervals"]
-    yield from _describe_selection(study)
+    yield from _describe_selection(report)
     if not has_statistics_extra():
         yield "Significance", texts["Not tested"]
-    elif len(study.contenders) > 1 or len(study.tests) > 1:
+    elif len(report.contenders) > 1 or len(report.tests) > 1:
         yield "Significance", texts["Significance"]
         yield "Detectable drop", texts["Detectable drop"]
     yield "Worst slices", texts["Worst slices"]
     if seeded:
         yield "Seeds", texts["Seeds"]
-    yield from _describe_graph_checks(study)
+    yield from _describe_graph_checks(report)
     if unseen:
         yield "Images left out", texts["Images left out"]
     if unfinished:
         yield "Unfinished runs", texts["Unfinished runs"]
-    if any(np.isfinite(r.records.confidence).any() for r in study.runs):
+    if any(np.isfinite(r.records.confidence).any() for r in report.runs):
         yield "Calibration error", texts["Calibration error"]
 
 
-def _describe_graph_checks(study: ReportRuns) -> Iterator[tuple[str, str]]:
+def _describe_graph_checks(report: ReportRuns) -> Iterator[tuple[str, str]]:
     """Whether what scene graphs may lack was looked for, of each dataset made from graphs."""
-    found = {
-        r.test: text for r in study.runs if r.data and has_dataset(r.data) and (text := describe_verification(r.data))
+    checks = {
+        r.test: text for r in report.runs if r.data and has_dataset(r.data) and (text := describe_verification(r.data))
     }
-    for text in dict.fromkeys(found.values()):
-        tests = ", ".join(test for test, same in found.items() if same == text)
+    for text in dict.fromkeys(checks.values()):
+        tests = ", ".join(test for test, same in checks.items() if same == text)
         yield "Incomplete scene graphs", f"{tests}: {text}"
 
 
-def _describe_selection(study: ReportRuns) -> Iterator[tuple[str, str]]:
+def _describe_selection(report: ReportRuns) -> Iterator[tuple[str, str]]:
     """Which runs were chosen among several, and whether that was fair to the figures here."""
-    for run in study.runs:
+    for run in report.runs:
         chosen = run.selection
         text = f"It was the best of {len(chosen.get('chosen_from', ()))} on split {chosen.get('split')!r}"
         if chosen.get("on_ood"):
@@ -100,8 +100,8 @@ def _describe_selection(study: ReportRuns) -> Iterator[tuple[str, str]]:
             yield f"{run.contender} was chosen on validation data", f"{text}."
 
 
-def _list_audit_notes(shown: AuditEvidence) -> Iterator[tuple[str, str]]:
-    settings = shown.audit.settings
+def _list_audit_notes(evidence: AuditEvidence) -> Iterator[tuple[str, str]]:
+    settings = evidence.audit.settings
     train, val = (format_percent(share, 0) for share in settings.shares)
     texts = _fill_texts(
         "audit",
@@ -111,7 +111,7 @@ def _list_audit_notes(shown: AuditEvidence) -> Iterator[tuple[str, str]]:
         imbalanced=f"{settings.imbalanced:g}",
         rare=f"{settings.rare:g}",
     )
-    yield "Split", texts["Split" if shown.audit.split.made else "Split as given"]
+    yield "Split", texts["Split" if evidence.audit.split.made else "Split as given"]
     for term, text in texts.items():
-        if not term.startswith("Split") and (term != "Blind models" or shown.blind):
+        if not term.startswith("Split") and (term != "Blind models" or evidence.blind):
             yield term, text

@@ -31,10 +31,10 @@ COLUMNS = (
 )
 
 
-def section(study: ReportRuns) -> Section | None:
-    tests = [one for one in read_results(study) if one.test == TEST]
+def section(report: ReportRuns) -> Section | None:
+    tests = [one for one in read_results(report) if one.test == TEST]
     rows = [row for one in tests for row in _rows_of_test(one)]
-    rows += _rows_of_runs(study, {run for one in tests for run in one.runs})
+    rows += _rows_of_runs(report, {run for one in tests for run in one.runs})
     if not rows:
         return None
     lead = (
@@ -56,8 +56,8 @@ def section(study: ReportRuns) -> Section | None:
 
 def _rows_of_test(one: GeneralizationResult) -> Iterator[SplitRow]:
     """The rows of a compositional test."""
-    found = {dict(row.of).get("questions"): row for row in one.rows}
-    held, rest = found.get("held out"), found.get("in domain")
+    by_set = {dict(row.of).get("questions"): row for row in one.rows}
+    held, rest = by_set.get("held out"), by_set.get("in domain")
     if held is None:
         return
     scores = {
@@ -71,10 +71,10 @@ def _rows_of_test(one: GeneralizationResult) -> Iterator[SplitRow]:
     yield dict(held.of).get("split", ""), one.model_label, scores
 
 
-def _rows_of_runs(study: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:
+def _rows_of_runs(report: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:
     """Runs over the same questions of which one is the text-only model and one the upper bound."""
-    for test in study.tests:
-        runs = [r for r in study.runs if r.test == test and shown.isdisjoint(r.each)]
+    for test in report.tests:
+        runs = [r for r in report.runs if r.test == test and shown.isdisjoint(r.each)]
         text_only = [r for r in runs if _is_text_only(r)]
         upper = [r for r in runs if read_role(r.spec) == UPPER]
         for run in runs if text_only and upper else ():

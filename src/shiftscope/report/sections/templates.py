@@ -16,11 +16,11 @@ FACT = "template"
 TABLE = "template_accuracy"
 
 
-def section(study: ReportRuns) -> Section | None:
-    compared = pool_contenders(study)
+def section(report: ReportRuns) -> Section | None:
+    compared = pool_contenders(report)
     if compared is None:
         return None
-    study, runs, note = compared
+    report, runs, note = compared
     cut = cut_runs(runs, FACT)
     if cut is None or not 2 <= len(cut[0].names) <= MOST_PARTS:
         return None
@@ -29,9 +29,9 @@ def section(study: ReportRuns) -> Section | None:
         f"the question alone gives away was not answered by looking.{note}"
     )
     parts = [
-        render_model_legend(study, study.contenders),
-        render_charts([draw_curve(study, runs, FACT, "Template", "", cut)], "charts"),
-        compare_by_fact(study, FACT, "Accuracy by template", "Template", counted=True),
+        render_model_legend(report, report.contenders),
+        render_charts([draw_curve(report, runs, FACT, "Template", "", cut)], "charts"),
+        compare_by_fact(report, FACT, "Accuracy by template", "Template", counted=True),
         _build_reported_table(cut[0].names),
     ]
     return Section("Accuracy by template", parts, lead)

@@ -43,13 +43,13 @@ class GeneralizationResult:
         return own[0].model if own else self.model
 
 
-def read_results(study: ReportRuns) -> tuple[GeneralizationResult, ...]:
-    """The tests that made the runs of a study, each once, in the order of the runs."""
-    made: dict[Path, list[ReportRun]] = {}
-    for run in study.each:
+def read_results(report: ReportRuns) -> tuple[GeneralizationResult, ...]:
+    """The tests that made the runs of a report, each once, in the order of the runs."""
+    runs_of: dict[Path, list[ReportRun]] = {}
+    for run in report.each:
         if path := find_result(run):
-            made.setdefault(path, []).append(run)
-    return tuple(_read_result(path, runs) for path, runs in made.items())
+            runs_of.setdefault(path, []).append(run)
+    return tuple(_read_result(path, runs) for path, runs in runs_of.items())
 
 
 def find_result(run: ReportRun) -> Path | None:
@@ -85,14 +85,14 @@ PLACES = {"report": 26}
 ELSEWHERE = "compositional"  # has a section of its own
 
 
-def section(study: ReportRuns) -> Section | None:
-    found: dict[str, list[GeneralizationResult]] = {}
-    for one in read_results(study):
+def section(report: ReportRuns) -> Section | None:
+    results: dict[str, list[GeneralizationResult]] = {}
+    for one in read_results(report):
         if one.rows and one.test != ELSEWHERE:
-            found.setdefault(one.test, []).append(one)
-    if not found:
+            results.setdefault(one.test, []).append(one)
+    if not results:
         return None
-    parts = [part for test, many in found.items() for part in _build_test(test, many)]
+    parts = [part for test, many in results.items() for part in _build_test(test, many)]
     lead = "Per cent, and drops in points, with 95% intervals that take the questions of a scene together."
     return Section("Generalization tests", parts, lead)
 

@@ -44,10 +44,10 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     trained = [r for r in drop_variants(records).runs if r.trained and not read_role(r.spec)]
     models = dict.fromkeys(r.model for r in trained)
     grids = {model: list(_build_grids([r for r in trained if r.model == model])) for model in models}
-    floor = _find_floor(grid for found in grids.values() for grid in found)
+    floor = _find_floor(grid for maps in grids.values() for grid in maps)
     parts: list[Child] = []
-    for model, found in grids.items():
-        parts += _render_maps(model, found, floor)
+    for model, maps in grids.items():
+        parts += _render_maps(model, maps, floor)
     lead = (
         f"{LEAD} All entries of a map are over the question types that all of its tests have, weighted alike. "
         f"Colours run from {format_percent(floor, 0)} to 100%."

@@ -18,16 +18,16 @@ PLACES = {"report": 72}
 MOST = 12  # pairs
 
 
-def section(study: ReportRuns) -> Section | None:
-    ranked = set(select_ranked(study.runs))
-    found = [t for t in find_twin_runs(study) if t.shifted in ranked and all(map(has_images, (t.base, t.shifted)))]
+def section(report: ReportRuns) -> Section | None:
+    ranked = set(select_ranked(report.runs))
+    pairs = [t for t in find_twin_runs(report) if t.shifted in ranked and all(map(has_images, (t.base, t.shifted)))]
     total = 0
     places: list[tuple[TwinRuns, int, int]] = []  # the runs, and the rows of base and twin in them
-    for twins in found:
+    for twins in pairs:
         bad = twins.find_failing()
         total += len(bad)
         rows = [(int(twins.base_rows[k]), int(twins.shifted_rows[k])) for k in bad.tolist()]
-        share = -(-MOST // len(found))
+        share = -(-MOST // len(pairs))
         places += [(twins, *row) for row in rows[:: max(len(rows) // share, 1)][:share]]  # spread over the run
     wanted: dict[Path, list[str]] = {}  # each dataset is read once
     for twins, base, shifted in places:
@@ -42,7 +42,7 @@ def section(study: ReportRuns) -> Section | None:
             for run, row in ((twins.base, base), (twins.shifted, shifted))
         )
         if one and other:
-            cards.append(_build_pair(study, twins, (base, one), (shifted, other)))
+            cards.append(_build_pair(report, twins, (base, one), (shifted, other)))
     if not cards:
         return None
     lead = (
@@ -52,13 +52,13 @@ def section(study: ReportRuns) -> Section | None:
     return Section("Failing twins", [render_charts(cards, "cards twins")], lead)
 
 
-def _build_pair(study: ReportRuns, twins: TwinRuns, base: tuple[int, Example], shifted: tuple[int, Example]) -> Html:
+def _build_pair(report: ReportRuns, twins: TwinRuns, base: tuple[int, Example], shifted: tuple[int, Example]) -> Html:
     node = _find_differing_step(base[1], shifted[1])
     notes = {node: "differs from the original"} if node is not None else {}
     sides = []
     for run, (row, example), role in ((twins.base, base, "original"), (twins.shifted, shifted, "twin")):
         heading = tag("p", f"{run.test}: {role}", class_="facts")
-        answers = [build_answer(study, run, row)]
+        answers = [build_answer(report, run, row)]
         words = render_words(example, answers, notes if role == "twin" else {}, above=heading)
         sides.append(tag("div", render_images(example), words, class_="side"))
     return tag("article", sides, class_="card pair")

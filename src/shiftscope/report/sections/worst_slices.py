@@ -76,7 +76,7 @@ def find_worst_slices(
     known = {name: Levels(f.names, f.codes[keep], f.ordered) for name, f in facts.items()}
     families = list(_tabulate_slices(y, scene, known, fewest))
     searched = sum(len(f.cells) for f in families)
-    found = sorted(
+    candidates = sorted(
         (student_p_value(z, float(f.scenes[k] - 1)), z, f_at, k)
         for f_at, f in enumerate(families)
         for k, z in enumerate(f.z.tolist())
@@ -84,7 +84,7 @@ def find_worst_slices(
     )
     chosen: list[tuple[WorstSlice, Bools]] = []
     largest = 0.0  # Holm: a corrected chance is never smaller than that of a stronger finding
-    for place, (p, _, f_at, k) in enumerate(found):
+    for place, (p, _, f_at, k) in enumerate(candidates):
         largest = max(largest, min(1.0, (searched - place) * p))
         if largest > SIGNIFICANCE or len(chosen) == most:
             break
@@ -170,14 +170,16 @@ MOST_LEVELS = 5  # of a number
 MOST_VALUES = 40  # a fact of more values than this names examples, not slices
 
 
-def section(study: ReportRuns) -> Section | None:
-    besides, study = describe_dropped_variants(study.select_in_domain()), drop_variants(study.select_in_domain())
-    ranked = dict.fromkeys(r.contender for r in select_ranked(study.runs))
-    found = {contender: search_slices(pool_runs(study.select_contender(contender))) for contender in ranked}
-    if not any(one.searched for one in found.values()):
+def section(report: ReportRuns) -> Section | None:
+    besides, report = describe_dropped_variants(report.select_in_domain()), drop_variants(report.select_in_domain())
+    ranked = dict.fromkeys(r.contender for r in select_ranked(report.runs))
+    searches = {contender: search_slices(pool_runs(report.select_contender(contender))) for contender in ranked}
+    if not any(one.searched for one in searches.values()):
         return None
-    parts = [part for contender, one in found.items() if one.slices for part in _build_table(study, contender, one)]
-    none = [f"{contender} ({count_noun(one.searched, 'slice')})" for contender, one in found.items() if not one.slices]
+    parts = [part for contender, one in searches.items() if one.slices for part in _build_table(report, contender, one)]
+    none = [
+        f"{contender} ({count_noun(one.searched, 'slice')})" for contender, one in searches.items() if not one.slices
+    ]
     if none:
         parts.append(tag("p", "No slice stands out more than by chance: ", ", ".join(none), ".", class_="quiet"))
     lead = (
@@ -198,17 +200,17 @@ def search_slices(run: ReportRun) -> SliceSearch:
     return find_worst_slices(values, run.records.cluster.codes, telling)
 
 
-def _build_table(study: ReportRuns, contender: str, found: SliceSearch) -> list[Child]:
+def _build_table(report: ReportRuns, contender: str, search: SliceSearch) -> list[Child]:
     heads = [
         TableHead("Slice"),
         numeric("Examples"),
         numeric("Accuracy there"),
         numeric("Elsewhere"),
         numeric("Difference"),
-        numeric("p (Holm)", f"corrected for {found.searched} slices"),
+        numeric("p (Holm)", f"corrected for {search.searched} slices"),
     ]
     rows = []
-    for one in found.slices:
+    for one in search.slices:
         facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
         cells = [
             TableCell(facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])),
@@ -219,5 +221,5 @@ def _build_table(study: ReportRuns, contender: str, found: SliceSearch) -> list[
             TableCell(format_p(one.chance), one.chance),
         ]
         rows.append(cells)
-    note = render_note(f"{count_noun(found.searched, 'slice')} searched.")
-    return [tag("h3", render_model_name(study, contender)), Table("Worst slices", heads, rows), note]
+    note = render_note(f"{count_noun(search.searched, 'slice')} searched.")
+    return [tag("h3", render_model_name(report, contender)), Table("Worst slices", heads, rows), note]

@@ -159,12 +159,12 @@ class TransferEntry(StudyRecord):
         if strange:
             raise ValueError(f"outcomes of {', '.join(sorted(strange))}")
         groups = [group for group in study.question_groups if group in data["outcomes"]]
-        made = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
-        for group, outcome in made:
+        outcomes = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
+        for group, outcome in outcomes:
             if (images := len(outcome.unpack_counts())) != origin.scale.test_images:
                 raise ValueError(f"{group} questions about {images} images, not {origin.scale.test_images}")
         adapted = bool(data["attuned"]) if "attuned" in data else None
-        return cls(data["model"], origin, StudyTestId.from_json(data), made, _parse_seconds(data), adapted)
+        return cls(data["model"], origin, StudyTestId.from_json(data), outcomes, _parse_seconds(data), adapted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,8 @@ class TrainingRecord(StudyRecord):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainingRecord:
-        found = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
-        return cls(EntryOrigin.from_json(data), _parse_seconds(data), found, str(data["command"]))
+        validation = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
+        return cls(EntryOrigin.from_json(data), _parse_seconds(data), validation, str(data["command"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def write_run_folders(
 
     A run of other weights that is there is of an entry that was made again: it is written again too.
     """
-    made = []
+    folders = []
     for factor, row, column in study.list_places(origin.trained, run.testset.test.tested, visual):
         folder = out / factor / f"{model}-{row}-{column}"
         spec = {
@@ -114,8 +114,8 @@ def write_run_folders(
         }
         if not _is_written(folder, spec):
             _write_run(folder, column, spec, [pair for rows in run.rows.values() for pair in rows])
-        made.append(folder)
-    return made
+        folders.append(folder)
+    return folders
 
 
 def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
@@ -124,8 +124,8 @@ def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
     if not path.exists():
         return False
     try:
-        found = json.loads(read_whole(path))
-        old, finished = found["spec"], bool(found["finished"])
+        stored = json.loads(read_whole(path))
+        old, finished = stored["spec"], bool(stored["finished"])
         of_study = {"suite", "weights", "model"} <= set(old)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged ({error}); remove {folder} to have it written again") from None

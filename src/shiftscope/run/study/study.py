@@ -382,9 +382,9 @@ def find_finished(suite: str, part: Any, folder: Path) -> TrainedFolder | None:
     if not (folder / part.name / MODEL_FILE).exists():
         return None
     spec = build_train_spec(suite, part)
-    found = spec.trainable.folder.read(folder / part.name)
+    trained = spec.trainable.folder.read(folder / part.name)
     wanted = content_id(spec.spec(open_part_data(suite, part), None))
-    return found if content_id(found.about.get("spec")) == wanted else None
+    return trained if content_id(trained.about.get("spec")) == wanted else None
 
 
 def make_training_data(suite: str, part: Any, *, device: str, workers: int) -> TrainValData:
