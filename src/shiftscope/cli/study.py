@@ -179,8 +179,7 @@ def _print_tables(suite: str, cells: Path, page: Path | None, out: Path | None, 
     """The tables of what is stored, on the terminal and in files."""
     from ..files import write_whole
     from ..report.study_page import describe_scale, list_tables, render_markdown, write_study_page
-    from ..run.study.entry_store import EntryStore
-    from ..run.study.transfer_matrix import build_transfer_matrix, list_scales
+    from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
 
     records = EntryStore(cells).read_records()
     scales = list_scales(records)

@@ -17,7 +17,7 @@ from ..metrics.relative_degrade import VARIANTS
 from ..metrics.significance import PairedTest, run_paired_test
 from ..registry import SHIFTS
 from ..shift import Factor
-from .mixture import reweight_question_types
+from .measure import reweight_question_types
 from .runs import ReportRun, ReportRuns, read_shared_fact
 
 

@@ -20,7 +20,7 @@ from ..store.shard import iterate_row_groups
 from ..store.tables import parse_questions
 from .chart.frame import draw_legend_mark
 from .markup import NOTHING, Child, Html, render_details, shorten_text, tag
-from .mixture import spell_fact
+from .measure import spell_fact
 from .runs import ReportRun
 
 MOST_ROWS = 50_000  # of a run whose responses are read in full: a second or two

@@ -36,21 +36,15 @@ TEXT, UPPER, HELD_OUT, ALL = "text_only", "iid_size", "shot", "iid"
 _ROLES = re.compile(r"(?:train_)?(text_only|iid_size|iid|(?:zero|m|\d+)_shot)")
 
 
-def read_learned_part(spec: Mapping[str, Any]) -> str:
-    """What part of a dataset the model learned from, without the split's name."""
-    part = spec.get("learned_part")
-    return str(part.get("name") or "").rpartition(":")[2] if isinstance(part, Mapping) else ""
-
-
-def read_tested_part(spec: Mapping[str, Any]) -> str:
-    """What part of a dataset was tested on, with the split's name; nothing where it was all."""
-    part = spec.get("part")
+def read_part(spec: Mapping[str, Any], key: str = "part") -> str:
+    """What part of a dataset was tested on (`part`) or learned from (`learned_part`); nothing where it was all."""
+    part = spec.get(key)
     return str(part.get("name") or "") if isinstance(part, Mapping) else ""
 
 
 def read_role(spec: Mapping[str, Any]) -> str:
     """text_only, iid_size (the upper bound), shot (what is to generalise), iid; or nothing."""
-    part = read_learned_part(spec) or str(spec.get("trained_on") or "")
+    part = read_part(spec, "learned_part") or str(spec.get("trained_on") or "")
     match = _ROLES.fullmatch(part.rpartition(":")[2].replace("-", "_").replace(" ", "_"))
     if match is None:
         return ""
@@ -134,7 +128,7 @@ class ReportRun:
         """The variant of the data, as the run's spec or all of its questions say."""
         if self.spec.get("variant"):
             return str(self.spec["variant"])
-        return read_tested_part(self.spec) or read_shared_fact(self.log.records, "variant")
+        return read_part(self.spec) or read_shared_fact(self.log.records, "variant")
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -226,7 +220,7 @@ def _build_run(log: RunLog, folder: Path | None, data: Path | None, moved: str |
         log=log,
         records=_select_as_is(log, folder),
         model=_shorten_model_name(spec),
-        trained=str(spec.get("trained_on") or read_learned_part(spec)),
+        trained=str(spec.get("trained_on") or read_part(spec, "learned_part").rpartition(":")[2]),
         test="",
         folder=folder,
         data=place,

@@ -7,8 +7,7 @@ from ..metrics.intervals import FEW_SCENES
 from ..result import Score
 from .chart.frame import draw_legend_mark
 from .markup import NOTHING, Html, join_markup, render_legend, tag
-from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, measure_accuracy_by, pool_runs
-from .mixture import cut_levels
+from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, cut_levels, measure_accuracy_by, pool_runs
 from .number_format import DASH, format_count, format_p, format_percent, format_points, format_spread
 from .runs import ReportRun, ReportRuns, select_ranked
 from .table import Row, Table, TableCell, TableHead, count_cell, numeric

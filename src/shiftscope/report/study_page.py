@@ -9,7 +9,7 @@ from ..metrics.bootstrap import REPLICATES
 from ..metrics.transfer_matrix import TransferMatrix
 from ..result import Score
 from ..run.study.entries import StudyRecord
-from ..run.study.transfer_matrix import build_transfer_matrix, list_scales
+from ..run.study.entry_store import build_transfer_matrix, list_scales
 from ..suites.study import FactorGrid
 from .markup import tag
 from .number_format import count_noun, format_score

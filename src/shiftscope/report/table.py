@@ -68,8 +68,22 @@ class Table:
     folded: bool = False  # in HTML, until a reader opens it
 
     def __html__(self) -> Html:
-        heads = [self._build_head(k) for k in range(len(self.columns))]
-        looks = [self._choose_look(k) for k in range(len(self.columns))]
+        plain = [[cell for row in self.rows if isinstance(cell := row[k], str)] for k in range(len(self.columns))]
+        prose = any(len(text) > LONG for texts in plain for text in texts)
+        heads: list[TableHead] = []
+        looks: list[dict[str, Any]] = []  # of the plain text of a column: figures stand on one line, sentences wrap
+        for k, (column, texts) in enumerate(zip(self.columns, plain, strict=True)):
+            if isinstance(column, TableHead):
+                heads.append(column)
+                looks.append({})
+                continue
+            short = all(text.startswith(NUMBER_STARTS) and len(text) <= LONG for text in texts)
+            figures = short and len(texts) == len(self.rows)
+            heads.append(TableHead(column, numeric=k > 0 and figures))
+            if prose and any(len(text) > SHORT for text in texts):
+                looks.append({} if figures else {"style": WRAPS})
+            else:
+                looks.append({"class_": "short"} if k else {})
         sortable = any(h.sortable for h in heads) and len(self.rows) > 2
         head = [
             tag(
@@ -110,26 +124,6 @@ class Table:
         lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in self.list_text()]
         lines.insert(1, f"|{'---|' * len(self.columns)}")
         return "\n\n".join(filter(None, [f"## {self.title}", "\n".join(lines), strip_markup(self.note)]))
-
-    def _build_head(self, k: int) -> TableHead:
-        column = self.columns[k]
-        return column if isinstance(column, TableHead) else TableHead(column, numeric=k > 0 and self._is_numeric(k))
-
-    def _list_text(self, k: int) -> list[str]:
-        return [cell for row in self.rows if isinstance(cell := row[k], str)]
-
-    def _is_numeric(self, k: int) -> bool:
-        texts = self._list_text(k)
-        return len(texts) == len(self.rows) and all(t.startswith(NUMBER_STARTS) and len(t) <= LONG for t in texts)
-
-    def _choose_look(self, k: int) -> dict[str, Any]:
-        """How the plain text of a column wraps: figures stand on one line, sentences do not."""
-        if isinstance(self.columns[k], TableHead):
-            return {}
-        prose = any(len(text) > LONG for at in range(len(self.columns)) for text in self._list_text(at))
-        if prose and any(len(text) > SHORT for text in self._list_text(k)):
-            return {} if self._is_numeric(k) else {"style": WRAPS}
-        return {"class_": "short"} if k else {}
 
     def _render_cell(self, k: int, cell: TableCell | str, head: TableHead, look: dict[str, Any]) -> Html:
         if isinstance(cell, str):

@@ -14,7 +14,7 @@ from shiftscope.report.sections.method import section as method_section
 from shiftscope.report.sections.transfer import accuracy_table
 from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page
 from shiftscope.run.study.entries import ORACLES, TransferEntry
-from shiftscope.run.study.transfer_matrix import build_transfer_matrix
+from shiftscope.run.study.entry_store import build_transfer_matrix
 from shiftscope.suites.superclevr.study import StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
 

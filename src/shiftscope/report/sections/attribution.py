@@ -21,23 +21,14 @@ from ..study_page import DIGITS, describe_measure
 from ..table import Row, Table, TableCell, TableHead, numeric
 
 PLACES = {"report": 40, "study": 60}
-STAGE_LOOKS = {
-    "no_reply": "part-5",
-    "format": "part-2",
-    "language_prior": "part-1",
-    "perception": "wrong",
-    "parsing": "part-3",
-    "reasoning": "part-4",
-    "unexplained": "part-5",
-}
-STAGE_MEANINGS = {
-    "no_reply": "no response",
-    "format": "the response could not be parsed as an answer",
-    "language_prior": "the same answer comes without the right image",
-    "perception": "right once the scene is given as text",
-    "parsing": "right once the program is given",
-    "reasoning": "wrong even so",
-    "unexplained": "not run under every condition",
+STAGE_LOOKS = {  # a stage's look in the bar, and what it means
+    "no_reply": ("part-5", "no response"),
+    "format": ("part-2", "the response could not be parsed as an answer"),
+    "language_prior": ("part-1", "the same answer comes without the right image"),
+    "perception": ("wrong", "right once the scene is given as text"),
+    "parsing": ("part-3", "right once the program is given"),
+    "reasoning": ("part-4", "wrong even so"),
+    "unexplained": ("part-5", "not run under every condition"),
 }
 ORACLE_COLUMNS = {  # what is true, and the column's name
     ORACLE_NEITHER: "parsed both",
@@ -66,14 +57,14 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     }
     conditions = [c for c in (*CONDITIONS, MISSING_IMAGE) if any(c in r.conditions for r in runs)]
     parts: list[Child] = [
-        render_swatches((f"{spell_stage(s)}: {STAGE_MEANINGS[s]}", STAGE_LOOKS[s]) for s in used),
+        render_swatches((f"{spell_stage(s)}: {STAGE_LOOKS[s][1]}", STAGE_LOOKS[s][0]) for s in used),
         build_run_table(
             report,
             "Wrong answers by stage, % of all questions",
             staged,
             [
                 TableHead("Of all questions", sortable=False),
-                *(numeric(spell_stage(s), STAGE_MEANINGS[s]) for s in used),
+                *(numeric(spell_stage(s), STAGE_LOOKS[s][1]) for s in used),
                 numeric("all wrong"),
             ],
             lambda run: [_stage_bar_cell(run, staged[run]), *(score_cell(staged[run][s]) for s in (*used, TOTAL))],
@@ -110,7 +101,7 @@ def _stage_bar_cell(run: ReportRun, scores: dict[str, Score]) -> TableCell:
     right = 1 - (scores[TOTAL].value or 0.0)
     shares = [StackedShare("right", right, format_percent(right), "right")]
     shares += [
-        StackedShare(spell_stage(s), scores[s].value or 0.0, format_percent(scores[s].value), STAGE_LOOKS[s])
+        StackedShare(spell_stage(s), scores[s].value or 0.0, format_percent(scores[s].value), STAGE_LOOKS[s][0])
         for s in STAGES
     ]
     listed = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)

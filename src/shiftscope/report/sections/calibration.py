@@ -13,8 +13,7 @@ from ...result import Score
 from ..chart.frame import draw_legend_mark
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Child, Html, render_charts, render_figure, render_legend, tag
-from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by
-from ..mixture import Levels
+from ..measure import Levels, describe_dropped_variants, drop_variants, measure_accuracy_by
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, render_model_legend, score_cell, sort_runs

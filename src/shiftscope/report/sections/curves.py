@@ -8,8 +8,16 @@ from ...columns import Column
 from ...result import RunRecords
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Html, render_charts, render_figure
-from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by, pool_runs
-from ..mixture import MOST_LEVELS, Levels, concat_columns, cut_levels
+from ..measure import (
+    MOST_LEVELS,
+    Levels,
+    concat_columns,
+    cut_levels,
+    describe_dropped_variants,
+    drop_variants,
+    measure_accuracy_by,
+    pool_runs,
+)
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import render_model_legend, select_common_tests

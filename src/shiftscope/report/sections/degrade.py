@@ -10,8 +10,7 @@ from ...suites import ReportedFigures, find_reported, load_suite
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
 from ..markup import Child, Html, render_charts, render_figure, render_note
-from ..measure import drop_variants
-from ..mixture import reweight_question_types
+from ..measure import drop_variants, reweight_question_types
 from ..number_format import DASH, format_percent, format_spread
 from ..page import Section
 from ..runs import ReportRuns

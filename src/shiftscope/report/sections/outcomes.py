@@ -15,23 +15,15 @@ from ..score_table import model_cell
 from ..table import Row, Table, TableCell, TableHead, count_cell, numeric
 
 PLACES = {"report": 20}
-LOOKS = {
-    "right": "right",
-    "partly": "part-3",
-    "wrong": "wrong",
-    "undefined": "part-1",
-    "unparseable": "part-2",
-    "failed": "part-4",
-    "missing": "part-5",
-    "no image": "part-3",
-}
-OUTCOME_MEANINGS = {
-    "partly": "some of the annotators gave this answer, which earns partial credit",
-    "undefined": "the program has no answer on the scene",
-    "unparseable": "a response came, but it could not be parsed as an answer",
-    "failed": "no response came",
-    "missing": "not run yet, or not in the file of predictions",
-    "no image": "run without its image, which is missing; in no accuracy",
+OUTCOMES = {  # an outcome's look in the bar, and what it means
+    "right": ("right", ""),
+    "partly": ("part-3", "some of the annotators gave this answer, which earns partial credit"),
+    "wrong": ("wrong", ""),
+    "undefined": ("part-1", "the program has no answer on the scene"),
+    "unparseable": ("part-2", "a response came, but it could not be parsed as an answer"),
+    "failed": ("part-4", "no response came"),
+    "missing": ("part-5", "not run yet, or not in the file of predictions"),
+    "no image": ("part-3", "run without its image, which is missing; in no accuracy"),
 }
 STATUSES = {"undefined": "undefined", "unparseable": "unreadable", "failed": "failed", "missing": MISSING}
 
@@ -40,12 +32,12 @@ def section(report: ReportRuns) -> Section | None:
     home = report.select_in_domain()
     away = len(home.runs) < len(report.runs)
     counts = {run: sum(map(count_outcomes, run.each), Counter[str]()) for run in report.runs}
-    used = [name for name in LOOKS if any(c[name] for c in counts.values()) or name in ("right", "wrong")]
+    used = [name for name in OUTCOMES if any(c[name] for c in counts.values()) or name in ("right", "wrong")]
     groups: dict[str, list[ReportRun]] = {name: [] for name in home.contenders}
     for run in report.runs:
         groups.setdefault(run.contender if run.home or not away else run.model, []).append(run)
     totals = [(name, "", sum((counts[r] for r in runs), Counter())) for name, runs in groups.items()]
-    parts: list[Child] = [render_swatches((name, LOOKS[name]) for name in used), _build_table(home, totals, used)]
+    parts: list[Child] = [render_swatches((name, OUTCOMES[name][0]) for name in used), _build_table(home, totals, used)]
     if len(report.runs) > len(groups):
         each = [
             (name, f"{r.test}, trained on {r.trained}" if r.trained else r.test, counts[r])
@@ -53,7 +45,7 @@ def section(report: ReportRuns) -> Section | None:
             for r in runs
         ]
         parts.append(render_details(f"Each of {count_noun(len(each), 'run')}", _build_table(home, each, used)))
-    notes = [f"{name.capitalize()}: {OUTCOME_MEANINGS[name]}." for name in used if name in OUTCOME_MEANINGS]
+    notes = [f"{name.capitalize()}: {OUTCOMES[name][1]}." for name in used if OUTCOMES[name][1]]
     if describe_dropped_variants(report):
         notes.append("Variants of questions are counted as questions.")
     lead = "A question without an answer is not right, and is counted apart. "
@@ -80,7 +72,7 @@ def _build_table(report: ReportRuns, rows: Sequence[tuple[str, str, Counter[str]
         TableHead("Model"),
         *([TableHead("Test")] if tests else []),
         TableHead("Of all questions", sortable=False),
-        *(numeric(name.capitalize(), OUTCOME_MEANINGS.get(name, "")) for name in used),
+        *(numeric(name.capitalize(), OUTCOMES[name][1]) for name in used),
     ]
     listed: list[Row] = [
         [
@@ -97,7 +89,8 @@ def _build_table(report: ReportRuns, rows: Sequence[tuple[str, str, Counter[str]
 def _draw_bar(name: str, counts: Counter[str]) -> Html:
     total = counts.total() or 1
     shares = [
-        StackedShare(n, counts[n] / total, f"{format_percent(counts[n] / total)}%", look) for n, look in LOOKS.items()
+        StackedShare(n, counts[n] / total, f"{format_percent(counts[n] / total)}%", look)
+        for n, (look, _) in OUTCOMES.items()
     ]
     listed = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
     return draw_stacked_bar(f"{name}: {listed}", shares, width=300)

@@ -24,7 +24,7 @@ from ...suites import load_suite
 from ..examples import has_dataset
 from ..markup import render_details, tag
 from ..page import Section
-from ..runs import ReportRun, ReportRuns, read_tested_part
+from ..runs import ReportRun, ReportRuns, read_part
 from .tests import find_result
 
 PLACES = {"report": 90}
@@ -96,8 +96,8 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     }
     needed = {
         "learn-from": f"the dataset of id {learned}" if elsewhere else "",
-        "part": read_tested_part(spec),
-        "learn-part": str((spec.get("learned_part") or {}).get("name") or ""),
+        "part": read_part(spec),
+        "learn-part": read_part(spec, "learned_part"),
     }
     lacking = [f"--{name}: {what}" for name, what in needed.items() if what and not given[name]]
     return format_command("shiftscope run", given, [f"add {', '.join(lacking)}"] if lacking else [])

@@ -10,8 +10,7 @@ from ...metrics.significance import AccuracySlope, fit_slope
 from ...result import Floats, RunRecords
 from ..drops import find_shifts, load_factors
 from ..markup import render_note
-from ..measure import SIGNIFICANCE, correct_p_values, pool_runs
-from ..mixture import reweight_question_types
+from ..measure import SIGNIFICANCE, correct_p_values, pool_runs, reweight_question_types
 from ..number_format import DASH, format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns

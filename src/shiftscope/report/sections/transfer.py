@@ -9,8 +9,7 @@ from ...result import Score
 from ...suites import load_suite
 from ...suites.study import FactorGrid
 from ..markup import Child, Html, render_note, tag
-from ..measure import drop_variants, measure_weighted_accuracy
-from ..mixture import reweight_question_types
+from ..measure import drop_variants, measure_weighted_accuracy, reweight_question_types
 from ..number_format import describe_score, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role

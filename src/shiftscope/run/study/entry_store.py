@@ -1,19 +1,23 @@
-"""Where a study's records are stored: a folder with one file each, or one file of JSON lines.
+"""Stored records of a study: where they are, and which of them are shown together as one transfer matrix.
 
-A file of lines is what travels from another machine; `merge_records` puts its records into a folder.
+Records are a folder with one file each, or one file of JSON lines, which is what travels from another machine;
+`merge_records` puts its records into a folder.
 """
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import UserError
 from ...files import encode_utf8, explain_write_errors, read_whole, write_whole
-from ...records import read_json
-from .entries import StudyRecord, parse_record
+from ...metrics.transfer_matrix import EntryKey, TransferMatrix
+from ...records import content_id, read_json
+from ...suites.study import load_study
+from .entries import OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry, parse_record
 
 LINES_SUFFIX = ".jsonl"
 
@@ -104,3 +108,114 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
                 store.add(record)
                 added.add(record.name)
     return MergeCounts(count, len(added), tuple(cut_short))
+
+
+# The records that fit together.
+
+OLD_TRAINING = "it was trained on data that would be made otherwise today"
+OLD_TEST = "its test would be made otherwise today"
+OTHER_TEST = "its test had other questions than those of most entries"
+OTHER_BASE = "its {part} is not the default's"
+OTHER_PART = "its {part} is not that of most entries of its level and seed"
+OTHER_CALIBRATION = "its calibration, relations or adaptation are not those of most entries of its row"
+OTHER_WEIGHTS = "its row was trained again, or has more entries of another training"
+SUPERSEDED = "the same entry was made again later"
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+@lru_cache(maxsize=256)
+def hash_test_data(tested: Any, scale: Any) -> str:
+    """Names the data that today's code makes for a test set."""
+    return content_id(tested.build_spec(scale).spec())
+
+
+@lru_cache(maxsize=256)
+def hash_train_data(suite: str, trained: Any, scale: Any) -> str:
+    """Names the data that today's code trains on, part by part."""
+    return content_id([part.domain.build_spec(scale).spec() for part in load_study(suite).list_parts(trained, scale)])
+
+
+def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> TransferMatrix:
+    """The records of a scale that fit together.
+
+    Left out are entries of data that today's code would make otherwise, and, where a test set had several forms, or
+    a part was trained several times, all but the form or training with the most entries (the latest, where these
+    are as many). Rows that share their first part with another must have it of that row's training; all rows that
+    share another part, one training of it; and a row's entries, where they tell, one calibration.
+    """
+    own = sorted((r for r in records if r.origin.scale == scale), key=lambda r: (r.origin.made, r.name))
+    study = load_study(scale.suite)
+    first, *others = study.parts
+    left: list[tuple[str, str]] = []
+    entries = [r for r in own if isinstance(r, TransferEntry)]
+
+    def keep_matching(good: Callable[[TransferEntry], bool], reason: str) -> None:
+        nonlocal entries
+        left.extend((e.name, reason) for e in entries if not good(e))
+        entries = [e for e in entries if good(e)]
+
+    def keep_majority(group: Callable[[TransferEntry], K], by: Callable[[TransferEntry], V], reason: str) -> dict[K, V]:
+        chosen = _choose_majority(entries, group, by)
+        keep_matching(lambda e: by(e) == chosen[group(e)], reason)
+        return chosen
+
+    keep_matching(lambda e: e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale), OLD_TRAINING)
+    keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale), OLD_TEST)
+    forms = keep_majority(lambda e: e.tested, lambda e: e.test.questions, OTHER_TEST)
+    for number, part in enumerate(others, 1):
+        keep_majority(
+            lambda e, number=number: study.list_parts(e.trained, scale)[number],  # type: ignore[misc]
+            lambda e, part=part: e.origin.hash_of(part),  # type: ignore[misc]
+            OTHER_PART.format(part=part.replace("_", " ")),
+        )
+    bases = [e for e in entries if study.find_base(e.trained) == e.trained]
+    rows = _choose_majority(bases, lambda e: e.trained, lambda e: e.origin.weights)
+    shared = {trained: dict(weights)[first] for trained, weights in rows.items()}
+
+    def shares_first_part(entry: TransferEntry) -> bool:
+        base, own_hash = study.find_base(entry.trained), entry.origin.hash_of(first)
+        return base == entry.trained or shared.get(base, own_hash) == own_hash
+
+    keep_matching(shares_first_part, OTHER_BASE.format(part=first.replace("_", " ")))
+    rows = keep_majority(lambda e: e.trained, lambda e: e.origin.weights, OTHER_WEIGHTS)
+    adapting = study.adapting_models
+    telling = [e for e in entries if e.model in adapting and e.origin.learned is not None]
+    learned = _choose_majority(telling, lambda e: e.trained, lambda e: e.origin.learned)
+    keep_matching(
+        lambda e: e.model not in adapting or e.origin.learned in (None, learned.get(e.trained)), OTHER_CALIBRATION
+    )
+    latest: dict[EntryKey, TransferEntry] = {}
+    for entry in entries:
+        key = (entry.model, entry.trained, entry.tested)
+        if key in latest:
+            left.append((latest[key].name, SUPERSEDED))
+        latest[key] = entry
+    trainings = {r.trained: r for r in own if isinstance(r, TrainingRecord) and r.origin.weights == rows.get(r.trained)}
+    diagnoses: dict[tuple[Any, Any], OracleDiagnosis] = {}
+    for one in (r for r in own if isinstance(r, OracleDiagnosis)):
+        if one.origin.weights == rows.get(one.trained) and one.test.questions == forms.get(one.tested):
+            older = diagnoses.get((one.trained, one.tested))
+            diagnoses[one.trained, one.tested] = one.merge_older(older) if older else one
+    return TransferMatrix(
+        study, scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
+    )
+
+
+def list_scales(records: Iterable[StudyRecord]) -> list[Any]:
+    """The scales that there are records of, the largest first."""
+    return sorted({r.origin.scale for r in records}, key=lambda s: (-s.images, s.name))
+
+
+def _choose_majority(
+    entries: Sequence[TransferEntry], group: Callable[[TransferEntry], K], by: Callable[[TransferEntry], V]
+) -> dict[K, V]:
+    """For each group the value that most entries have, each place counted once; the latest where as many."""
+    places: dict[K, dict[V, set[EntryKey]]] = {}
+    latest: dict[tuple[K, V], str] = {}
+    for entry in entries:
+        k, v = group(entry), by(entry)
+        places.setdefault(k, {}).setdefault(v, set()).add((entry.model, entry.trained, entry.tested))
+        latest[k, v] = max(latest.get((k, v), ""), entry.origin.made)
+    return {k: max(values, key=lambda v: (len(values[v]), latest[k, v], str(v))) for k, values in places.items()}

@@ -39,10 +39,9 @@ from ...train.train import (
 )
 from ...trained_folder import MODEL_FILE, TrainedFolder
 from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
-from .entry_store import EntryStore
+from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
 from .evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
 from .testsets import StudyTestSet, StudyTestSets
-from .transfer_matrix import build_transfer_matrix, hash_train_data
 
 LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
 WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs

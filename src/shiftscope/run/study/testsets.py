@@ -27,7 +27,7 @@ from ...suites.study import Study, load_study
 from ...train.feed import SceneQuestions, SuiteSource, render_source
 from ..conditions import EvalExample
 from .entries import StudyTestId
-from .transfer_matrix import hash_test_data
+from .entry_store import hash_test_data
 
 if TYPE_CHECKING:
     import torch

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.run.study.transfer_matrix import build_transfer_matrix
+from shiftscope.run.study.entry_store import build_transfer_matrix
 from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED
 from shiftscope.suites.superclevr import findings
 from shiftscope.suites.superclevr.study import MODELS, STUDY, StudyDomain, TrainingSetup, factor_grid
