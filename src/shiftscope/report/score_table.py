@@ -22,8 +22,12 @@ def score_cell(
     value, low, high = (format_percent(v) for v in (score.value, score.low, score.high))
     about = f"{value} ({low} to {high}), n = {format_count(score.n)}" if score.n else value  # n = 0: reported elsewhere
     spread = tag("small", format_spread(score.value, score.low, score.high))
+    caveats = [] if score.complete else [f"{format_percent(score.response_rate, 0)}% answered"]
+    if has_few_scenes(score):
+        caveats.append(f"too few scenes ({score.scenes})")
+    small_print = [tag("small", caveat, class_="caveat") for caveat in caveats]
     return TableCell(
-        join_markup([value, significance_mark(p, behind), spread, *list_caveats(score)]),
+        join_markup([value, significance_mark(p, behind), spread, *small_print]),
         score.value,
         class_="best" if best else "",
         title=about + (f", {format_p(p)} against the best" if p is not None else ""),
@@ -58,16 +62,6 @@ def significance_mark(p: float | None, behind: float | None) -> Html:
 
 
 WORSE = tag("span", "▼", class_="mark-worse")  # in keys
-
-
-def list_caveats(score: Score) -> list[Html]:
-    """What a reader must know of a figure: that responses are missing, or that it rests on few scenes."""
-    caveats = []
-    if not score.complete:
-        caveats.append(f"{format_percent(score.response_rate, 0)}% answered")
-    if has_few_scenes(score):
-        caveats.append(f"too few scenes ({score.scenes})")
-    return [tag("small", caveat, class_="caveat") for caveat in caveats]
 
 
 def has_few_scenes(score: Score) -> bool:

@@ -82,12 +82,16 @@ def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, 
         return [
             draw_text(x, base + 15, name, at="middle", class_="tick") for x, name in zip(middles, bins, strict=True)
         ]
+    end = middles[-1] + step / 2 + RIGHT if middles else 0.0
     for rows in (2, 3):  # taken in turn
         if longest * CHAR <= rows * step - 6:
-            return [
-                _draw_label_inside(x, base + (14 if rows == 2 else 12) + 12 * (k % rows), name, middles[-1] + step / 2)
-                for k, (x, name) in enumerate(zip(middles, bins, strict=True))
-            ]
+            labels = []
+            for k, (x, name) in enumerate(zip(middles, bins, strict=True)):
+                y, half = base + (14 if rows == 2 else 12) + 12 * (k % rows), len(name) * CHAR / 2
+                # Moved where it would run out of the chart.
+                place, at = (end, "end") if x + half > end else (0, "start") if x < half else (x, "middle")
+                labels.append(draw_text(place, y, name, at=at, class_="tick"))
+            return labels
     return [
         tag(
             "text",
@@ -98,16 +102,6 @@ def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, 
         )
         for x, name in zip(middles, bins, strict=True)
     ]
-
-
-def _draw_label_inside(x: float, y: float, name: str, end: float) -> Html:
-    """A label below its place, moved where it would run out of the chart, which ends a little after `end`."""
-    half = len(name) * CHAR / 2
-    if x + half > end + RIGHT:
-        return draw_text(end + RIGHT, y, name, at="end", class_="tick")
-    if x < half:
-        return draw_text(0, y, name, class_="tick")
-    return draw_text(x, y, name, at="middle", class_="tick")
 
 
 def _draw_series(
