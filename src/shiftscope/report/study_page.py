@@ -10,6 +10,7 @@ from ..metrics.transfer_matrix import TransferMatrix
 from ..result import Score
 from ..run.study.entries import StudyRecord
 from ..run.study.entry_store import build_transfer_matrix, list_scales
+from ..suites import NOTHING_REPORTED, ReportedFigures, load_suite
 from ..suites.study import FactorGrid
 from .markup import tag
 from .number_format import count_noun, format_score
@@ -115,6 +116,12 @@ def describe_measure(matrix: TransferMatrix, name: str) -> str:
     """What a part of a model was measured by, in words."""
     plain = name.replace("_", " ")
     return str(matrix.study.measures.get(plain, plain))
+
+
+def select_reported(matrix: TransferMatrix, group: str) -> ReportedFigures:
+    """What the suite's paper reports of questions of a group: it is of the first."""
+    is_first = group == matrix.study.question_groups[0]
+    return load_suite(matrix.study.suite).reported if is_first else NOTHING_REPORTED
 
 
 def select_grids(matrix: TransferMatrix) -> list[FactorGrid]:

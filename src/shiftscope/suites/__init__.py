@@ -207,6 +207,12 @@ class ReportedFigures:
         wanted = letters.sub("", name.lower())
         return next((model for model in self.models if letters.sub("", model.lower()) == wanted), None)
 
+    def find(self, table: str, *key: Any) -> float | None:
+        return self.tables.get(table, {}).get(key)
+
+
+NOTHING_REPORTED = ReportedFigures("", (), {})
+
 
 S = TypeVar("S", bound=SuiteSpec)
 
@@ -330,9 +336,9 @@ class Suite(Generic[S]):
         return load_study(self.name) if self.name in list_studies() else None
 
     @property
-    def reported(self) -> ReportedFigures | None:
+    def reported(self) -> ReportedFigures:
         """The paper's figures: REPORTED in the folder's `reported.py`."""
-        return REPORTED.load(self.name).REPORTED if self.name in REPORTED.names() else None
+        return REPORTED.load(self.name).REPORTED if self.name in REPORTED.names() else NOTHING_REPORTED
 
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The stored spec of what a dataset is a variant of; its own where it is none."""
@@ -372,10 +378,10 @@ def load_world_suite(world: str) -> Suite[Any]:
     return found
 
 
-def find_reported(table: str) -> ReportedFigures | None:
+def find_reported(table: str) -> ReportedFigures:
     """What the paper of a suite reports in a table of this name."""
-    found = (module.REPORTED for _, module in REPORTED.load_all())
-    return next((figures for figures in found if table in figures.tables), None)
+    papers = (module.REPORTED for _, module in REPORTED.load_all())
+    return next((figures for figures in papers if table in figures.tables), NOTHING_REPORTED)
 
 
 def describe_verification(folder: Path) -> str:

@@ -6,7 +6,7 @@ from ...errors import UserError
 from ...metrics.relative_degrade import FORMS, VARIANTS, find_level, measure_runs
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites import ReportedFigures, find_reported, load_suite
+from ...suites import ReportedFigures, find_reported
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
 from ..markup import Child, Html, render_charts, render_figure, render_note
@@ -15,7 +15,7 @@ from ..number_format import DASH, format_percent, format_spread
 from ..page import Section
 from ..runs import ReportRuns
 from ..score_table import score_cell
-from ..study_page import DIGITS, describe_caveats, format_figure, select_grids
+from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
 from ..table import Row, Table, TableHead, numeric
 
 TABLE = "relative_degrade"
@@ -23,14 +23,13 @@ PLACES = {"report": 35, "study": 40}
 FORM = "absolute"  # the form that the figures of the paper's Table 2 follow, and so the one to set beside them
 LEAD = "How much of its accuracy a model loses when tested on another variant than it was trained on"
 
-Figures = Mapping[tuple[str, str], Score]  # model, factor
-
-
 WHICH_FORM = (
     "Printed is the paper's appendix D, footnote its section 5.2 and tabulated what most of its Table 2 "
     "holds (the two drops added, not averaged): these are the three forms; absolute, the fourth, counts a "
     "gain as a loss too, gives all of its Table 2, and stands beside what is reported (docs/decisions/008)."
 )
+
+Figures = Mapping[tuple[str, str], Score]  # model, factor
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
@@ -40,9 +39,8 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if not any(measured.values()):
         return None
     reported = find_reported(TABLE)
-    others = reported.models if reported else ()
     drawn = {f: {m: s for (m, at), s in measured[FORM].items() if at == f} for f in VARIANTS}
-    charts = [_draw_chart(f, f, scores, others, reported) for f, scores in drawn.items() if scores]
+    charts = [_draw_chart(f, f, scores, reported.models, reported) for f, scores in drawn.items() if scores]
     lead = f"{LEAD}, over the question types that all variants of a factor have. "
     lead += "The default data are mid, rd, bal and co-0."
     parts: list[Child] = [render_charts(charts), _render_key(reported), _build_table(measured, reported)]
@@ -51,8 +49,8 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
     study, group = matrix.study, matrix.study.question_groups[0]
-    reported = load_suite(study.suite).reported
-    own = [name for model in study.models if reported and (name := reported.find_model(model))]
+    reported = select_reported(matrix, group)
+    own = [name for model in study.models if (name := reported.find_model(model))]
     charts = []
     for grid in select_grids(matrix):
         measured = {model: matrix.measure_degrade(model, grid, FORM, group) for model in study.models}
@@ -67,21 +65,18 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
 
 def degrade_table(matrix: TransferMatrix, group: str) -> Table:
     """Relative Degrade of each factor in all its forms."""
-    study, grids = matrix.study, select_grids(matrix)
-    is_reported = group == study.question_groups[0]
-    figures = load_suite(study.suite).reported if is_reported else None
+    study, grids, reported = matrix.study, select_grids(matrix), select_reported(matrix, group)
     rows: list[tuple[str, ...]] = []
     for model in study.models:
         for form in FORMS:
             measured = [matrix.measure_degrade(model, grid, form, group) for grid in grids]
             cells = [DASH if d is None else format_figure(Score(form, d.value, 0, d.low, d.high)) for d in measured]
             rows.append((model, form, *cells))
-        reported = figures.find_model(model) if figures else None
-        if figures and reported:
-            shares = (figures.tables[TABLE].get((reported, grid.factor)) for grid in grids)
-            rows.append((f"{reported}, reported", FORM, *(format_percent(share, DIGITS) for share in shares)))
+        if name := reported.find_model(model):
+            shares = (reported.find(TABLE, name, grid.factor) for grid in grids)
+            rows.append((f"{name}, reported", FORM, *(format_percent(share, DIGITS) for share in shares)))
     heads = ("model", "form", *(grid.title for grid in grids))
-    note = " ".join([WHICH_FORM, *(describe_caveats(grids) if is_reported else ())])
+    note = " ".join([WHICH_FORM, *(describe_caveats(grids) if reported.tables else ())])
     return Table(f"Table 2, Relative Degrade, {group} questions, %", heads, tuple(rows), note)
 
 
@@ -106,22 +101,20 @@ def measure_degrade(report: ReportRuns, form: str) -> dict[tuple[str, str], Scor
     return figures
 
 
-def _render_key(reported: ReportedFigures | None) -> Html:
-    return render_note(
-        "Filled: measured here, with 95% intervals. Dashed: reported (",
-        reported.source.removeprefix("reported: ") if reported else DASH,
-        f"). The charts show the {FORM} form, that of the paper's figures; smaller is more robust.",
-    )
+def _render_key(reported: ReportedFigures) -> Html:
+    dashed = f" Dashed: reported ({reported.source.removeprefix('reported: ')})." if reported.source else ""
+    form = f"The charts show the {FORM} form, that of the paper's figures; smaller is more robust."
+    return render_note(f"Filled: measured here, with 95% intervals.{dashed} {form}")
 
 
 def _draw_chart(
-    title: str, factor: str, scores: Mapping[str, Score], others: Iterable[str], reported: ReportedFigures | None
+    title: str, factor: str, scores: Mapping[str, Score], others: Iterable[str], reported: ReportedFigures
 ) -> Html:
     """Each measured model with the paper's figure below it; then what the paper reports of others."""
     bars, left = [], dict.fromkeys(others)
 
     def add_reported(model: str, series: int) -> None:
-        value = reported.tables[TABLE].get((model, factor)) if reported else None
+        value = reported.find(TABLE, model, factor)
         if value is not None:
             bars.append(Bar(f"{model}, reported", 100 * value, format_percent(value), series, hollow=True))
 
@@ -130,8 +123,7 @@ def _draw_chart(
         figure = f"{format_percent(value)} {format_spread(value, score.low, score.high)}"
         low, high = (None if end is None else 100 * end for end in (score.low, score.high))
         bars.append(Bar(f"{model}, measured", 100 * value, figure, series, low, high))
-        name = reported.find_model(model) if reported else None
-        if name in left:
+        if (name := reported.find_model(model)) in left:
             add_reported(str(name), series)
             left.pop(name)
     for model in left:
@@ -140,7 +132,7 @@ def _draw_chart(
     return render_figure(title.capitalize(), ", % of accuracy lost", chart)
 
 
-def _build_table(measured: Mapping[str, Figures], reported: ReportedFigures | None) -> Table:
+def _build_table(measured: Mapping[str, Figures], reported: ReportedFigures) -> Table:
     rows: list[Row] = []
     sizes = []
     for model in dict.fromkeys(model for figures in measured.values() for model, _ in figures):
@@ -148,8 +140,8 @@ def _build_table(measured: Mapping[str, Figures], reported: ReportedFigures | No
             [model, f"{form}, measured", *(score_cell(figures.get((model, f))) for f in VARIANTS)]
             for form, figures in measured.items()
         ]
-        if reported and (name := reported.find_model(model)):
-            shares = [reported.tables[TABLE].get((name, f)) for f in VARIANTS]
+        if name := reported.find_model(model):
+            shares = [reported.find(TABLE, name, f) for f in VARIANTS]
             group.append([model, "reported", *(score_cell(Score("", share, 0)) for share in shares)])
         rows += group
         sizes.append(len(group))

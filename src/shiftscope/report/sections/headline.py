@@ -7,7 +7,6 @@ import numpy as np
 from ...metrics.significance import PairedTest, average_seeds
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import MISSING_IMAGE, Score
-from ...suites import load_suite
 from ..chart.bars import draw_interval
 from ..markup import Child, Html, join_markup, render_note, tag
 from ..measure import (
@@ -24,7 +23,7 @@ from ..number_format import DASH, format_count, format_p, format_paired, format_
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import WORSE, build_comparison, compare_by_fact, find_best, model_cell, score_cell, significance_mark
-from ..study_page import DIGITS, format_figure
+from ..study_page import DIGITS, format_figure, select_reported
 from ..table import Table, TableCell, TableHead, count_cell, numeric
 
 PLACES = {"report": 10, "study": 20}
@@ -143,7 +142,7 @@ def _build_key(report: ReportRuns) -> Html:
 def in_domain_table(matrix: TransferMatrix) -> Table:
     """The default in its own domain, seed by seed, with the paper's figures beside."""
     study, (trained, tested) = matrix.study, matrix.study.default
-    figures, first = load_suite(study.suite).reported, study.question_groups[0]
+    first = study.question_groups[0]
     place = next(
         (grid.factor, row, column)
         for grid in study.grids
@@ -153,16 +152,16 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
     )
     rows = []
     for group in study.question_groups:
+        reported = select_reported(matrix, group)
         for model in study.models:
             scores = [matrix.find_score(model, replace(trained, seed=s), tested, group) for s in study.seeds]
             known = [s for s in scores if s is not None and s.value is not None]
-            mean = deviation = reported = DASH
+            mean = deviation = DASH
             if len(known) > 1:
                 mean = format_figure(average_seeds(known))
                 deviation = f"{100 * float(np.std([s.value or 0.0 for s in known], ddof=1)):.{DIGITS}f}"
-            if group == first and figures and (name := figures.find_model(model)):
-                reported = format_percent(figures.tables["accuracy"].get((name, *place)), DIGITS)
-            rows.append((f"{model}, {group} questions", *map(format_figure, scores), mean, deviation, reported))
+            share = format_percent(reported.find("accuracy", reported.find_model(model), *place), DIGITS)
+            rows.append((f"{model}, {group} questions", *map(format_figure, scores), mean, deviation, share))
     notes = [
         "Seeds: the mean with Student's interval, and the standard deviation in points.",
         study.notes.get("in domain", ""),

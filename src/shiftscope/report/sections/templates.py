@@ -40,8 +40,8 @@ def section(report: ReportRuns) -> Section | None:
 def _build_reported_table(names: Sequence[str]) -> Html | None:
     """What a paper reports of these templates; nothing where they are not its own."""
     reported = find_reported(TABLE)
-    figures = reported.tables[TABLE] if reported else {}
-    if reported is None or not set(names) <= {template for _, template, _ in figures}:
+    figures = reported.tables.get(TABLE, {})
+    if not set(names) <= {template for _, template, _ in figures}:
         return None
     columns = dict.fromkeys((model, wording) for model, _, wording in figures)
     heads = [TableHead("Template")]

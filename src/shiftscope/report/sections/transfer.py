@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites import load_suite
 from ...suites.study import FactorGrid
 from ..markup import Child, Html, render_note, tag
 from ..measure import drop_variants, measure_weighted_accuracy, reweight_question_types
 from ..number_format import describe_score, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role
-from ..study_page import DIGITS, describe_caveats, format_figure, select_grids
+from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
 from ..table import HeatTile, Table, render_heat_map
 
 PLACES = {"report": 30, "study": 30}
@@ -78,19 +77,16 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
 
 def accuracy_table(matrix: TransferMatrix, grid: FactorGrid, group: str) -> Table:
     """Every training of a factor beside every test, with the paper's figures below those of its models."""
-    study = matrix.study
-    figures = load_suite(study.suite).reported if group == study.question_groups[0] else None
+    study, reported = matrix.study, select_reported(matrix, group)
     rows: list[tuple[str, ...]] = []
     for model in study.models:
         for name, trained in grid.trained:
             scores = (matrix.find_score(model, trained, tested, group) for _, tested in grid.tested)
             rows.append((model, name, *map(format_figure, scores)))
-        reported = figures.find_model(model) if figures else None
-        if figures and reported:
+        if paper_name := reported.find_model(model):
             for name, _ in grid.trained:
-                keys = ((reported, grid.factor, name, test) for test, _ in grid.tested)
-                cells = (format_percent(figures.tables["accuracy"].get(key), DIGITS) for key in keys)
-                rows.append((f"{reported}, reported", name, *cells))
+                shares = (reported.find("accuracy", paper_name, grid.factor, name, test) for test, _ in grid.tested)
+                rows.append((f"{paper_name}, reported", name, *(format_percent(share, DIGITS) for share in shares)))
     heads = ("model", "trained on", *(f"on {name}" for name, _ in grid.tested))
     title = f"Table 1, {grid.title}, {group} questions"
     note = grid.notes.get(group) or (grid.caveat if group == study.question_groups[0] else "")

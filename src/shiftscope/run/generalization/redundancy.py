@@ -120,7 +120,6 @@ def _describe_size(level: list[Question]) -> tuple[tuple[str, str], ...]:
 def list_reported() -> tuple[list[str], list[tuple[Any, ...]], str]:
     """The figures of the paper, as a table: column names, rows, title."""
     figures = find_reported(NAME)
-    assert figures is not None
     changes, base = figures.tables[NAME], figures.tables[f"{NAME}, base"]
     shares = sorted({share for _, share in changes if share})
     rows = [
