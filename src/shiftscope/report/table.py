@@ -151,7 +151,11 @@ class HeatTile:
 
 
 def render_heat_map(
-    caption: str, rows: Sequence[str], columns: Sequence[str], tile: Callable[[str, str], HeatTile | None], corner: str
+    caption: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    tile: Callable[[str, str], HeatTile | None],
+    corner: str = "",
 ) -> Html:
     """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value."""
     head = tag(
