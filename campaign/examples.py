@@ -380,8 +380,7 @@ def split(folder: Path) -> None:
 def cells(folder: Path) -> None:
     from shiftscope.metrics.transfer_matrix import EntryOutcome
     from shiftscope.run.study.entries import EntryOrigin, StudyTestId, TrainingRecord, TransferEntry
-    from shiftscope.run.study.entry_store import EntryStore
-    from shiftscope.run.study.transfer_matrix import hash_test_data, hash_train_data
+    from shiftscope.run.study.entry_store import EntryStore, hash_test_data, hash_train_data
     from shiftscope.suites.superclevr.study import StudyDomain, StudyScale, TrainingSetup
 
     scale = StudyScale("toy", 60, (96, 64), questions=2, part_questions=1, shard=10)

@@ -16,7 +16,7 @@ from shiftscope.run.study.entries import (
     TrainingRecord,
     TransferEntry,
 )
-from shiftscope.run.study.transfer_matrix import hash_test_data, hash_train_data
+from shiftscope.run.study.entry_store import hash_test_data, hash_train_data
 from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, factor_grid
 
 DEFAULT, HOME = TrainingSetup(), StudyDomain()

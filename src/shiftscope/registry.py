@@ -162,7 +162,8 @@ def _warn(sentence: str) -> None:
 
 
 SUITES = Registry("suite", "shiftscope.suites", ("SUITE",), "shiftscope.suites")
-STUDIES = Registry("study", "shiftscope.suites", ("TRAINED_AS",))
+STUDIES = Registry("study", "shiftscope.suites", ("STUDY",), "shiftscope.studies")
+REPORTED = Registry("reported", "shiftscope.suites", ("REPORTED",), "shiftscope.reported")  # figures of papers
 WORLDS = Registry("world", "shiftscope.world", ("WORLD",), "shiftscope.worlds")
 MODELS = Registry("model", "shiftscope.models", ("build",), "shiftscope.models")
 METRICS = Registry("metric", "shiftscope.metrics", ("measure", "measure_runs"), "shiftscope.metrics")

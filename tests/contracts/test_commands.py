@@ -21,7 +21,7 @@ from shiftscope.suites.clevr import suite as clevr
 from shiftscope.suites.clevr_hyp import suite as clevr_hyp
 from shiftscope.suites.covr import suite as covr
 from shiftscope.suites.superclevr import suite as superclevr
-from shiftscope.suites.superclevr.study import SCALES, find_scale
+from shiftscope.suites.superclevr.study import SCALES, STUDY
 from shiftscope.suites.superclevr.variants import VARIANTS
 from shiftscope.world.superclevr.concepts import ConceptDistribution
 
@@ -199,7 +199,7 @@ def test_the_command_of_a_run_holds_all_of_it():
         assert words in line
 
 
-@pytest.mark.parametrize("scale", [*SCALES.values(), find_scale("small", 60)], ids=lambda s: s.name)
+@pytest.mark.parametrize("scale", [*SCALES.values(), STUDY.find_scale("small", 60)], ids=lambda s: s.name)
 def test_the_command_of_a_study_can_be_typed(scale):
     spec = {"suite": "superclevr", "scale": scale.to_json(), "model": "nsvqa", "seed": 1, "data": None}
     (line,) = printed("my study/runs/visual-hard/nsvqa-easy-mid", **spec)

@@ -74,8 +74,8 @@ def command(
     if not tables:
         if out is None:
             raise UserError("a study needs a folder for its weights: --out DIR")
-        from ..run.study.definition import load_study
         from ..run.study.study import StudySpec
+        from ..suites.study import load_study
 
         study = load_study(suite)
         spec = StudySpec(
@@ -83,8 +83,8 @@ def command(
             out=out,
             cells=kept,
             scale=study.find_scale(scale, images),
-            models=_parse_names(models) or study.MODELS,
-            factors=_parse_names(factors) or study.FACTORS,
+            models=_parse_names(models) or study.models,
+            factors=_parse_names(factors) or study.factors,
             visual=visual,
             known=known,
             seeds=_parse_numbers(seeds),
@@ -179,8 +179,7 @@ def _print_tables(suite: str, cells: Path, page: Path | None, out: Path | None, 
     """The tables of what is stored, on the terminal and in files."""
     from ..files import write_whole
     from ..report.study_page import describe_scale, list_tables, render_markdown, write_study_page
-    from ..run.study.entry_store import EntryStore
-    from ..run.study.transfer_matrix import build_transfer_matrix, list_scales
+    from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
 
     records = EntryStore(cells).read_records()
     scales = list_scales(records)

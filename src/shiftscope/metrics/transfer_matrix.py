@@ -119,6 +119,7 @@ class TransferMatrix:
     Entries, trainings and diagnoses are a study's records, scales and keys those of its suite.
     """
 
+    study: Any  # the suite's definition of it
     scale: Any
     entries: dict[EntryKey, Any]
     trainings: dict[Any, Any]  # by training
@@ -134,6 +135,12 @@ class TransferMatrix:
             if entry.trained not in rows:
                 rows.append(entry.trained)
         return found
+
+    def list_pairs(self) -> list[tuple[Any, Any]]:
+        """The trainings and tests that any model has an entry for, in the order of the factors."""
+        there = {(trained, tested) for _, trained, tested in self.entries}
+        listed = [pair for pair in self.study.pairs if pair in there]
+        return [*listed, *sorted(there.difference(listed))]
 
     def find_outcome(self, model: str, trained: Any, tested: Any, group: str) -> EntryOutcome | None:
         entry = self.entries.get((model, trained, tested))

@@ -1,7 +1,5 @@
 """The page of an audit, and what it is written from: the audit, blind models' scores, guesses by concept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +48,12 @@ def score_guesses(audit: ShortcutAudit) -> Mapping[str, ConceptGuess]:
     alone = len(images.values) + np.arange(len(audit.samples))  # a sample without an image stands for itself
     cluster = np.where(images.codes < 0, alone, images.codes).astype(np.int64)
     scenes = SceneClusters(np.tile(cluster[rows], 2 * len(tests)))
-    made = scenes.estimate_shares(np.concatenate([right, right]).ravel(), among, at, 2 * len(tests))
+    estimates = scenes.estimate_shares(np.concatenate([right, right]).ravel(), among, at, 2 * len(tests))
 
     def build_score(metric: str, place: int) -> Score:
         n = int(among[place * len(rows) : (place + 1) * len(rows)].sum())
-        value, low, high = (none_if_nan(column[place]) for column in made[:3])
-        return Score(metric, value, n, low, high, scenes=int(made.scenes[place]))
+        value, low, high = (none_if_nan(column[place]) for column in estimates[:3])
+        return Score(metric, value, n, low, high, scenes=int(estimates.scenes[place]))
 
     return {
         name: ConceptGuess(build_score("guess_iid", k), build_score("guess_ood", len(tests) + k))
@@ -71,9 +69,9 @@ def find_commonest_answers(train: AnswerGroups, answers: npt.NDArray[np.int32]) 
     pairs, counts = np.unique((concept * width + answer)[concept >= 0], return_counts=True)
     order = np.lexsort((pairs, -counts))
     group, first = np.unique(pairs[order] // width, return_index=True)
-    found = np.full(len(train.labels), overall, np.int64)
-    found[group] = pairs[order][first] % width
-    return found
+    commonest = np.full(len(train.labels), overall, np.int64)
+    commonest[group] = pairs[order][first] % width
+    return commonest
 
 
 # The evidence: an audit with what blind models made of it.
@@ -118,8 +116,8 @@ class AuditEvidence:
     @property
     def strongest(self) -> ShortcutStatistics | None:
         """The first of the ranked; not one of objects where those of most samples are not known."""
-        seen = [s for s in self.ranked if self.unseen <= MOST_UNSEEN or "KO" not in s.shortcut]
-        return next(iter(seen), None)
+        known = [s for s in self.ranked if self.unseen <= MOST_UNSEEN or "KO" not in s.shortcut]
+        return next(iter(known), None)
 
     @property
     def unseen(self) -> float:
@@ -144,14 +142,14 @@ class AuditEvidence:
     def find_score(self, model: str, metric: str, shortcut: str = "") -> Score | None:
         """A model's score by its name, of one shortcut or of all; None where there is nothing to score."""
         where = (("shortcut", shortcut),) if shortcut else ()
-        found = (s for s in self.blind.get(model, ()) if s.metric == metric and s.slice == where)
-        return next((s for s in found if s.value is not None), None)
+        scores = (s for s in self.blind.get(model, ()) if s.metric == metric and s.slice == where)
+        return next((s for s in scores if s.value is not None), None)
 
 
 def gather_evidence(
-    found: ShortcutAudit, blind: Mapping[str, Sequence[Score]], blends: Sequence[BlendScore], source: str
+    audit: ShortcutAudit, blind: Mapping[str, Sequence[Score]], blends: Sequence[BlendScore], source: str
 ) -> AuditEvidence:
-    return AuditEvidence(found, blind, blends, source, compute_audit_statistics(found), score_guesses(found))
+    return AuditEvidence(audit, blind, blends, source, compute_audit_statistics(audit), score_guesses(audit))
 
 
 def describe_shortcut(shortcut: str) -> str:
@@ -166,33 +164,34 @@ TELLING = ("question_only", "object_only", "prior")  # the models that the verdi
 
 def write_audit_page(
     out: Path,
-    found: ShortcutAudit,
+    audit: ShortcutAudit,
     blind: Mapping[str, Sequence[Score]],
     blends: Sequence[BlendScore] = (),
     source: str = "",
 ) -> None:
     """Write the page whole; one that is there is replaced. `source` is what the dataset is called."""
-    write_page(build_audit_page(gather_evidence(found, blind, blends, source)), out)
+    write_page(build_audit_page(gather_evidence(audit, blind, blends, source)), out)
 
 
-def build_audit_page(shown: AuditEvidence) -> Page:
+def build_audit_page(evidence: AuditEvidence) -> Page:
     """The page of an audit, before its sections are made."""
-    verdict = [tag("p", sentence, class_="verdict") for sentence in _list_verdict(shown)]
-    return Page("audit", shown, f"Shortcuts in {shown.source or 'the dataset'}", verdict, list(_list_tiles(shown)))
+    verdict = [tag("p", sentence, class_="verdict") for sentence in _list_verdict(evidence)]
+    return Page(
+        "audit", evidence, f"Shortcuts in {evidence.source or 'the dataset'}", verdict, list(_list_tiles(evidence))
+    )
 
 
-def _list_verdict(shown: AuditEvidence) -> Iterator[Child]:
-    top = shown.strongest
+def _list_verdict(evidence: AuditEvidence) -> Iterator[Child]:
+    top = evidence.strongest
     if top is None:
         yield (
-            "No shortcut was found: no group of the IID test has answers uneven enough "
-            f"(normalised entropy below {shown.audit.settings.imbalanced:g}) with rare ones among them, so "
-            "there is no OOD test set."
+            "No shortcut was found: no group of the IID test has answers uneven enough (normalised entropy below "
+            f"{evidence.audit.settings.imbalanced:g}) with rare ones among them, so there is no OOD test set."
         )
         return
     name = describe_shortcut(top.shortcut)
     uneven = f"answers that go with the same {name} are uneven"
-    if shown.audit.train[top.shortcut].imbalanced.any():
+    if evidence.audit.train[top.shortcut].imbalanced.any():
         uneven = f"in training, {uneven} (E = {top.degree:.2f}, where 1 is even)"
     else:
         uneven = f"in the IID test, though not in training, {uneven}"
@@ -201,25 +200,30 @@ def _list_verdict(shown: AuditEvidence) -> Iterator[Child]:
         tag("b", top.shortcut),
         f", the {name}: {uneven}, and ",
         tag("b", format_count(top.tail)),
-        f" of {count_noun(shown.audit.test[top.shortcut].sample_count, 'IID test sample')}"
+        f" of {count_noun(evidence.audit.test[top.shortcut].sample_count, 'IID test sample')}"
         f"{' whose objects are known' if top.outside else ''} have an answer that is rare for theirs: its OOD set.",
     ]
     reached: list[Child] = []
     for model in TELLING:
-        iid, ood = shown.find_score(model, "iid"), shown.find_score(model, "ood", top.shortcut)
+        iid, ood = evidence.find_score(model, "iid"), evidence.find_score(model, "ood", top.shortcut)
         if iid and ood and len(reached) < 2:
             reached.append([f"A model that {BLIND_MODEL_INPUTS[model]} reaches ", *_format_iid_and_ood(iid, ood), ". "])
     if reached:
-        yield [reached, _describe_worst_gap(shown, top)]
-    elif guess := shown.guesses.get(top.shortcut):
+        largest = _find_largest_gap(evidence)
+        widest = "No other OOD set costs blind models more." if len(evidence.ranked) > 1 else ""
+        if largest and largest[2] != top.shortcut:
+            gap, model, name = largest
+            widest = f"The widest gap is that of {model} to the OOD set of {name}: {format_percent(gap)} points."
+        yield [reached, widest]
+    elif guess := evidence.guesses.get(top.shortcut):
         yield [
             "Always giving the answer that it most often had in training is right for ",
             *_format_iid_and_ood(guess.iid, guess.ood),
             ".",
         ]
-    if shown.unseen > MOST_UNSEEN:
+    if evidence.unseen > MOST_UNSEEN:
         yield (
-            f"The objects of {format_percent(shown.unseen)}% of the samples are not known: the figures of "
+            f"The objects of {format_percent(evidence.unseen)}% of the samples are not known: the figures of "
             "shortcuts with KO hold for the others only."
         )
 
@@ -231,33 +235,24 @@ def _format_iid_and_ood(iid: Score, ood: Score) -> Iterator[Child]:
     yield " of that OOD set"
 
 
-def _describe_worst_gap(shown: AuditEvidence, top: ShortcutStatistics) -> str:
-    """Where the blind models fall furthest, if that is another set."""
-    largest = _find_largest_gap(shown)
-    if largest is None or largest[2] == top.shortcut:
-        return "No other OOD set costs blind models more." if len(shown.ranked) > 1 else ""
-    gap, model, name = largest
-    return f"The widest gap is that of {model} to the OOD set of {name}: {format_percent(gap)} points."
-
-
-def _list_tiles(shown: AuditEvidence) -> Iterator[Tile]:
-    audit = shown.audit
-    yield "Samples", format_count(len(audit.samples)), shown.describe_split()
+def _list_tiles(evidence: AuditEvidence) -> Iterator[Tile]:
+    audit = evidence.audit
+    yield "Samples", format_count(len(audit.samples)), evidence.describe_split()
     lacking = f"{len(audit.missing)} could not be looked for" if audit.missing else "all could be looked for"
-    yield "Shortcuts found", f"{len(shown.ranked)} of {len(audit.labels) + len(audit.missing)}", lacking
-    if top := shown.strongest:
+    yield "Shortcuts found", f"{len(evidence.ranked)} of {len(audit.labels) + len(audit.missing)}", lacking
+    if top := evidence.strongest:
         yield "Most imbalanced", top.shortcut, f"evenness of answers {top.degree:.2f}; 1 is even"
     else:
-        yield "Imbalanced groups", "0", f"of {count_noun(sum(s.test_groups for s in shown.lines), 'group')}"
-    if drop := _find_largest_gap(shown):
+        yield "Imbalanced groups", "0", f"of {count_noun(sum(s.test_groups for s in evidence.lines), 'group')}"
+    if drop := _find_largest_gap(evidence):
         yield "Largest blind gap", f"{format_percent(drop[0])} points", f"{drop[1]}, from IID test to OOD {drop[2]}"
 
 
-def _find_largest_gap(shown: AuditEvidence) -> tuple[float, str, str] | None:
-    found = [
+def _find_largest_gap(evidence: AuditEvidence) -> tuple[float, str, str] | None:
+    gaps = [
         (gap.value, model, name)
-        for model in shown.models
-        for name in shown.audit.labels
-        if (gap := shown.find_score(model, "gap", name)) and gap.value is not None
+        for model in evidence.models
+        for name in evidence.audit.labels
+        if (gap := evidence.find_score(model, "gap", name)) and gap.value is not None
     ]
-    return max(found, key=lambda one: one[0], default=None)
+    return max(gaps, key=lambda one: one[0], default=None)

@@ -4,8 +4,6 @@ Twins (matched pairs) share everything but the one factor, so a drop between the
 Where levels have questions of their own, two accuracies are compared over the question types that both have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,9 +16,8 @@ from ..metrics.intervals import RatioTerm, SceneClusters, cluster_runs
 from ..metrics.relative_degrade import VARIANTS
 from ..metrics.significance import PairedTest, run_paired_test
 from ..registry import SHIFTS
-from ..result import RunRecords
 from ..shift import Factor
-from .mixture import reweight_question_types
+from .measure import reweight_question_types
 from .runs import ReportRun, ReportRuns, read_shared_fact
 
 
@@ -38,10 +35,10 @@ class TwinRuns:
         base, shifted = score_rows(self.base.records), score_rows(self.shifted.records)
         good = base.scorable[self.base_rows] & shifted.scorable[self.shifted_rows]
         one, two = self.base_rows[good], self.shifted_rows[good]
-        made = run_paired_test(
+        test = run_paired_test(
             base.values[one], shifted.values[two], SceneClusters.from_records(self.base.records.take(one))
         )
-        return made if made.n else None
+        return test if test.n else None
 
     def find_failing(self) -> npt.NDArray[np.int64]:
         """Which pairs are right in the base and not in the variant."""
@@ -51,20 +48,20 @@ class TwinRuns:
 
 
 @lru_cache(maxsize=4)
-def find_twin_runs(study: ReportRuns) -> tuple[TwinRuns, ...]:
+def find_twin_runs(report: ReportRuns) -> tuple[TwinRuns, ...]:
     """Every two runs of one trained model that hold twins of each other, those within one run included.
 
     Names repeat from one dataset to another: only that of which it is a variant has its originals.
     """
-    found = []
-    for training in dict.fromkeys(r.training for r in study.runs):
-        runs = [r for r in study.runs if r.training == training]
+    pairs = []
+    for training in dict.fromkeys(r.training for r in report.runs):
+        runs = [r for r in report.runs if r.training == training]
         for shifted in runs:
             bases = [run for run in runs if run.source_id == shifted.source_id or run.is_base_of(shifted)]
-            made = [one for base in bases if (one := match_twins(base, shifted)) is not None]
-            within = [one for one in made if one.base.source_id == shifted.source_id]
-            found += within or made
-    return tuple(found)
+            matched = [one for base in bases if (one := match_twins(base, shifted)) is not None]
+            within = [one for one in matched if one.base.source_id == shifted.source_id]
+            pairs += within or matched
+    return tuple(pairs)
 
 
 def match_twins(base: ReportRun, shifted: ReportRun) -> TwinRuns | None:
@@ -73,24 +70,18 @@ def match_twins(base: ReportRun, shifted: ReportRun) -> TwinRuns | None:
     A base may be a variant of something else. But a variant may also keep its original's name: a row that
     names itself as what it is a variant of is no base.
     """
-    twins = shifted.records.twin
-    originals = np.flatnonzero(~_keeps_original_name(base.records) & (base.records.question.codes >= 0))
+    twins, names, codes = shifted.records.twin, base.records.question.values, base.records.question.codes
+    number = {name: k for k, name in enumerate(names)}
+    of_twin = np.array([*(number.get(name, -2) for name in base.records.twin.values), -2], np.int64)
+    originals = np.flatnonzero((of_twin[base.records.twin.codes] != codes) & (codes >= 0))
     if not len(originals) or not (twins.codes >= 0).any():
         return None
-    row_of = np.full(len(base.records.question.values), -1, np.int64)
-    row_of[base.records.question.codes[originals]] = originals
-    number = {name: k for k, name in enumerate(base.records.question.values)}
+    row_of = np.full(len(names), -1, np.int64)
+    row_of[codes[originals]] = originals
     rows = np.array([*(row_of[number[t]] if t in number else -1 for t in twins.values), -1], np.int64)
     beside = rows[twins.codes]
     there = np.flatnonzero(beside >= 0)
     return TwinRuns(base, shifted, beside[there], there) if len(there) else None
-
-
-def _keeps_original_name(records: RunRecords) -> npt.NDArray[np.bool_]:
-    """Which rows are variants that go by the names of their originals."""
-    number = {name: k for k, name in enumerate(records.question.values)}
-    own = np.array([*(number.get(name, -2) for name in records.twin.values), -2], np.int64)
-    return np.equal(own[records.twin.codes], records.question.codes)
 
 
 WITHIN = "its variants"
@@ -125,39 +116,35 @@ def measure_unpaired_drop(base: ReportRun, shifted: ReportRun) -> PairedTest | N
     every = np.concatenate(weights)
     here = np.arange(len(values)) < len(runs[0])
     parts = [RatioTerm(values * w, w) for w in (np.where(here, every, 0), np.where(here, 0, every))]
-    made = cluster_runs(runs).combine(parts, (1, -1))
+    difference = cluster_runs(runs).combine(parts, (1, -1))
     n = int((weights[1] > 0).sum())
-    return PairedTest(n, 0, 0, made.value, made.low, made.high, made.p, made.scenes)
+    return PairedTest(n, 0, 0, difference.value, difference.low, difference.high, difference.p, difference.scenes)
 
 
-def find_shifts(study: ReportRuns) -> Iterator[RunShift]:
+def find_shifts(report: ReportRuns) -> Iterator[RunShift]:
     """Every base and level of one trained model that are among the runs; the order is that of the factors."""
-    found = [s for run in study.runs for s in _find_shifts_to(study, run)]
+    shifts = []
+    for run in report.runs:
+        twins = [one for one in find_twin_runs(report) if one.shifted is run]
+        for one in twins:
+            factor = read_shared_fact(run.records.take(one.shifted_rows), "factor")
+            shifts.append(RunShift(factor or OTHER, one.base, run, one))
+        if not twins and run.factor:
+            bases = [base for base in report.runs if base.training == run.training and base is not run]
+            shifts += [RunShift(run.factor, base, run, None) for base in bases if base.is_base_of(run)]
     order = {name: k for k, name in enumerate(load_factors())}
-    yield from sorted(found, key=lambda s: order.get(s.factor, len(order)))
+    yield from sorted(shifts, key=lambda s: order.get(s.factor, len(order)))
 
 
-def find_runs_without_base(study: ReportRuns) -> list[ReportRun]:
+def find_runs_without_base(report: ReportRuns) -> list[ReportRun]:
     """Runs about a level of a factor whose base no run of that training is about."""
-    shown = {id(s.shifted) for s in find_shifts(study)}
-    return [run for run in study.runs if run.factor in load_factors() and id(run) not in shown]
-
-
-def _find_shifts_to(study: ReportRuns, shifted: ReportRun) -> Iterator[RunShift]:
-    twins = [t for t in find_twin_runs(study) if t.shifted is shifted]
-    for one in twins:
-        factor = read_shared_fact(shifted.records.take(one.shifted_rows), "factor")
-        yield RunShift(factor or OTHER, one.base, shifted, one)
-    if twins or not shifted.factor:
-        return
-    for base in study.runs:
-        if base.training == shifted.training and base is not shifted and base.is_base_of(shifted):
-            yield RunShift(shifted.factor, base, shifted, None)
+    shown = {id(s.shifted) for s in find_shifts(report)}
+    return [run for run in report.runs if run.factor in load_factors() and id(run) not in shown]
 
 
 @cache
 def load_factors() -> dict[str, Factor]:
     """The factors that are known, by name."""
     loaded = (module for _, module in SHIFTS.load_all())
-    found = {module.FACTOR.name: module.FACTOR for module in loaded if hasattr(module, "FACTOR")}
-    return {name: found[name] for name in sorted(found, key=lambda n: ([*VARIANTS, n].index(n), n))}
+    factors = {module.FACTOR.name: module.FACTOR for module in loaded if hasattr(module, "FACTOR")}
+    return {name: factors[name] for name in sorted(factors, key=lambda n: ([*VARIANTS, n].index(n), n))}

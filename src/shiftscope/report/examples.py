@@ -1,12 +1,11 @@
 """Examples: read by id from a dataset, and drawn as cards with images, answers and the program's trace."""
 
-from __future__ import annotations
-
 import io
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from ..answer import Answer, is_same_answer, spell
 from ..errors import UserError
@@ -14,7 +13,6 @@ from ..lang.exec.exact import execute, format_trace
 from ..lang.execution_world import ExecutionWorld
 from ..lang.program import Node, Program, ProgramError
 from ..prompt import describe_scene
-from ..question import Question
 from ..result import AS_IS, Prediction
 from ..store.dataset import Dataset, Example, ImageIndex
 from ..store.run_log import read_rows
@@ -22,7 +20,7 @@ from ..store.shard import iterate_row_groups
 from ..store.tables import parse_questions
 from .chart.frame import draw_legend_mark
 from .markup import NOTHING, Child, Html, render_details, shorten_text, tag
-from .mixture import spell_fact
+from .measure import spell_fact
 from .runs import ReportRun
 
 MOST_ROWS = 50_000  # of a run whose responses are read in full: a second or two
@@ -36,27 +34,20 @@ def read_examples(folder: Path, questions: Iterable[str], split: str | None = No
     dataset = Dataset.open(folder)
     wanted = set(questions)
     shelf = ImageIndex(folder, dataset.shards())
-    found: dict[str, Example] = {}
+    examples: dict[str, Example] = {}
     for shard in dataset.shards(split if split in dataset.splits else None):
-        if shard.questions is None or len(found) == len(wanted):
+        if shard.questions is None or len(examples) == len(wanted):
             continue
-        for question in _read_questions(folder / shard.questions.path, wanted):
-            images = tuple(shelf.get(i, shard) for i in question.scenes)
-            found.setdefault(question.id, Example(question, images, shard.split))
-    return found
-
-
-def _read_questions(path: Path, wanted: set[str]) -> list[Question]:
-    """The wanted questions of a file."""
-    ids = [table["question_id"].to_pylist() for table in iterate_row_groups(path, ["question_id"])]
-    if not any(i in wanted for group in ids for i in group):
-        return []
-    made: list[Question] = []
-    for group, table in zip(ids, iterate_row_groups(path), strict=True):
-        rows = [k for k, i in enumerate(group) if i in wanted]
-        if rows:
-            made += parse_questions(table.take(rows))
-    return made
+        path = folder / shard.questions.path
+        ids = [table["question_id"].to_pylist() for table in iterate_row_groups(path, ["question_id"])]
+        if wanted.isdisjoint(i for group in ids for i in group):
+            continue
+        for group, table in zip(ids, iterate_row_groups(path), strict=True):
+            rows = [k for k, i in enumerate(group) if i in wanted]
+            for question in parse_questions(table.take(rows)) if rows else ():
+                images = tuple(shelf.get(i, shard) for i in question.scenes)
+                examples.setdefault(question.id, Example(question, images, shard.split))
+    return examples
 
 
 def read_predictions(run: ReportRun, questions: Iterable[str]) -> Mapping[str, Prediction]:
@@ -80,6 +71,11 @@ def has_dataset(folder: Path) -> bool:
     return True
 
 
+def has_images(run: ReportRun) -> bool:
+    """Whether the dataset of a run is there, with its images."""
+    return run.data is not None and has_dataset(run.data)
+
+
 IMAGE_WIDTH = 440  # pixels: sharp enough at the size of a card
 IMAGE_QUALITY = 72
 
@@ -94,14 +90,8 @@ def embed_image(png: bytes, alt: str) -> Html:
         image = image.resize((IMAGE_WIDTH, round(image.height * IMAGE_WIDTH / image.width)), Image.Resampling.LANCZOS)
     file = io.BytesIO()
     image.save(file, "WEBP", quality=IMAGE_QUALITY, method=4)
-    data = b64encode(file.getvalue()).decode("ascii")
-    source = f"data:image/webp;base64,{data}"
+    source = f"data:image/webp;base64,{b64encode(file.getvalue()).decode('ascii')}"
     return tag("img", src=source, width=image.width, height=image.height, alt=alt, loading="lazy")
-
-
-def has_images(run: ReportRun) -> bool:
-    """Whether the dataset of a run is there, with its images."""
-    return run.data is not None and has_dataset(run.data)
 
 
 # Where a wrong answer departs from the true one. For a model that gives nothing but its answer the step cannot be
@@ -110,24 +100,20 @@ def has_images(run: ReportRun) -> bool:
 DROPPABLE_OPS = ("filter", "exclude", "relate", "same")  # steps that narrow or move a set of objects
 
 
-@dataclass(frozen=True, slots=True)
-class StepNote:
-    """A node of a program and a remark on it."""
-
-    node: int
-    why: str
+StepNotes = Mapping[int, str]  # remarks on nodes of a program
+NO_NOTES: StepNotes = MappingProxyType({})
 
 
 def find_decisive_steps(program: Program, world: ExecutionWorld, answer: Answer) -> tuple[int, ...]:
     """The nodes of which each, left out alone, makes the program give this answer."""
-    found = []
+    steps = []
     for i, n in enumerate(program.nodes):
         if n.op not in DROPPABLE_OPS or len(n.inputs) != 1:
             continue
         other = _execute_without(program, world, i)
         if other is not None and is_same_answer(other, answer):
-            found.append(i)
-    return tuple(found)
+            steps.append(i)
+    return tuple(steps)
 
 
 def _execute_without(program: Program, world: ExecutionWorld, dropped: int) -> Answer | None:
@@ -147,13 +133,11 @@ def _execute_without(program: Program, world: ExecutionWorld, dropped: int) -> A
     return answer if isinstance(answer, bool | int | str) else None
 
 
-def render_program(program: Program, world: ExecutionWorld | None, notes: Iterable[StepNote] = ()) -> Html:
+def render_program(program: Program, world: ExecutionWorld, notes: StepNotes) -> Html:
     """The program as an indented list with the value of every node, noted steps marked and explained."""
-    marked: Mapping[int, str] = {note.node: note.why for note in notes}
-    execution = execute(program, world) if world is not None else None
     items = []
-    for line in format_trace(program, execution, world):
-        why = marked.get(line.node)
+    for line in format_trace(program, execute(program, world), world):
+        why = notes.get(line.node)
         words: list[Child] = [tag("span", line.text, class_="code"), tag("span", line.value, class_="value")]
         words.append(tag("span", why, class_="why") if why else None)
         items.append(tag("li", words, class_="parts" if why else None, style=f"--depth:{line.depth}"))
@@ -195,7 +179,7 @@ def render_card(example: Example, answers: Sequence[ModelAnswer], facts: Mapping
 def render_words(
     example: Example,
     answers: Sequence[ModelAnswer],
-    notes: Sequence[StepNote] = (),
+    notes: StepNotes = NO_NOTES,
     *,
     above: Child = None,
     below: Child = None,
@@ -243,15 +227,19 @@ def render_answers(truth: Answer | None, answers: Sequence[ModelAnswer]) -> Html
     return tag("table", tag("tbody", rows), class_="said")
 
 
-def render_program_trace(example: Example, answers: Sequence[ModelAnswer], notes: Sequence[StepNote] = ()) -> Html:
-    """The program with its trace, folded; steps that explain a wrong answer are marked."""
-    question = example.question
-    if question.program is None:
+def render_program_trace(example: Example, answers: Sequence[ModelAnswer], notes: StepNotes) -> Html:
+    """The program with its trace, folded; steps that, left out alone, give a wrong answer are marked."""
+    program = example.question.program
+    if program is None:
         return NOTHING
     world = ExecutionWorld(tuple(image.scene for image in example.images))
+    marked: dict[int, str] = {}
     try:
-        marked = [*notes, *explain_wrong_answers(example, world, answers)]
-        shown = render_program(question.program, world, marked)
+        for answer in dict.fromkeys(one.answer for one in answers if one.answer is not None and not one.right):
+            for node in find_decisive_steps(program, world, answer)[:MOST_NOTES]:
+                marked.setdefault(node, f"without this step: {answer}")
+        marked = {**notes, **marked}
+        shown = render_program(program, world, marked)
     except ProgramError:
         return NOTHING
     hint = " and where a wrong answer may depart from it" if marked else ""
@@ -262,13 +250,3 @@ def render_program_trace(example: Example, answers: Sequence[ModelAnswer], notes
         if what
     ]
     return render_details(f"Program, step by step{hint}", shown, parsed)
-
-
-def explain_wrong_answers(example: Example, world: ExecutionWorld, answers: Sequence[ModelAnswer]) -> list[StepNote]:
-    """Steps that, left out alone, give a wrong answer that was given."""
-    found: dict[int, str] = {}
-    assert example.question.program is not None
-    for answer in dict.fromkeys(r.answer for r in answers if r.answer is not None and not r.right):
-        for node in find_decisive_steps(example.question.program, world, answer)[:MOST_NOTES]:
-            found.setdefault(node, f"without this step: {answer}")
-    return [StepNote(node, why) for node, why in found.items()]

@@ -1,7 +1,5 @@
 """Markup: HTML and SVG elements whose text is escaped by construction, and the few blocks that pages repeat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import escape, unescape
@@ -106,5 +104,5 @@ def render_terms(terms: Iterable[tuple[str, Child]]) -> Html:
 
 def render_tiles(tiles: Iterable[tuple[str, str, str]]) -> Html:
     """The few figures a reader wants first: name, figure and a line about it."""
-    made = [tag("div", tag("dt", name), tag("dd", figure, tag("small", about))) for name, figure, about in tiles]
-    return tag("dl", made, class_="tiles")
+    items = [tag("div", tag("dt", name), tag("dd", figure, tag("small", about))) for name, figure, about in tiles]
+    return tag("dl", items, class_="tiles")

@@ -1,10 +1,13 @@
-"""Measures that sections share: accuracies, paired comparisons, runs pooled, variants left out."""
+"""Measures that sections share: levels of a fact, mixtures of question types, accuracies, runs pooled.
 
-from __future__ import annotations
+A variant may lack question types (whole vehicles have no parts to ask about) or have fewer of one. Its
+accuracy then differs for that alone, so runs are compared over the types that all have, weighted alike.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,10 +25,124 @@ from ..metrics.significance import (
     smallest_detectable_drop,
 )
 from ..metrics.slices import make_scores
-from ..result import Floats, RunRecords, Score
-from .mixture import Levels, concat_columns
+from ..result import Codes, Floats, RunRecords, Score
 from .number_format import count_noun
 from .runs import ReportRun, ReportRuns
+
+MOST_LEVELS = 8  # levels of a number; kinds keep all theirs
+EN_DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """What a fact is in each row: `names[codes[row]]`, or nothing where the code is -1."""
+
+    names: tuple[str, ...]
+    codes: Codes  # [row]
+    ordered: bool  # numbers, from small to large
+
+
+def cut_levels(column: Column, most: int = MOST_LEVELS) -> Levels:
+    """Numbers keep their values while there are few of them and become ranges of like size beyond."""
+    values = column.values
+    if values and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        return _cut_numbers(column, most)
+    order = sorted(range(len(values)), key=lambda k: spell_fact(values[k]))
+    used = set(np.unique(column.codes).tolist())
+    order = [k for k in order if k in used]
+    rank = np.full(len(values) + 1, -1, np.int32)
+    rank[order] = np.arange(len(order))
+    return Levels(tuple(spell_fact(values[k]) for k in order), rank[column.codes], ordered=False)
+
+
+def concat_columns(columns: Sequence[Column]) -> Column:
+    """Columns one below the other, over one list of values."""
+    numbers: dict[tuple[type, object], int] = {}
+    moved = []
+    for column in columns:
+        at = [numbers.setdefault((type(v), v), len(numbers)) for v in column.values]
+        moved.append(np.array([*at, -1], np.int32)[column.codes])
+    values = tuple(key[1] for key in numbers)
+    return Column(values, np.concatenate(moved) if moved else np.zeros(0, np.int32))
+
+
+def spell_fact(value: object) -> str:
+    """A fact's value in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cut_numbers(column: Column, most: int) -> Levels:
+    codes = column.codes
+    known = codes >= 0
+    numbers = np.array([*map(float, column.values), np.nan])[codes]
+    distinct, counts = np.unique(numbers[known], return_counts=True)
+    if not len(distinct):
+        return Levels((), np.full(len(codes), -1, np.int32), ordered=True)
+    if len(distinct) <= most:
+        edges = distinct
+    else:
+        share = np.cumsum(counts) / counts.sum()
+        cuts = {int(np.searchsorted(share, k / most)) + 1 for k in range(1, most)}
+        edges = distinct[[0, *sorted(c for c in cuts if c < len(distinct))]]
+    placed = np.searchsorted(edges, numbers, side="right") - 1
+    ends = [*(distinct[np.searchsorted(distinct, b) - 1] for _, b in pairwise(edges)), distinct[-1]]
+    names = tuple(
+        EN_DASH.join(spell_fact(int(v) if float(v).is_integer() else float(v)) for v in dict.fromkeys(pair))
+        for pair in zip(edges, ends, strict=True)
+    )
+    return Levels(names, np.where(known, placed, -1).astype(np.int32), ordered=True)
+
+
+# The question types that several runs share, weighted alike. A type is a template's: the facts `template` and `kind`.
+
+QUESTION_TYPE_FACTS = ("template", "kind")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionTypeMixture:
+    """A weight per row for each of several runs; 0 where the row's type is not in all of them."""
+
+    weights: tuple[Floats, ...]
+    shared: int  # types that all have
+    types: int  # that any has
+
+    @property
+    def is_complete(self) -> bool:
+        return self.shared == self.types
+
+
+def reweight_question_types(runs: Sequence[RunRecords]) -> QuestionTypeMixture:
+    """Weights that give every run the mixture of the first over the types that all of them have.
+
+    Where rows do not say their type, all count alike.
+    """
+    names = [name for name in QUESTION_TYPE_FACTS if all(name in dict(r.facts) for r in runs)]
+    kinds = np.zeros(sum(map(len, runs)), np.int64)
+    for name in names:
+        column = concat_columns([dict(r.facts)[name] for r in runs])
+        kinds = kinds * (len(column.values) + 1) + column.codes + 1
+    _, kind = np.unique(kinds, return_inverse=True)
+    edges = np.cumsum([0, *map(len, runs)])
+    size = int(kind.max(initial=0)) + 1
+    parts = [
+        np.where(r.scorable & (r.question.codes >= 0), kind[edges[k] : edges[k + 1]], size) for k, r in enumerate(runs)
+    ]
+    counts = np.array([np.bincount(part, minlength=size + 1)[:size] for part in parts], np.float64)
+    shared = (counts > 0).all(axis=0)
+    wanted = counts[0] / max(counts[0][shared].sum(), 1)
+    weights = []
+    for records, part, count in zip(runs, parts, counts, strict=True):
+        own = count[shared].sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_kind = np.append(np.where(shared, own * wanted / count, 0.0), 0.0)
+        unknown = records.question.codes < 0  # not there, so wrong, and of any kind
+        weights.append(np.where(unknown & records.scorable, own / max(count.sum(), 1), per_kind[part]))
+    return QuestionTypeMixture(tuple(weights), int(shared.sum()), int((counts > 0).any(axis=0).sum()))
+
+
+# Accuracies and paired comparisons.
 
 SIGNIFICANCE = 0.05  # a chance below this, after correction, is marked as significant
 K = TypeVar("K", bound=Hashable)
@@ -39,9 +156,9 @@ def measure_accuracy(run: ReportRun) -> Score:
     return accuracy_metric.measure(run.records)[0]
 
 
-def describe_metric(study: ReportRuns) -> str:
+def describe_metric(report: ReportRuns) -> str:
     """What `accuracy` is in these runs, in words."""
-    scores = map(measure_accuracy, study.runs)
+    scores = map(measure_accuracy, report.runs)
     names = (f"VQA accuracy ({s.form} form)" if s.metric == "vqa_accuracy" else "Accuracy" for s in scores)
     return " or ".join(dict.fromkeys(names)) or "Accuracy"
 
@@ -52,8 +169,8 @@ def measure_weighted_accuracy(run: ReportRun, mixture: Mapping[int, Floats]) -> 
         return average_seeds([measure_weighted_accuracy(one, mixture) for one in run.seeds])
     weights = mixture[id(run)]
     scored = score_rows(run.records)
-    made = SceneClusters.from_records(run.records).estimate_shares(scored.values * weights, weights)
-    (score,) = make_scores("accuracy", made, run.records, weights > 0, form=scored.form)
+    estimate = SceneClusters.from_records(run.records).estimate_shares(scored.values * weights, weights)
+    (score,) = make_scores("accuracy", estimate, run.records, weights > 0, form=scored.form)
     return score
 
 
@@ -69,18 +186,18 @@ def compute_p_value(run: ReportRun, other: ReportRun) -> float | None:
     """The p-value of the difference of two runs on their common questions, not yet corrected; none of seeds."""
     if run.seeds or other.seeds:
         return None
-    made = compare_models(run.records, other.records)
-    return made.p if made.n else None
+    test = compare_models(run.records, other.records)
+    return test.p if test.n else None
 
 
 def correct_p_values(chances: Mapping[K, float | None]) -> dict[K, float]:
     """Holm's correction over all of them; what has no chance is left out."""
     keys = [key for key, p in chances.items() if p is not None]
     try:
-        made = correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
+        corrected = correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
     except UserError:  # the libraries for it are an extra: no mark rather than no page
         return {}
-    return {key: p for k, key in enumerate(keys) if (p := made[str(k)]) is not None}
+    return {key: p for k, key in enumerate(keys) if (p := corrected[str(k)]) is not None}
 
 
 @lru_cache(maxsize=2048)
@@ -171,14 +288,14 @@ def _qualify_names(run: ReportRun, of_seeds: bool) -> RunRecords:
 # data. Variants whose originals are in another run are a test of their own, and stay.
 
 
-def drop_variants(study: ReportRuns) -> ReportRuns:
+def drop_variants(report: ReportRuns) -> ReportRuns:
     """The same runs, each without variants of its own questions."""
-    return ReportRuns(tuple(_drop_run_variants(run) for run in study.runs))
+    return ReportRuns(tuple(_drop_run_variants(run) for run in report.runs))
 
 
-def describe_dropped_variants(study: ReportRuns) -> str:
+def describe_dropped_variants(report: ReportRuns) -> str:
     """How many variants were left out, as a sentence for a lead; nothing where there are none."""
-    most = max((len(run.records) - len(_drop_run_variants(run).records) for run in study.runs), default=0)
+    most = max((len(run.records) - len(_drop_run_variants(run).records) for run in report.runs), default=0)
     if not most:
         return ""
     return f" The {count_noun(most, 'variant')} of these questions that a test adds do not count here."

@@ -1,7 +1,5 @@
 """Numbers as text: 84.2 ± 1.3, 1,200, p = 0.003."""
 
-from __future__ import annotations
-
 from ..metrics.significance import PairedTest
 from ..result import Score
 
@@ -53,14 +51,14 @@ def describe_score(name: str, score: Score, more: str = "") -> str:
     return f"{name}: {format_percent(value)} {spread} (n = {format_count(score.n)}{more})"
 
 
-def format_paired(found: PairedTest | None, digits: int = 2) -> str:
+def format_paired(test: PairedTest | None, digits: int = 2) -> str:
     """+1.20 (+0.90 to +1.52), p < 0.001."""
-    if found is None or found.drop is None:
+    if test is None or test.drop is None:
         return DASH
     ends = ""
-    if found.low is not None and found.high is not None:
-        ends = f" ({format_points(found.low, digits)} to {format_points(found.high, digits)})"
-    return f"{format_points(found.drop, digits)}{ends}" + ("" if found.p is None else f", {format_p(found.p)}")
+    if test.low is not None and test.high is not None:
+        ends = f" ({format_points(test.low, digits)} to {format_points(test.high, digits)})"
+    return f"{format_points(test.drop, digits)}{ends}" + ("" if test.p is None else f", {format_p(test.p)}")
 
 
 def format_count(n: int) -> str:

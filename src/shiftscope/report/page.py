@@ -12,8 +12,6 @@ The records are those of the page: ReportRuns for `report`, AuditEvidence for `a
 `study`. Tables, charts and text are drawn here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,13 +61,13 @@ class Page:
         loaded = list(SECTIONS.load_all())
         here = [(module.PLACES[self.kind], name, module) for name, module in loaded if self.kind in module.PLACES]
         for _, name, module in sorted(here, key=lambda one: one[:2]):
-            made = module.section(self.records)
-            if made is not None:
-                yield name, made
+            section = module.section(self.records)
+            if section is not None:
+                yield name, section
 
     def render(self, sections: Iterable[tuple[str, Section]] | None = None) -> str:
         """The page as text, from sections made before or made now."""
-        made = list(self.build_sections() if sections is None else sections)
+        shown = list(self.build_sections() if sections is None else sections)
         head = tag(
             "head",
             tag("meta", charset="utf-8"),
@@ -78,13 +76,24 @@ class Page:
             tag("title", f"ShiftScope {self.kind}: {self.title}"),
             tag("style", Html(_read_asset("style.css"))),
         )
-        links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in made]
+        links = [tag("li", tag("a", section.title, href=f"#{name}")) for name, section in shown]
         contents = tag("nav", tag("p", "ShiftScope"), tag("ol", links), aria_label="Contents")
         tiles = render_tiles(self.tiles) if self.tiles else None
         header = tag("header", tag("h1", self.title), self.opening, tiles)
         text = f"Made by ShiftScope {__version__}. This file needs nothing else."
         footer = tag("footer", tag("p", text, class_="note"))
-        main = tag("main", header, [_render_section(name, section) for name, section in made], footer)
+        blocks = [
+            tag(
+                "section",
+                tag("h2", section.title, id=f"{name}-title"),
+                tag("p", section.lead, class_="lead") if section.lead else None,
+                section.body,
+                id=name,
+                aria_labelledby=f"{name}-title",
+            )
+            for name, section in shown
+        ]
+        main = tag("main", header, blocks, footer)
         script = tag("script", Html(_read_asset("script.js")))
         body = tag("body", tag("div", contents, main, class_="page"), script)
         return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
@@ -102,26 +111,15 @@ class WrittenPage:
 def write_page(page: Page, out: Path) -> WrittenPage:
     """Write a page whole; one that is there is replaced."""
     refuse_folder(out)
-    made = list(page.build_sections())
-    text = encode_utf8(page.render(made))
+    sections = list(page.build_sections())
+    text = encode_utf8(page.render(sections))
     write_whole(out, text)
-    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in made))
+    return WrittenPage(out, len(text), tuple((name, section.title) for name, section in sections))
 
 
 def refuse_folder(out: Path) -> None:
     if out.is_dir():
         raise UserError(f"{out} is a folder; name the page, as in --out {out / 'report.html'}")
-
-
-def _render_section(name: str, section: Section) -> Html:
-    return tag(
-        "section",
-        tag("h2", section.title, id=f"{name}-title"),
-        tag("p", section.lead, class_="lead") if section.lead else None,
-        section.body,
-        id=name,
-        aria_labelledby=f"{name}-title",
-    )
 
 
 def _read_asset(name: str) -> str:

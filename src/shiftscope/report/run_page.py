@@ -1,7 +1,5 @@
 """The report of runs: which models and tests it compares, and the few figures above its sections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,19 +22,19 @@ def report(runs: Iterable[Path], out: Path, data: Path | None = None) -> Written
         return write_page(build_report(read_runs(runs, data)), out)
 
 
-def build_report(study: ReportRuns) -> Page:
+def build_report(report: ReportRuns) -> Page:
     """The page of these runs, before its sections are made."""
-    home = study.select_in_domain()
+    home = report.select_in_domain()
     names = [c for c in home.contenders if c not in home.references] or list(home.contenders)
     shown = ", ".join(names) if len(names) < 4 else count_noun(len(names), "model")
     title = f"{shown} on {home.tests[0] if len(home.tests) == 1 else count_noun(len(home.tests), 'test')}"
-    questions = sum(run.log.questions or len(run.records) for run in study.each)
-    lead = f"{count_noun(len(study.each), 'run')}, {count_noun(questions, 'question')}."
-    return Page("report", study, title, [tag("p", lead, class_="lead")], list(_list_tiles(study)))
+    questions = sum(run.log.questions or len(run.records) for run in report.each)
+    lead = f"{count_noun(len(report.each), 'run')}, {count_noun(questions, 'question')}."
+    return Page("report", report, title, [tag("p", lead, class_="lead")], list(_list_tiles(report)))
 
 
-def _list_tiles(study: ReportRuns) -> Iterator[Tile]:
-    home = study.select_in_domain()
+def _list_tiles(report: ReportRuns) -> Iterator[Tile]:
+    home = report.select_in_domain()
     scores = [(run, measure_accuracy(run)) for run in select_ranked(home.runs)]
     scored = sorted((s.value, k) for k, (_, s) in enumerate(scores) if s.complete and s.value is not None)
     ends = [("Highest", scored[-1]), ("Lowest", scored[0])][: len(scored)] if scored else []
@@ -47,9 +45,9 @@ def _list_tiles(study: ReportRuns) -> Iterator[Tile]:
         spread = "too few scenes" if has_few_scenes(score) else format_spread(value, score.low, score.high)
         about = f"{run.contender}{on}, {spread}".removesuffix(", ")
         yield f"{name} {metric}", f"{format_percent(value)}%", about
-    total = sum(len(run.records) for run in study.each)
-    about = f"{count_noun(len(home.contenders), 'model')}, {count_noun(len(study.tests), 'test')}"
+    total = sum(len(run.records) for run in report.each)
+    about = f"{count_noun(len(home.contenders), 'model')}, {count_noun(len(report.tests), 'test')}"
     yield "Questions", format_count(total), about
-    lost = total - sum(int(run.records.status.equals("answered").sum()) for run in study.each)
+    lost = total - sum(int(run.records.status.equals("answered").sum()) for run in report.each)
     share = format_percent(lost / total if total else 0.0)
     yield "Without an answer", format_count(lost), f"{share}% undefined, unparseable, failed or missing"

@@ -36,25 +36,19 @@ TEXT, UPPER, HELD_OUT, ALL = "text_only", "iid_size", "shot", "iid"
 _ROLES = re.compile(r"(?:train_)?(text_only|iid_size|iid|(?:zero|m|\d+)_shot)")
 
 
-def read_learned_part(spec: Mapping[str, Any]) -> str:
-    """What part of a dataset the model learned from, without the split's name."""
-    part = spec.get("learned_part")
-    return str(part.get("name") or "").rpartition(":")[2] if isinstance(part, Mapping) else ""
-
-
-def read_tested_part(spec: Mapping[str, Any]) -> str:
-    """What part of a dataset was tested on, with the split's name; nothing where it was all."""
-    part = spec.get("part")
+def read_part(spec: Mapping[str, Any], key: str = "part") -> str:
+    """What part of a dataset was tested on (`part`) or learned from (`learned_part`); nothing where it was all."""
+    part = spec.get(key)
     return str(part.get("name") or "") if isinstance(part, Mapping) else ""
 
 
 def read_role(spec: Mapping[str, Any]) -> str:
     """text_only, iid_size (the upper bound), shot (what is to generalise), iid; or nothing."""
-    part = read_learned_part(spec) or str(spec.get("trained_on") or "")
-    found = _ROLES.fullmatch(part.rpartition(":")[2].replace("-", "_").replace(" ", "_"))
-    if found is None:
+    part = read_part(spec, "learned_part") or str(spec.get("trained_on") or "")
+    match = _ROLES.fullmatch(part.rpartition(":")[2].replace("-", "_").replace(" ", "_"))
+    if match is None:
         return ""
-    return HELD_OUT if found[1].endswith("_shot") else found[1]
+    return HELD_OUT if match[1].endswith("_shot") else match[1]
 
 
 # Models that mark the floor and the ceiling of a test: they are shown apart and are never "the best".
@@ -86,10 +80,10 @@ class ReportRun:
     def selection(self) -> dict[str, Any]:
         """What it was chosen on, where `shiftscope select` chose it; else nothing."""
         path = self.folder / SELECTION if self.folder else None
-        found = load_json(path) if path and path.is_file() else {}
-        if not isinstance(found, dict) or not isinstance(found.get("chosen_from", []), list):
+        selection = load_json(path) if path and path.is_file() else {}
+        if not isinstance(selection, dict) or not isinstance(selection.get("chosen_from", []), list):
             raise UserError(f"{path}: not what shiftscope select writes; select again, or delete it")
-        return found
+        return selection
 
     @property
     def is_reference(self) -> bool:
@@ -134,7 +128,7 @@ class ReportRun:
         """The variant of the data, as the run's spec or all of its questions say."""
         if self.spec.get("variant"):
             return str(self.spec["variant"])
-        return read_tested_part(self.spec) or read_shared_fact(self.log.records, "variant")
+        return read_part(self.spec) or read_shared_fact(self.log.records, "variant")
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -202,7 +196,7 @@ def read_runs(folders: Iterable[Path], data: Path | None = None) -> ReportRuns:
 
 
 def arrange_runs(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None = None) -> ReportRuns:
-    """The study that these logs make up."""
+    """The runs of these logs, named and grouped."""
     moved = _read_data_id(data) if data else None
     runs = [_build_run(log, folder, data, moved) for log, folder in logs]
     if data is not None and not any(run.data == data for run in runs):
@@ -226,7 +220,7 @@ def _build_run(log: RunLog, folder: Path | None, data: Path | None, moved: str |
         log=log,
         records=_select_as_is(log, folder),
         model=_shorten_model_name(spec),
-        trained=str(spec.get("trained_on") or read_learned_part(spec)),
+        trained=str(spec.get("trained_on") or read_part(spec, "learned_part").rpartition(":")[2]),
         test="",
         folder=folder,
         data=place,
@@ -237,14 +231,14 @@ def _build_run(log: RunLog, folder: Path | None, data: Path | None, moved: str |
 def _select_as_is(log: RunLog, folder: Path | None) -> RunRecords:
     """The rows under no condition, of a text-only model those without images; other runs are not compared."""
     text = read_role(dict(log.spec)) == TEXT
-    found = select_text_rows(log.records) if text else log.records.filter_condition(AS_IS)
-    if len(log.records) and not len(found):
+    rows = select_text_rows(log.records) if text else log.records.filter_condition(AS_IS)
+    if len(log.records) and not len(rows):
         under = ", ".join(sorted({str(c) for c in log.records.condition.to_list()}))
         raise UserError(
             f"{folder or 'a run'} has only questions under {under}; a report compares questions as they "
             f"are: make a run with --condition {AS_IS}, and its images, and give that too"
         )
-    return found
+    return rows
 
 
 def _shorten_model_name(spec: Mapping[str, Any]) -> str:
@@ -319,11 +313,11 @@ def _group_seeds(runs: Sequence[ReportRun]) -> list[ReportRun]:
     for run in runs:
         rest = {k: v for k, v in run.spec.items() if k not in ("seed", PLACES_FIELD)}
         groups.setdefault(canonical_json([run.test, rest]), []).append(run)
-    made = []
+    grouped = []
     for group in groups.values():
         several = len({run.spec.get("seed") for run in group}) == len(group) > 1
-        made += [replace(group[0], seeds=tuple(group))] if several else group
-    return made
+        grouped += [replace(group[0], seeds=tuple(group))] if several else group
+    return grouped
 
 
 def _name_contenders(runs: Sequence[ReportRun]) -> list[ReportRun]:
@@ -345,12 +339,12 @@ def _name_contenders(runs: Sequence[ReportRun]) -> list[ReportRun]:
     for run in runs:
         if not read_role(run.spec):
             variants.setdefault(run.model, set()).add(run.trained)
-    made = []
+    arranged = []
     for run, name in zip(runs, names, strict=True):
         role, several = read_role(run.spec), len(variants.get(run.model, ())) > 1
         in_domain = not role and several and run.trained == run.test
         home = in_domain or not several or bool(role)
         named: dict[str, Any] = {"contender": run.model if in_domain else name, "training": name, "home": home}
         seeds = tuple(replace(one, **named) for one in run.seeds)
-        made.append(replace(run, **named, seeds=seeds))
-    return made
+        arranged.append(replace(run, **named, seeds=seeds))
+    return arranged

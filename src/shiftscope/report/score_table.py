@@ -1,7 +1,5 @@
 """Tables of scores: 84.2 ± 1.3 in a cell, a row per run, and models compared slice by slice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,8 +7,7 @@ from ..metrics.intervals import FEW_SCENES
 from ..result import Score
 from .chart.frame import draw_legend_mark
 from .markup import NOTHING, Html, join_markup, render_legend, tag
-from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, measure_accuracy_by, pool_runs
-from .mixture import cut_levels
+from .measure import SIGNIFICANCE, compute_p_value, correct_p_values, cut_levels, measure_accuracy_by, pool_runs
 from .number_format import DASH, format_count, format_p, format_percent, format_points, format_spread
 from .runs import ReportRun, ReportRuns, select_ranked
 from .table import Row, Table, TableCell, TableHead, count_cell, numeric
@@ -25,8 +22,12 @@ def score_cell(
     value, low, high = (format_percent(v) for v in (score.value, score.low, score.high))
     about = f"{value} ({low} to {high}), n = {format_count(score.n)}" if score.n else value  # n = 0: reported elsewhere
     spread = tag("small", format_spread(score.value, score.low, score.high))
+    caveats = [] if score.complete else [f"{format_percent(score.response_rate, 0)}% answered"]
+    if has_few_scenes(score):
+        caveats.append(f"too few scenes ({score.scenes})")
+    small_print = [tag("small", caveat, class_="caveat") for caveat in caveats]
     return TableCell(
-        join_markup([value, significance_mark(p, behind), spread, *list_caveats(score)]),
+        join_markup([value, significance_mark(p, behind), spread, *small_print]),
         score.value,
         class_="best" if best else "",
         title=about + (f", {format_p(p)} against the best" if p is not None else ""),
@@ -63,16 +64,6 @@ def significance_mark(p: float | None, behind: float | None) -> Html:
 WORSE = tag("span", "▼", class_="mark-worse")  # in keys
 
 
-def list_caveats(score: Score) -> list[Html]:
-    """What a reader must know of a figure: that responses are missing, or that it rests on few scenes."""
-    made = []
-    if not score.complete:
-        made.append(f"{format_percent(score.response_rate, 0)}% answered")
-    if has_few_scenes(score):
-        made.append(f"too few scenes ({score.scenes})")
-    return [tag("small", caveat, class_="caveat") for caveat in made]
-
-
 def has_few_scenes(score: Score) -> bool:
     """Whether an interval rests on so few scenes that it says little."""
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
@@ -83,37 +74,37 @@ def has_few_scenes(score: Score) -> bool:
 LONG_NAME = 30  # letters that a column of names has room for
 
 
-def render_model_name(study: ReportRuns, contender: str) -> Html:
+def render_model_name(report: ReportRuns, contender: str) -> Html:
     """A contender's name after its mark; another name stands alone."""
-    sign = draw_legend_mark(study.series_of(contender)) if contender in study.contenders else None
+    sign = draw_legend_mark(report.series_of(contender)) if contender in report.contenders else None
     return tag("span", sign, contender, class_="name", title=contender if len(contender) > LONG_NAME else None)
 
 
-def render_model_legend(study: ReportRuns, shown: Iterable[str]) -> Html:
-    return render_legend(render_model_name(study, name) for name in shown)
+def render_model_legend(report: ReportRuns, shown: Iterable[str]) -> Html:
+    return render_legend(render_model_name(report, name) for name in shown)
 
 
-def model_cell(study: ReportRuns, contender: str) -> TableCell:
-    return TableCell(render_model_name(study, contender), contender)
+def model_cell(report: ReportRuns, contender: str) -> TableCell:
+    return TableCell(render_model_name(report, contender), contender)
 
 
 def build_run_table(
-    study: ReportRuns,
+    report: ReportRuns,
     title: str,
     runs: Iterable[ReportRun],
     columns: Sequence[TableHead],
     cells: Callable[[ReportRun], Sequence[TableCell]],
 ) -> Table:
     """One row per run: its model, its test where there are several, and the cells of these columns."""
-    several = len(study.tests) > 1
+    several = len(report.tests) > 1
     heads = [TableHead("Model"), *([TableHead("Test")] if several else []), *columns]
-    rows: list[Row] = [[model_cell(study, r.contender), *([r.test] if several else []), *cells(r)] for r in runs]
+    rows: list[Row] = [[model_cell(report, r.contender), *([r.test] if several else []), *cells(r)] for r in runs]
     return Table(title, heads, rows)
 
 
-def sort_runs(study: ReportRuns, runs: Iterable[ReportRun]) -> list[ReportRun]:
-    """By contender, then by test, each in the order of the study."""
-    return sorted(runs, key=lambda r: (study.contenders.index(r.contender), study.tests.index(r.test)))
+def sort_runs(report: ReportRuns, runs: Iterable[ReportRun]) -> list[ReportRun]:
+    """By contender, then by test, each in the order of the report."""
+    return sorted(runs, key=lambda r: (report.contenders.index(r.contender), report.tests.index(r.test)))
 
 
 # Contenders against slices of the questions, each compared with the best of its slice.
@@ -124,11 +115,11 @@ MOST_PARTS = 30
 ComparisonKey = tuple[str, str]  # contender, and test, kind or template
 
 
-def find_best(study: ReportRuns, scores: Mapping[str, Score]) -> str | None:
+def find_best(report: ReportRuns, scores: Mapping[str, Score]) -> str | None:
     """The contender to beat among those that are ranked, which lack no response; of equals, the first."""
-    pool = dict.fromkeys(r.contender for r in select_ranked(study.runs))
+    pool = dict.fromkeys(r.contender for r in select_ranked(report.runs))
     known = [
-        (v, -study.series_of(c), c)
+        (v, -report.series_of(c), c)
         for c in pool
         if c in scores and (v := scores[c].value) is not None and scores[c].complete
     ]
@@ -140,13 +131,13 @@ def compare_by_fact(whole: ReportRuns, fact: str, caption: str, noun: str, count
 
     Over tests that only some ran, contenders would be compared on different questions.
     """
-    study = select_common_tests(whole)
-    if study is None:
+    report = select_common_tests(whole)
+    if report is None:
         return None
     scores: dict[ComparisonKey, Score] = {}
     parts: dict[ComparisonKey, ReportRun] = {}
-    for contender in study.contenders:
-        run = pool_runs(study.select_contender(contender))
+    for contender in report.contenders:
+        run = pool_runs(report.select_contender(contender))
         column = dict(run.records.facts).get(fact)
         if column is None:
             return None
@@ -158,18 +149,18 @@ def compare_by_fact(whole: ReportRuns, fact: str, caption: str, noun: str, count
     names = sorted({name for _, name in scores})
     if not 2 <= len(names) <= MOST_PARTS:
         return None
-    return build_comparison(study, caption, noun, names, scores, parts, counted)
+    return build_comparison(report, caption, noun, names, scores, parts, counted)
 
 
-def select_common_tests(study: ReportRuns) -> ReportRuns | None:
+def select_common_tests(report: ReportRuns) -> ReportRuns | None:
     """The runs on tests that all contenders ran; None where there are none."""
-    tests = [{r.test for r in study.select_contender(c)} for c in study.contenders]
+    tests = [{r.test for r in report.select_contender(c)} for c in report.contenders]
     shared = set.intersection(*tests) if tests else set()
-    return ReportRuns(tuple(r for r in study.runs if r.test in shared)) if shared else None
+    return ReportRuns(tuple(r for r in report.runs if r.test in shared)) if shared else None
 
 
 def build_comparison(
-    study: ReportRuns,
+    report: ReportRuns,
     title: str,
     noun: str,
     slices: Sequence[str],
@@ -181,8 +172,8 @@ def build_comparison(
 
     `counted` adds how many questions a slice has, where slices are rows.
     """
-    tops = {s: find_best(study, {c: scores[c, s] for c in study.contenders if (c, s) in scores}) for s in slices}
-    ranked = {r.contender for r in select_ranked(study.runs)}
+    tops = {s: find_best(report, {c: scores[c, s] for c in report.contenders if (c, s) in scores}) for s in slices}
+    ranked = {r.contender for r in select_ranked(report.runs)}
     chances = correct_p_values(
         {
             (c, s): compute_p_value(run, runs[top, s])
@@ -198,11 +189,11 @@ def build_comparison(
             behind = score.value - top.value
         return score_cell(score, best=contender == tops[one], p=chances.get((contender, one)), behind=behind)
 
-    if len(study.contenders) > MOST_ACROSS:
-        wide = [[model_cell(study, c), *(build_cell(c, s) for s in slices)] for c in study.contenders]
+    if len(report.contenders) > MOST_ACROSS:
+        wide = [[model_cell(report, c), *(build_cell(c, s) for s in slices)] for c in report.contenders]
         return Table(title, [TableHead("Model"), *map(numeric, slices)], wide)
-    heads = [TableHead(noun), *(numeric(render_model_name(study, c)) for c in study.contenders)]
-    rows: list[list[TableCell | str]] = [[s, *(build_cell(c, s) for c in study.contenders)] for s in slices]
+    heads = [TableHead(noun), *(numeric(render_model_name(report, c)) for c in report.contenders)]
+    rows: list[list[TableCell | str]] = [[s, *(build_cell(c, s) for c in report.contenders)] for s in slices]
     if counted:
         heads.append(numeric("Questions"))
         for row, name in zip(rows, slices, strict=True):

@@ -3,8 +3,6 @@
 In HTML every column and row has a heading, and a table sorts where scripts may run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,8 +68,22 @@ class Table:
     folded: bool = False  # in HTML, until a reader opens it
 
     def __html__(self) -> Html:
-        heads = [self._build_head(k) for k in range(len(self.columns))]
-        looks = [self._choose_look(k) for k in range(len(self.columns))]
+        plain = [[cell for row in self.rows if isinstance(cell := row[k], str)] for k in range(len(self.columns))]
+        prose = any(len(text) > LONG for texts in plain for text in texts)
+        heads: list[TableHead] = []
+        looks: list[dict[str, Any]] = []  # of the plain text of a column: figures stand on one line, sentences wrap
+        for k, (column, texts) in enumerate(zip(self.columns, plain, strict=True)):
+            if isinstance(column, TableHead):
+                heads.append(column)
+                looks.append({})
+                continue
+            short = all(text.startswith(NUMBER_STARTS) and len(text) <= LONG for text in texts)
+            figures = short and len(texts) == len(self.rows)
+            heads.append(TableHead(column, numeric=k > 0 and figures))
+            if prose and any(len(text) > SHORT for text in texts):
+                looks.append({} if figures else {"style": WRAPS})
+            else:
+                looks.append({"class_": "short"} if k else {})
         sortable = any(h.sortable for h in heads) and len(self.rows) > 2
         head = [
             tag(
@@ -98,8 +110,8 @@ class Table:
             bodies,
             class_=f"{self.class_} {'sortable' if sortable else ''}".strip() or None,
         )
-        made = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
-        shown = join_markup([made, render_note(self.note) if self.note else None])
+        frame = tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=self.title or "table")
+        shown = join_markup([frame, render_note(self.note) if self.note else None])
         return render_details(self.title, shown) if self.folded else shown
 
     def list_text(self) -> list[list[str]]:
@@ -112,26 +124,6 @@ class Table:
         lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in self.list_text()]
         lines.insert(1, f"|{'---|' * len(self.columns)}")
         return "\n\n".join(filter(None, [f"## {self.title}", "\n".join(lines), strip_markup(self.note)]))
-
-    def _build_head(self, k: int) -> TableHead:
-        column = self.columns[k]
-        return column if isinstance(column, TableHead) else TableHead(column, numeric=k > 0 and self._is_numeric(k))
-
-    def _list_text(self, k: int) -> list[str]:
-        return [cell for row in self.rows if isinstance(cell := row[k], str)]
-
-    def _is_numeric(self, k: int) -> bool:
-        texts = self._list_text(k)
-        return len(texts) == len(self.rows) and all(t.startswith(NUMBER_STARTS) and len(t) <= LONG for t in texts)
-
-    def _choose_look(self, k: int) -> dict[str, Any]:
-        """How the plain text of a column wraps: figures stand on one line, sentences do not."""
-        if isinstance(self.columns[k], TableHead):
-            return {}
-        prose = any(len(text) > LONG for at in range(len(self.columns)) for text in self._list_text(at))
-        if prose and any(len(text) > SHORT for text in self._list_text(k)):
-            return {} if self._is_numeric(k) else {"style": WRAPS}
-        return {"class_": "short"} if k else {}
 
     def _render_cell(self, k: int, cell: TableCell | str, head: TableHead, look: dict[str, Any]) -> Html:
         if isinstance(cell, str):
@@ -163,31 +155,28 @@ def render_heat_map(
     rows: Sequence[str],
     columns: Sequence[str],
     tile: Callable[[str, str], HeatTile | None],
-    *,
     corner: str = "",
-    color: Callable[[float], str] = sequential_color,
 ) -> Html:
     """A table coloured by value; an entry without a tile is shown as such, not left looking like a low value."""
     head = tag(
         "tr", tag("th", tag("span", corner, class_="unseen"), scope="col"), [tag("th", c, scope="col") for c in columns]
     )
+
+    def render_tile(tile: HeatTile | None) -> Html:
+        if tile is None:
+            return tag("td", DASH, class_="void", title="not run")
+        background = sequential_color(tile.share)
+        return tag(
+            "td",
+            tile.figure,
+            tag("small", tile.below) if tile.below else None,
+            class_="same" if tile.marked else None,
+            style=f"background:{background};color:{text_color_on(background)}",
+            title=tile.title or None,
+        )
+
     body = [
-        tag("tr", tag("th", row, scope="row"), [_render_tile(tile(row, column), color) for column in columns])
-        for row in rows
+        tag("tr", tag("th", row, scope="row"), [render_tile(tile(row, column)) for column in columns]) for row in rows
     ]
-    made = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
-    return tag("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
-
-
-def _render_tile(tile: HeatTile | None, color: Callable[[float], str]) -> Html:
-    if tile is None:
-        return tag("td", DASH, class_="void", title="not run")
-    background = color(tile.share)
-    return tag(
-        "td",
-        tile.figure,
-        tag("small", tile.below) if tile.below else None,
-        class_="same" if tile.marked else None,
-        style=f"background:{background};color:{text_color_on(background)}",
-        title=tile.title or None,
-    )
+    table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="heat")
+    return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=caption)

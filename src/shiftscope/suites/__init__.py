@@ -5,6 +5,7 @@ manifest and, where they have an `option`, the options of `shiftscope make SUITE
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import Field, dataclass, field, fields
@@ -18,13 +19,14 @@ from ..files import digest_of, file_digest
 from ..folder import lock_folder
 from ..geometry.camera import SIZE, read_size
 from ..question import Question
-from ..registry import SUITES, WORLDS
+from ..registry import REPORTED, SUITES, WORLDS
 from ..scene import Scene
 from ..store.build_dataset import ShardRecords, build_dataset, refuse_foreign_folder
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest
 from ..store.shard import SharedImages
+from .study import Study, list_studies, load_study
 
 ProgressBar = Callable[[str], AbstractContextManager[Progress | None]]  # by the name of what is under way
 
@@ -184,6 +186,28 @@ class MakeReport(NamedTuple):
     text: Sequence[str | TextTable]
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedFigures:
+    """What a suite's paper reports, none of it measured here: shares, by table and by what each is of."""
+
+    source: str
+    models: tuple[str, ...]
+    tables: Mapping[str, Mapping[tuple[Any, ...], float]]
+    notes: Mapping[str, str] = field(default_factory=dict)  # by table
+
+    def find_model(self, name: str) -> str | None:
+        """The paper's name for a model, however it is spelled here."""
+        letters = re.compile(r"[^a-z0-9]")
+        wanted = letters.sub("", name.lower())
+        return next((model for model in self.models if letters.sub("", model.lower()) == wanted), None)
+
+    def find(self, table: str, *key: Any) -> float | None:
+        return self.tables.get(table, {}).get(key)
+
+
+NOTHING_REPORTED = ReportedFigures("", (), {})
+
+
 S = TypeVar("S", bound=SuiteSpec)
 
 
@@ -297,6 +321,16 @@ class Suite(Generic[S]):
 
     # What else a suite may have.
 
+    @property
+    def study(self) -> Study | None:
+        """The trainings and tests that `shiftscope study SUITE` runs: STUDY in the folder's `study.py`."""
+        return load_study(self.name) if self.name in list_studies() else None
+
+    @property
+    def reported(self) -> ReportedFigures:
+        """The paper's figures: REPORTED in the folder's `reported.py`."""
+        return REPORTED.load(self.name).REPORTED if self.name in REPORTED.names() else NOTHING_REPORTED
+
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The stored spec of what a dataset is a variant of; its own where it is none."""
         return dict(spec)
@@ -331,6 +365,12 @@ def load_world_suite(world: str) -> Suite[Any]:
         if suite.world == world:
             return suite
     raise UserError(f"world {world!r} has no suite that samples from it")
+
+
+def find_reported(table: str) -> ReportedFigures:
+    """What the paper of a suite reports in a table of this name."""
+    papers = (module.REPORTED for _, module in REPORTED.load_all())
+    return next((figures for figures in papers if table in figures.tables), NOTHING_REPORTED)
 
 
 def describe_verification(folder: Path) -> str:

@@ -5,7 +5,7 @@ from test_sections import cells
 
 from report_toys import asked, body, log, study
 from shiftscope.report.drops import find_shifts, find_twin_runs, load_factors
-from shiftscope.report.mixture import reweight_question_types
+from shiftscope.report.measure import reweight_question_types
 from shiftscope.report.sections.degrade import measure_degrade
 from shiftscope.report.sections.slopes import measure_slopes
 from shiftscope.result import records_of

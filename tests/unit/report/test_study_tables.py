@@ -8,23 +8,23 @@ from shiftscope.errors import UserError
 from shiftscope.metrics.significance import PairedTest
 from shiftscope.report.sections.attribution import diagnosis_tables
 from shiftscope.report.sections.cost import throughput_table, training_tables
+from shiftscope.report.sections.degrade import degrade_table
+from shiftscope.report.sections.headline import format_gain, in_domain_table, model_comparison_table
+from shiftscope.report.sections.method import section as method_section
+from shiftscope.report.sections.transfer import accuracy_table
 from shiftscope.report.study_page import build_study_page, list_tables, render_markdown, write_study_page
-from shiftscope.report.study_tables import (
-    accuracy_table,
-    degrade_table,
-    differences_table,
-    format_gain,
-    in_domain_table,
-    model_comparison_table,
-)
 from shiftscope.run.study.entries import ORACLES, TransferEntry
-from shiftscope.run.study.transfer_matrix import build_transfer_matrix
+from shiftscope.run.study.entry_store import build_transfer_matrix
 from shiftscope.suites.superclevr.study import StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, VISUAL, cell, changed, diagnosis, factor, training
 
 
 def board(*cells):
     return build_transfer_matrix(cells, TOY)
+
+
+def differences(matrix):
+    return method_section(matrix).tables[0]
 
 
 def row(table, *start):
@@ -114,13 +114,13 @@ def test_the_time_of_a_training_is_summed_over_parsers_and_data():
 
 def test_what_differs_from_the_paper_is_computed_where_cells_tell():
     def loss(*cells):
-        return row(differences_table(board(*cells)), "co-0 → co-1, object questions")[1:]
+        return row(differences(board(*cells)), "co-0 → co-1, object questions")[1:]
 
     assert loss() == ("nsvqa −14.06 points, p_nsvqa −8.64 points", "not measured yet")
     other = StudyDomain.from_name("co-1")
     assert loss(cell(18), cell(15, tested=other))[1] == "p_nsvqa −15.00 points"
     assert "hardly hurts" in loss(cell(18), cell(18, tested=other))[1]
-    assert row(differences_table(board()), "images")[2] == "a renderer of our own, 96×64"
+    assert row(differences(board()), "images")[2] == "a renderer of our own, 96×64"
 
 
 def test_redundancy_is_said_to_be_no_blind_test():
@@ -145,7 +145,8 @@ def test_the_page_of_the_repository():
     assert "**Scale toy: a trial of the machinery." in text
     assert "9 of 177 entries of the transfer matrix are finished (9 pairs of training and test)" in text
     assert "| p_nsvqa | easy | 80.00 ±" in text
-    assert "No entry is stored yet" in render_markdown([])
+    with pytest.raises(UserError, match="no entries"):
+        render_markdown([])
     assert "different recipes" in render_markdown([cell(15), cell(15, TrainingSetup.from_name("easy"), recipe="other")])
     moved = changed(cell(15, TrainingSetup.from_name("easy")), device="H200", version="1")
     mixed = render_markdown([cell(15), moved])

@@ -5,7 +5,7 @@ import pytest
 
 from shiftscope import rng
 from shiftscope.columns import Column, column_of
-from shiftscope.report.mixture import Levels, concat_columns, cut_levels
+from shiftscope.report.measure import Levels, concat_columns, cut_levels
 from shiftscope.report.sections.worst_slices import find_worst_slices
 
 

@@ -1,7 +1,5 @@
 """Bar charts: grouped bars, one stacked bar, head and tail dumbbells, and a single interval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,7 +42,7 @@ def _draw_bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
     left, right = sorted((x(0), x(bar.value)))
     title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
     look += f" {hue_class(bar.series)}"
-    made = [
+    parts = [
         draw_text(LABEL - 8, y + 12, shorten_label(bar.label, LABEL - 14), at="end", class_="tick"),
         tag("rect", title, x=left, y=y + 3, width=max(right - left, 0.75), height=ROW - 6, rx=1.5, class_=look),
     ]
@@ -52,10 +50,10 @@ def _draw_bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
     if bar.low is not None and bar.high is not None:
         middle = y + ROW / 2
         reach = max(right, x(bar.high))
-        made.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
-        made += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
-    made.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
-    return made
+        parts.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
+        parts += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
+    parts.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
+    return parts
 
 
 # One bar divided into named shares, each with its own pattern as well as its colour.
@@ -114,41 +112,36 @@ def draw_dumbbells(
     for tick in x.ticks():
         parts.append(draw_line(x(tick), DUMBBELL_TOP - 4, x(tick), bottom, "grid" if tick else "base"))
         parts.append(draw_text(x(tick), bottom + 14, format_percent(tick, 0), at="middle", class_="tick"))
-    parts += _draw_iid_band(whole, x, bottom)
+    if whole.value is not None:
+        at, top = x(whole.value), DUMBBELL_TOP - 4
+        if whole.low is not None and whole.high is not None:
+            band = max(x(whole.high) - x(whole.low), 0.5)
+            parts.append(tag("rect", x=x(whole.low), y=top, width=band, height=bottom - top, class_="amount"))
+        parts.append(draw_line(at, top, at, bottom, "guide"))
+        name = f"IID {format_percent(whole.value)}"
+        parts.append(draw_text(at, DUMBBELL_TOP - 9, name, at="middle", class_="figure"))
     parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
     for k, row in enumerate(rows):
         parts += _draw_dumbbell(row, x, DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), width)
     return draw_frame(width, bottom + 20, label, *parts)
 
 
-def _draw_iid_band(score: Score, x: Axis, bottom: float) -> list[Html]:
-    if score.value is None:
-        return []
-    made, at, top = [], x(score.value), DUMBBELL_TOP - 4
-    if score.low is not None and score.high is not None:
-        width = max(x(score.high) - x(score.low), 0.5)
-        made.append(tag("rect", x=x(score.low), y=top, width=width, height=bottom - top, class_="amount"))
-    made.append(draw_line(at, top, at, bottom, "guide"))
-    label = f"IID {format_percent(score.value)}"
-    return [*made, draw_text(at, DUMBBELL_TOP - 9, label, at="middle", class_="figure")]
-
-
 def _draw_dumbbell(row: Dumbbell, x: Axis, middle: float, width: float) -> list[Html]:
-    made = [
+    parts = [
         draw_text(DUMBBELL_LEFT - 10, middle + 4, shorten_label(row.label, DUMBBELL_LEFT - 12), at="end", class_="tick")
     ]
     ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
     if len(ends) == 2:
         left, right = (x(s.value or 0.0) for s, _ in ends)
-        made.append(draw_line(left, middle, right, middle, "base"))
+        parts.append(draw_line(left, middle, right, middle, "base"))
     for score, series in ends:
         if score.low is not None and score.high is not None:
-            made.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
+            parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
     for score, series in ends:
         label = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
-        made.append(draw_mark(series, x(score.value or 0.0), middle, label))
-    made.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
-    return made
+        parts.append(draw_mark(series, x(score.value or 0.0), middle, label))
+    parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
+    return parts
 
 
 # A point with its interval on a scale of 0 to 1, small enough to stand in a table.

@@ -4,8 +4,6 @@ The hues live in style.css (`--hue-0` …), one set for light pages and one for 
 only sign: models have marks of different shapes, cells of a heat map carry their number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import floor, isclose, log10
 

@@ -1,7 +1,5 @@
 """Line charts: shares over ordered bins, and accuracies over ranked places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,34 +40,8 @@ def draw_lines(
     grid = _draw_grid(y, (0.0, 0.25, 0.5, 0.75, 1.0), width - RIGHT)
     step = (width - LEFT - RIGHT) / max(len(bins), 1)
     middles = [LEFT + step * (k + 0.5) for k in range(len(bins))]
-    return draw_frame(
-        width,
-        height,
-        label,
-        *grid,
-        *_draw_sizes(sizes, middles, step, y),
-        *_draw_bin_names(bins, middles, step, height - BOTTOM),
-        tag("path", d=_format_path([(x, y(g)) for x, g in zip(middles, guide, strict=True)]), class_="guide")
-        if guide
-        else None,
-        *(part for one in series for part in _draw_series(one, bins, middles, step, len(series), y, joined)),
-    )
-
-
-def _draw_grid(y: Axis, ticks: Sequence[float], end: float) -> list[Html]:
-    made = []
-    for tick in ticks:
-        made.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
-        made.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
-    return made
-
-
-def _draw_sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: Axis) -> list[Html]:
-    most = max(sizes, default=0)
-    if not most:
-        return []
-    room = 0.22 * (y.start - y.end)
-    return [
+    room, most = 0.22 * (y.start - y.end), max(sizes, default=0)
+    bars = [
         tag(
             "rect",
             tag("title", f"{format_count(n)} examples"),
@@ -82,6 +54,26 @@ def _draw_sizes(sizes: Sequence[int], middles: Sequence[float], step: float, y: 
         for n, x in zip(sizes, middles, strict=True)
         if n
     ]
+    return draw_frame(
+        width,
+        height,
+        label,
+        *grid,
+        *bars,
+        *_draw_bin_names(bins, middles, step, height - BOTTOM),
+        tag("path", d=_format_path([(x, y(g)) for x, g in zip(middles, guide, strict=True)]), class_="guide")
+        if guide
+        else None,
+        *(part for one in series for part in _draw_series(one, bins, middles, step, len(series), y, joined)),
+    )
+
+
+def _draw_grid(y: Axis, ticks: Sequence[float], end: float) -> list[Html]:
+    parts = []
+    for tick in ticks:
+        parts.append(draw_line(LEFT, y(tick), end, y(tick), "grid" if tick else "base"))
+        parts.append(draw_text(LEFT - 6, y(tick) + 3.5, format_percent(tick, 0), at="end", class_="tick"))
+    return parts
 
 
 def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, base: float) -> list[Html]:
@@ -90,12 +82,16 @@ def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, 
         return [
             draw_text(x, base + 15, name, at="middle", class_="tick") for x, name in zip(middles, bins, strict=True)
         ]
+    end = middles[-1] + step / 2 + RIGHT if middles else 0.0
     for rows in (2, 3):  # taken in turn
         if longest * CHAR <= rows * step - 6:
-            return [
-                _draw_label_inside(x, base + (14 if rows == 2 else 12) + 12 * (k % rows), name, middles[-1] + step / 2)
-                for k, (x, name) in enumerate(zip(middles, bins, strict=True))
-            ]
+            labels = []
+            for k, (x, name) in enumerate(zip(middles, bins, strict=True)):
+                y, half = base + (14 if rows == 2 else 12) + 12 * (k % rows), len(name) * CHAR / 2
+                # Moved where it would run out of the chart.
+                place, at = (end, "end") if x + half > end else (0, "start") if x < half else (x, "middle")
+                labels.append(draw_text(place, y, name, at=at, class_="tick"))
+            return labels
     return [
         tag(
             "text",
@@ -108,16 +104,6 @@ def _draw_bin_names(bins: Sequence[str], middles: Sequence[float], step: float, 
     ]
 
 
-def _draw_label_inside(x: float, y: float, name: str, end: float) -> Html:
-    """A label below its place, moved where it would run out of the chart, which ends a little after `end`."""
-    half = len(name) * CHAR / 2
-    if x + half > end + RIGHT:
-        return draw_text(end + RIGHT, y, name, at="end", class_="tick")
-    if x < half:
-        return draw_text(0, y, name, class_="tick")
-    return draw_text(x, y, name, at="middle", class_="tick")
-
-
 def _draw_series(
     line: LineSeries, bins: Sequence[str], middles: Sequence[float], step: float, of: int, y: Axis, joined: bool
 ) -> list[Html]:
@@ -125,12 +111,12 @@ def _draw_series(
     shift = (line.series - (of - 1) / 2) * (width / of)
     points = zip(middles, line.points, bins, strict=True)
     placed = [(x + shift, p, name) for x, p, name in points if p is not None and p.value is not None]
-    made = []
+    parts = []
     if joined and len(placed) > 1:
         path = _format_path([(x, y(p.value or 0.0)) for x, p, _ in placed])
-        made.append(tag("path", d=path, class_=f"line {hue_class(line.series)}"))
-    made += [whisker for x, p, _ in placed if (whisker := _draw_whisker(p, line.series, x, y))]
-    return made + [
+        parts.append(tag("path", d=path, class_=f"line {hue_class(line.series)}"))
+    parts += [whisker for x, p, _ in placed if (whisker := _draw_whisker(p, line.series, x, y))]
+    return parts + [
         draw_mark(line.series, x, y(p.value or 0.0), describe_score(f"{line.name}, {name}", p)) for x, p, name in placed
     ]
 
@@ -174,7 +160,7 @@ def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 26
 
 
 def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html]:
-    made = [
+    parts = [
         tag("rect", x=x - wide / 2, y=y(place.value), width=wide, height=y.start - y(place.value), class_="amount"),
         draw_text(x, y.start + 16, place.name, at="middle", class_="heading"),
         draw_text(x, y.start + 30, place.below, at="middle", class_="tick"),
@@ -184,6 +170,6 @@ def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html
             continue
         at = x + RANKED_APART * (k - (len(place.scores) - 1) / 2)
         if whisker := _draw_whisker(score, series, at, y):
-            made.append(whisker)
-        made.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
-    return made
+            parts.append(whisker)
+        parts.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
+    return parts

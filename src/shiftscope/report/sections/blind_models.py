@@ -1,7 +1,5 @@
 """Blind models: how much of the IID test and of each OOD set is solved without image or question."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from ..audit_page import BLIND_MODEL_INPUTS, AuditEvidence, describe_shortcut
@@ -20,61 +18,64 @@ KEY = (
 )
 
 
-def section(shown: AuditEvidence) -> Section | None:
-    if not any(shown.find_score(model, "iid") for model in shown.models):
+def section(evidence: AuditEvidence) -> Section | None:
+    if not any(evidence.find_score(model, "iid") for model in evidence.models):
         return None
-    shares = [s.high or s.value or 0.0 for some in shown.blind.values() for s in some if "gap" not in s.metric]
+    shares = [s.high or s.value or 0.0 for some in evidence.blind.values() for s in some if "gap" not in s.metric]
     most = min(ceil(10 * max(shares, default=1.0)) / 10, 1.0)  # of the scale of all charts
-    charts = [chart for model in shown.models if (chart := _draw_chart(shown, model, most))]
+    charts = [chart for model in evidence.models if (chart := _draw_chart(evidence, model, most))]
     legend = render_swatches((("head split", "is-head"), ("tail split: the OOD set", "is-tail")))
     body: list[Child] = [legend, render_charts(charts)] if charts else []
     lead = (
         "Models that lack the image or the question: what they solve, shortcuts solve. The dashed line is "
         "the IID test; the further the tail lies below it, the more of the score rests on the shortcut."
     )
-    return Section("Blind models", [*body, _build_table(shown)], lead)
+    return Section("Blind models", [*body, _build_table(evidence)], lead)
 
 
-def render_blind_model(shown: AuditEvidence, model: str) -> Html:
+def render_blind_model(evidence: AuditEvidence, model: str) -> Html:
     """A model's name after its mark."""
-    sign = draw_legend_mark(shown.series_of(model))
+    sign = draw_legend_mark(evidence.series_of(model))
     return tag("span", sign, model, class_="name", title=BLIND_MODEL_INPUTS.get(model))
 
 
-def _draw_chart(shown: AuditEvidence, model: str, most: float) -> Html | None:
-    iid = shown.find_score(model, "iid")
+def _draw_chart(evidence: AuditEvidence, model: str, most: float) -> Html | None:
+    iid = evidence.find_score(model, "iid")
     if iid is None or iid.value is None:
         return None
     rows = []
-    for name in shown.audit.labels:
-        tail, head = shown.find_score(model, "ood", name), shown.find_score(model, "acc_head", name)
+    for name in evidence.audit.labels:
+        tail, head = evidence.find_score(model, "ood", name), evidence.find_score(model, "acc_head", name)
         if tail is not None:
-            gap = shown.find_score(model, "gap", name)
+            gap = evidence.find_score(model, "gap", name)
             rows.append(Dumbbell(name, head, tail, format_percent(gap.value) if gap else ""))
     if not rows:
         return None
     label = f"{model}: accuracy on head and tail of {len(rows)} shortcuts; IID test {format_percent(iid.value)}"
     about = f": {BLIND_MODEL_INPUTS.get(model, '')}".removesuffix(": ")
-    return render_figure(render_blind_model(shown, model), about, draw_dumbbells(label, rows, iid, most=most))
+    return render_figure(render_blind_model(evidence, model), about, draw_dumbbells(label, rows, iid, most=most))
 
 
-def _build_table(shown: AuditEvidence) -> Table:
+def _build_table(evidence: AuditEvidence) -> Table:
     heads = [TableHead("Set")]
-    for model in shown.models:
+    for model in evidence.models:
         title = f"IID test minus this set for {model}, in points"
-        heads += [numeric(render_blind_model(shown, model)), numeric("gap", title)]
-    rows = [_build_row(shown, "IID test", "", "iid", "")]
-    rows += [_build_row(shown, f"OOD {n}", describe_shortcut(n), "ood", n) for n in shown.audit.labels]
+        heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
+    rows = [_build_row(evidence, "IID test", "", "iid", "")]
+    rows += [_build_row(evidence, f"OOD {n}", describe_shortcut(n), "ood", n) for n in evidence.audit.labels]
     sizes = [1, len(rows) - 1]
-    if len(shown.audit.labels) > 1:
-        rows.append(_build_row(shown, "Mean of the OOD sets", "", "mean_ood", ""))
+    if len(evidence.audit.labels) > 1:
+        rows.append(_build_row(evidence, "Mean of the OOD sets", "", "mean_ood", ""))
         sizes.append(1)
     return Table("Accuracy in per cent, and the gap in points", heads, rows, KEY, "solved", sizes)
 
 
-def _build_row(shown: AuditEvidence, name: str, about: str, metric: str, shortcut: str) -> list[TableCell]:
+def _build_row(evidence: AuditEvidence, name: str, about: str, metric: str, shortcut: str) -> list[TableCell]:
     cells = [TableCell(name, title=about)]
-    for model in shown.models:
-        gap = None if metric == "iid" else shown.find_score(model, "gap" if shortcut else "mean_gap", shortcut)
-        cells += [score_cell(shown.find_score(model, metric, shortcut)), score_cell(gap) if gap else TableCell("", 0.0)]
+    for model in evidence.models:
+        gap = None if metric == "iid" else evidence.find_score(model, "gap" if shortcut else "mean_gap", shortcut)
+        cells += [
+            score_cell(evidence.find_score(model, metric, shortcut)),
+            score_cell(gap) if gap else TableCell("", 0.0),
+        ]
     return cells

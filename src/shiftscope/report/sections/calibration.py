@@ -1,8 +1,7 @@
 """Calibration: whether a model's confidence in its answers matches how often it is right."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -11,12 +10,10 @@ from ...metrics.calibration import Reliability, measure
 from ...metrics.significance import wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, list_grids
 from ..chart.frame import draw_legend_mark
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Child, Html, render_charts, render_figure, render_legend, tag
-from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by
-from ..mixture import Levels
+from ..measure import Levels, describe_dropped_variants, drop_variants, measure_accuracy_by
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, render_model_legend, score_cell, sort_runs
@@ -32,22 +29,30 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
 
 
 def _build_report(runs: ReportRuns) -> Section | None:
-    besides, study = describe_dropped_variants(runs.select_in_domain()), drop_variants(runs.select_in_domain())
-    shown = [r for r in study.runs if not r.is_reference and np.isfinite(r.records.confidence).any()]
+    besides, report = describe_dropped_variants(runs.select_in_domain()), drop_variants(runs.select_in_domain())
+    shown = [r for r in report.runs if not r.is_reference and np.isfinite(r.records.confidence).any()]
     if not shown:
         return None
-    shown = sort_runs(study, shown)
-    charts = []
-    for test in study.tests:
-        if lines := [_measure_line(study, r) for r in shown if r.test == test]:
-            title = test if len(study.tests) > 1 else "Accuracy"
-            charts.append(_draw_chart(title, " by confidence, %", "Accuracy against confidence", lines))
-    errors = {run: score for run in shown if (score := _measure_error(run))}
+    lines: dict[str, list[LineSeries]] = {test: [] for test in report.tests}
+    errors: dict[ReportRun, Score] = {}
+    for run in sort_runs(report, shown):
+        confidence = run.records.confidence
+        placed = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1)
+        bins = np.where(np.isfinite(confidence), placed, -1).astype(np.int32)
+        scores = measure_accuracy_by(run, "belief", Levels(_name_bins(BINS), bins, ordered=True))
+        lines[run.test].append(LineSeries(run.contender, report.series_of(run.contender), scores))
+        with suppress(UserError):  # confidences, but none beside an answer
+            errors[run] = measure(run.records)[0]
+    charts = [
+        _draw_chart(test if len(lines) > 1 else "Accuracy", " by confidence, %", "Accuracy against confidence", series)
+        for test, series in lines.items()
+        if series
+    ]
     parts: list[Child] = [
-        render_model_legend(study, dict.fromkeys(r.contender for r in shown)),
+        render_model_legend(report, dict.fromkeys(r.contender for r in sort_runs(report, shown))),
         render_charts(charts),
         build_run_table(
-            study,
+            report,
             "Expected calibration error, points",
             errors,
             [numeric("Calibration error")],
@@ -58,41 +63,31 @@ def _build_report(runs: ReportRuns) -> Section | None:
     return Section("Calibration", parts, lead)
 
 
-def _measure_line(study: ReportRuns, run: ReportRun) -> LineSeries:
-    confidence = run.records.confidence
-    placed = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1)
-    bins = np.where(np.isfinite(confidence), placed, -1).astype(np.int32)
-    scores = measure_accuracy_by(run, "belief", Levels(_name_bins(BINS), bins, ordered=True))
-    return LineSeries(run.contender, study.series_of(run.contender), scores)
-
-
-def _measure_error(run: ReportRun) -> Score | None:
-    try:
-        return measure(run.records)[0]
-    except UserError:  # confidences, but none beside an answer
-        return None
-
-
 def _build_study(matrix: TransferMatrix) -> Section | None:
+    study = matrix.study
     answers, series = [], set()
-    for title, trained, tested in _list_shown():
-        found = [
+    # The default in domain, and each factor's farthest shift.
+    for trained, tested in dict.fromkeys([study.default, *(grid.farthest for grid in study.grids)]):
+        title = f"{trained.label} on {tested.label}"
+        curves = [
             (k, model, r)
-            for k, model in enumerate(MODELS)
-            if (out := matrix.find_outcome(model, trained, tested, "object")) and (r := out.confidence) and r.n
+            for k, model in enumerate(study.models)
+            if (out := matrix.find_outcome(model, trained, tested, study.question_groups[0]))
+            and (r := out.confidence)
+            and r.n
         ]
-        if found:
-            answers.append(_draw_reliability(f"Answers, {title}", found))
-            series |= {k for k, _, _ in found}
+        if curves:
+            answers.append(_draw_reliability(f"Answers, {title}", curves))
+            series |= {k for k, _, _ in curves}
     parts: list[Child] = []
     if answers:
-        parts.append(render_legend([draw_legend_mark(k), " ", MODELS[k]] for k in sorted(series)))
+        parts.append(render_legend([draw_legend_mark(k), " ", study.models[k]] for k in sorted(series)))
         parts.append(render_charts(answers))
     for one in matrix.diagnoses:
-        seen = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in one.reliability if r.n]
-        if seen:
+        charts = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in one.reliability if r.n]
+        if charts:
             title = f"Scene parser, {one.trained.label} on {one.tested.label}"
-            parts += [tag("h3", title), render_charts(seen)]
+            parts += [tag("h3", title), render_charts(charts)]
     lead = (
         "On the dashed line, predictions are right as often as their confidence says; below it, they are "
         "overconfident. Whiskers: 95% (Wilson), long where a bin holds few."
@@ -100,24 +95,13 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
     return Section("Calibration", parts, lead) if parts else None
 
 
-def _list_shown() -> Iterator[tuple[str, TrainingSetup, StudyDomain]]:
-    """The default in domain, and each factor's shift from the default to its last variant."""
-    seen = {(TrainingSetup(), StudyDomain())}
-    yield "default on default", TrainingSetup(), StudyDomain()
-    for one in list_grids():
-        (_, trained), (_, tested) = one.trained[0 if one.factor != "visual" else 1], one.tested[-1]
-        if (trained, tested) not in seen:
-            yield f"{trained.label} on {tested.label}", trained, tested
-        seen.add((trained, tested))
-
-
-def _draw_reliability(title: str, found: Sequence[tuple[int, str, Reliability]]) -> Html:
+def _draw_reliability(title: str, curves: Sequence[tuple[int, str, Reliability]]) -> Html:
     lines = []
-    for k, name, one in found:
+    for k, name, one in curves:
         pairs = zip(one.right, one.count, strict=True)
         points = (Score("", right / n, n, *wilson_interval(right, n)) if n >= FEWEST else None for right, n in pairs)
         lines.append(LineSeries(name, k, tuple(points)))
-    sizes = found[0][2].count if len(found) == 1 else ()
+    sizes = curves[0][2].count if len(curves) == 1 else ()
     return _draw_chart(title, ": how often right, by confidence, %", title, lines, sizes)
 
 

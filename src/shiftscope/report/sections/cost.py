@@ -1,18 +1,15 @@
 """Latency and cost: time and price per response; training time and throughput of a study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
-from ...suites.superclevr.study import MODELS
 from ..number_format import DASH, format_percent, format_seconds
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, sort_runs
-from ..study_tables import DIGITS, describe_measure
+from ..study_page import DIGITS, describe_measure
 from ..table import Table, TableCell, count_cell, numeric
 
 PLACES = {"report": 75, "study": 70}
@@ -33,74 +30,64 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
         numeric("Total", "the times added up; concurrent calls overlap"),
         *([numeric("Cost", "in the currency of the prices given")] if paid else []),
     ]
+
+    def list_cells(run: ReportRun) -> list[TableCell]:
+        times, cost = run.log.records.seconds, run.log.records.cost
+        known = times[np.isfinite(times)]
+        figures = [float(np.median(known)), float(np.quantile(known, 0.95)), float(known.sum())]
+        cells = [count_cell(len(known)), *(TableCell(format_seconds(v), v) for v in figures)]
+        total = float(np.nansum(cost))
+        return [*cells, *([TableCell(f"{total:.4g}" if np.isfinite(cost).any() else DASH, total)] if paid else [])]
+
     title = "Time per response, all conditions together"
-    table = build_run_table(records, title, sort_runs(records, timed), columns, lambda r: _list_cells(r, paid))
+    table = build_run_table(records, title, sort_runs(records, timed), columns, list_cells)
     return Section("Latency and cost", [table])
 
 
-def _list_cells(run: ReportRun, paid: bool) -> list[TableCell]:
-    times, cost = run.log.records.seconds, run.log.records.cost
-    known = times[np.isfinite(times)]
-    figures = [float(np.median(known)), float(np.quantile(known, 0.95)), float(known.sum())]
-    cells = [count_cell(len(known)), *(TableCell(format_seconds(v), v) for v in figures)]
-    total = float(np.nansum(cost))
-    return [*cells, *([TableCell(f"{total:.4g}" if np.isfinite(cost).any() else DASH, total)] if paid else [])]
-
-
-def training_tables(board: TransferMatrix) -> Iterator[Table]:
+def training_tables(matrix: TransferMatrix) -> Iterator[Table]:
     """When, on what and for how long each row was trained, and what it then reached on validation data."""
-    listed = sorted(board.trainings.items())
-    parsers = ("scenes", "questions")
+    listed = sorted(matrix.trainings.items())
+    stages = tuple(matrix.study.stages.values())
     rows = []
     for trained, one in listed:
         whole, took = sum_training_seconds(one), dict(one.seconds)
-        stages: list[float | None] = []
-        for parser in parsers:
-            data, every = took.get(f"{parser}, data"), took.get(f"{parser}, all")
-            stages += [data, None if data is None or every is None else every - data]
+        times: list[float | None] = []
+        for stage in stages:
+            data, every = took.get(f"{stage}, data"), took.get(f"{stage}, all")
+            times += [data, None if data is None or every is None else every - data]
         rows.append(
             (
                 trained.label,
                 one.origin.device,
-                *(DASH if t is None else format_seconds(t) for t in stages),
+                *(DASH if t is None else format_seconds(t) for t in times),
                 DASH if whole is None else f"{whole / 60:.2f} min",
                 " ".join(value[:8] for _, value in one.origin.weights),
                 one.origin.made[:10],
             )
         )
-    times = (f"{p}: {s}" for p in parsers for s in ("data", "training"))
-    heads = ("trained on", "device", *times, "total with data", "weights", "made")
-    note = (
-        "Training includes calibration and measuring; the total is of both parsers. A study makes data while "
-        "another parser is trained; the total is as if one came after the other. Where several studies "
-        "shared a GPU, each training took longer than alone. Rows that share a parser each count it in full."
-    )
-    yield Table("Trainings", heads, tuple(rows), note)
+    steps = (f"{stage}: {step}" for stage in stages for step in ("data", "training"))
+    heads = ("trained on", "device", *steps, "total with data", "weights", "made")
+    yield Table("Trainings", heads, tuple(rows), matrix.study.notes.get("trainings", ""))
     commands = tuple((trained.label, one.command) for trained, one in listed)
-    yield Table("Trainings: commands", ("", "scenes; questions"), commands)
+    yield Table("Trainings: commands", ("", "; ".join(stages)), commands)
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))
     reached = [dict(one.validation) for _, one in listed]
     yield Table(
         "Trainings: reached on validation data, %",
         ("", *(trained.label for trained, _ in listed)),
-        tuple((describe_measure(n), *(format_percent(r.get(n), DIGITS) for r in reached)) for n in order),
+        tuple((describe_measure(matrix, n), *(format_percent(r.get(n), DIGITS) for r in reached)) for n in order),
     )
 
 
-def throughput_table(board: TransferMatrix) -> Table:
+def throughput_table(matrix: TransferMatrix) -> Table:
     """How fast whole tests were answered: the median over entries, start-up and compilation included."""
     rows = []
-    for model in MODELS:
-        entries = [entry for key, entry in board.entries.items() if key[0] == model]
+    for model in matrix.study.models:
+        entries = [entry for key, entry in matrix.entries.items() if key[0] == model]
         middle = median_throughput(entries)
         if middle:
             devices = {entry.origin.device for entry in entries}
             rows.append((model, *(f"{rate:,.0f}" for rate in middle), ", ".join(sorted(devices))))
     heads = ("model", "images seen/s", "questions read/s", "programs run/s", "questions answered/s", "device")
-    note = (
-        "Medians over the entries. Answered: seen, read and run, one stage after the other; images are in "
-        "memory, and made apart. p_nsvqa_exact's seeing includes adaptation. Tests that ran while others "
-        "used the GPU took longer."
-    )
-    return Table("Throughput", heads, tuple(rows), note)
+    return Table("Throughput", heads, tuple(rows), matrix.study.notes.get("throughput", ""))

@@ -1,9 +1,6 @@
 """Curves: accuracy against question length, program steps, objects, question type and answer frequency."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +8,16 @@ from ...columns import Column
 from ...result import RunRecords
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Html, render_charts, render_figure
-from ..measure import describe_dropped_variants, drop_variants, measure_accuracy_by, pool_runs
-from ..mixture import MOST_LEVELS, Levels, concat_columns, cut_levels
+from ..measure import (
+    MOST_LEVELS,
+    Levels,
+    concat_columns,
+    cut_levels,
+    describe_dropped_variants,
+    drop_variants,
+    measure_accuracy_by,
+    pool_runs,
+)
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import render_model_legend, select_common_tests
@@ -22,40 +27,40 @@ ENOUGH = 40  # questions a range should hold
 NARROW, WIDE = 320.0, 1000.0  # pixels: three charts in a row, or one
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One chart: the fact on its axis, its heading and unit."""
-
-    fact: str
-    title: str
-    unit: str = ""
-
-
-CURVES = (
-    Curve("length", "Question length", "words"),
-    Curve("steps", "Program length", "steps"),
-    Curve("objects", "Objects in the scene"),
-    Curve("images", "Images per question"),
-    Curve("frequency", "Frequency of the true answer", "% of answers"),
-    Curve("kind", "Question type"),
-    Curve("action", "Type of action"),
+CURVES = (  # the fact on the axis, the heading, the unit
+    ("length", "Question length", "words"),
+    ("steps", "Program length", "steps"),
+    ("objects", "Objects in the scene", ""),
+    ("images", "Images per question", ""),
+    ("frequency", "Frequency of the true answer", "% of answers"),
+    ("kind", "Question type", ""),
+    ("action", "Type of action", ""),
 )
 
 
-def section(study: ReportRuns) -> Section | None:
-    besides = describe_dropped_variants(study.select_in_domain())
-    home = select_common_tests(drop_variants(study.select_in_domain()))
-    if home is None:
+def section(report: ReportRuns) -> Section | None:
+    compared = pool_contenders(report)
+    if compared is None:
         return None
-    runs = [pool_runs(home.select_contender(contender)) for contender in home.contenders]
-    cuts = [(curve, cut_runs(runs, curve.fact)) for curve in CURVES]
-    charts = [draw_curve(home, runs, curve, cut) for curve, cut in cuts if cut is not None and len(cut[0].names) > 1]
+    home, runs, note = compared
+    cuts = [(curve, cut_runs(runs, curve[0])) for curve in CURVES]
+    charts = [draw_curve(home, runs, *curve, cut) for curve, cut in cuts if cut and len(cut[0].names) > 1]
     if not charts:
         return None
-    together = " All tests together." if len(home.tests) > 1 else ""
-    lead = f"Points with 95% intervals; the pale bars behind show how the questions are spread.{together}{besides}"
+    lead = f"Points with 95% intervals; the pale bars behind show how the questions are spread.{note}"
     parts = [render_model_legend(home, home.contenders), render_charts(charts, "charts")]
     return Section("Accuracy by question property", parts, lead)
+
+
+def pool_contenders(report: ReportRuns) -> tuple[ReportRuns, list[ReportRun], str] | None:
+    """The in-domain runs on common tests, one run of all tests per contender, and what to say of it."""
+    home = report.select_in_domain()
+    shared = select_common_tests(drop_variants(home))
+    if shared is None:
+        return None
+    together = " All tests together." if len(shared.tests) > 1 else ""
+    pooled = [pool_runs(shared.select_contender(contender)) for contender in shared.contenders]
+    return shared, pooled, together + describe_dropped_variants(home)
 
 
 def cut_runs(runs: Sequence[ReportRun], fact: str) -> list[Levels] | None:
@@ -81,15 +86,17 @@ def answer_frequency(records: RunRecords) -> Column:
     return Column(tuple(values.tolist()), np.append(at, -1).astype(np.int32)[codes])
 
 
-def draw_curve(study: ReportRuns, runs: Sequence[ReportRun], curve: Curve, cut: Sequence[Levels]) -> Html:
+def draw_curve(
+    report: ReportRuns, runs: Sequence[ReportRun], fact: str, title: str, unit: str, cut: Sequence[Levels]
+) -> Html:
     """The accuracy of all runs against one fact; `cut` is that of each run."""
     names = cut[0].names
     drawn = [
-        LineSeries(run.contender, study.series_of(run.contender), measure_accuracy_by(run, curve.fact, at))
+        LineSeries(run.contender, report.series_of(run.contender), measure_accuracy_by(run, fact, at))
         for run, at in zip(runs, cut, strict=True)
     ]
     sizes = np.bincount(cut[0].codes[cut[0].codes >= 0], minlength=len(names)).tolist()
-    label = f"Accuracy against {curve.title.lower()} for {', '.join(r.contender for r in runs)}"
+    label = f"Accuracy against {title.lower()} for {', '.join(r.contender for r in runs)}"
     wide = len(names) > 8 or max(map(len, names)) > 8
     chart = draw_lines(label, names, drawn, sizes, joined=cut[0].ordered, width=WIDE if wide else NARROW)
-    return render_figure(curve.title, f", {curve.unit}" if curve.unit else None, chart, look="wide" if wide else None)
+    return render_figure(title, f", {unit}" if unit else None, chart, look="wide" if wide else None)

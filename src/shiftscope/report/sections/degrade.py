@@ -1,70 +1,91 @@
 """Relative Degrade: the share of its accuracy that a model loses to each factor, measured beside reported."""
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterable, Mapping
 
 from ...errors import UserError
 from ...metrics.relative_degrade import FORMS, VARIANTS, find_level, measure_runs
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites.superclevr import reported as paper
-from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
+from ...suites import ReportedFigures, find_reported
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
-from ..markup import Html, render_charts, render_figure, render_note
-from ..measure import drop_variants
-from ..mixture import reweight_question_types
-from ..number_format import format_percent, format_spread
+from ..markup import Child, Html, render_charts, render_figure, render_note
+from ..measure import drop_variants, reweight_question_types
+from ..number_format import DASH, format_percent, format_spread
 from ..page import Section
 from ..runs import ReportRuns
 from ..score_table import score_cell
-from ..study_tables import degrade_table, select_grids
+from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
 from ..table import Row, Table, TableHead, numeric
 
+TABLE = "relative_degrade"
 PLACES = {"report": 35, "study": 40}
 FORM = "absolute"  # the form that the figures of the paper's Table 2 follow, and so the one to set beside them
 LEAD = "How much of its accuracy a model loses when tested on another variant than it was trained on"
+
+WHICH_FORM = (
+    "Printed is the paper's appendix D, footnote its section 5.2 and tabulated what most of its Table 2 "
+    "holds (the two drops added, not averaged): these are the three forms; absolute, the fourth, counts a "
+    "gain as a loss too, gives all of its Table 2, and stands beside what is reported (docs/decisions/008)."
+)
 
 Figures = Mapping[tuple[str, str], Score]  # model, factor
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
-    key = render_note(
-        "Filled: measured here, with 95% intervals. Dashed: reported (",
-        paper.SOURCE.removeprefix("reported: "),
-        f"). The charts show the {FORM} form, that of the paper's figures; smaller is more robust.",
-    )
     if isinstance(records, TransferMatrix):
-        charts = []
-        for one in select_grids(records):
-            found = {m: records.measure_degrade(m, one, FORM, "object") for m in MODELS}
-            scores = {m: Score(FORM, d.value, 0, d.low, d.high) for m, d in found.items() if d}
-            if scores:
-                charts.append(
-                    _draw_chart(one.title, one.factor, scores, filter(None, map(find_reported_model, MODELS)))
-                )
-        tables = [degrade_table(records, sort) for sort in QUESTION_GROUPS]
-        return (
-            Section("Relative Degrade", [render_charts(charts), key, *tables], f"Table 2. {LEAD}.") if charts else None
-        )
+        return _build_study(records)
     measured = {form: measure_degrade(records, form) for form in FORMS}
     if not any(measured.values()):
         return None
+    reported = find_reported(TABLE)
     drawn = {f: {m: s for (m, at), s in measured[FORM].items() if at == f} for f in VARIANTS}
-    charts = [_draw_chart(f, f, scores, paper.MODELS) for f, scores in drawn.items() if scores]
+    charts = [_draw_chart(f, f, scores, reported.models, reported) for f, scores in drawn.items() if scores]
     lead = f"{LEAD}, over the question types that all variants of a factor have. "
     lead += "The default data are mid, rd, bal and co-0."
-    return Section("Relative Degrade", [render_charts(charts), key, _build_table(measured)], lead)
+    parts: list[Child] = [render_charts(charts), _render_key(reported), _build_table(measured, reported)]
+    return Section("Relative Degrade", parts, lead)
 
 
-def measure_degrade(study: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
+def _build_study(matrix: TransferMatrix) -> Section | None:
+    study, group = matrix.study, matrix.study.question_groups[0]
+    reported = select_reported(matrix, group)
+    own = [name for model in study.models if (name := reported.find_model(model))]
+    charts = []
+    for grid in select_grids(matrix):
+        measured = {model: matrix.measure_degrade(model, grid, FORM, group) for model in study.models}
+        scores = {model: Score(FORM, d.value, 0, d.low, d.high) for model, d in measured.items() if d}
+        if scores:
+            charts.append(_draw_chart(grid.title, grid.factor, scores, own, reported))
+    if not charts:
+        return None
+    tables = [degrade_table(matrix, group) for group in study.question_groups]
+    return Section("Relative Degrade", [render_charts(charts), _render_key(reported), *tables], f"Table 2. {LEAD}.")
+
+
+def degrade_table(matrix: TransferMatrix, group: str) -> Table:
+    """Relative Degrade of each factor in all its forms."""
+    study, grids, reported = matrix.study, select_grids(matrix), select_reported(matrix, group)
+    rows: list[tuple[str, ...]] = []
+    for model in study.models:
+        for form in FORMS:
+            measured = [matrix.measure_degrade(model, grid, form, group) for grid in grids]
+            cells = [DASH if d is None else format_figure(Score(form, d.value, 0, d.low, d.high)) for d in measured]
+            rows.append((model, form, *cells))
+        if name := reported.find_model(model):
+            shares = (reported.find(TABLE, name, grid.factor) for grid in grids)
+            rows.append((f"{name}, reported", FORM, *(format_percent(share, DIGITS) for share in shares)))
+    heads = ("model", "form", *(grid.title for grid in grids))
+    note = " ".join([WHICH_FORM, *(describe_caveats(grids) if reported.tables else ())])
+    return Table(f"Table 2, Relative Degrade, {group} questions, %", heads, tuple(rows), note)
+
+
+def measure_degrade(report: ReportRuns, form: str) -> dict[tuple[str, str], Score]:
     """Model and factor to figure, for those whose runs fill all the entries the form needs."""
-    study = drop_variants(study)
-    found = {}
-    for model in dict.fromkeys(r.model for r in study.runs if r.trained):
-        runs = [r for r in study.runs if r.model == model and r.trained]
+    report = drop_variants(report)
+    figures = {}
+    for model in dict.fromkeys(r.model for r in report.runs if r.trained):
+        runs = [r for r in report.runs if r.model == model and r.trained]
         for factor, variants in VARIANTS.items():
             entries = {(find_level(r.trained, factor), find_level(r.test, factor)): r.records for r in runs}
             used = {at: records for at, records in entries.items() if at[0] in variants}
@@ -74,43 +95,44 @@ def measure_degrade(study: ReportRuns, form: str) -> dict[tuple[str, str], Score
             weights = reweight_question_types(list(used.values())).weights
             shared = {at: r.take(w > 0) for (at, r), w in zip(used.items(), weights, strict=True)}
             try:
-                found[model, factor] = measure_runs(shared, factor, form)
+                figures[model, factor] = measure_runs(shared, factor, form)
             except UserError:  # an entry is missing: no figure rather than half of one
                 continue
-    return found
+    return figures
 
 
-def find_reported_model(model: str) -> str | None:
-    """The paper's name for a model, however it is spelled here."""
-
-    def normalise(name: str) -> str:
-        return re.sub(r"[^a-z0-9]", "", name.lower())
-
-    return next((name for name in paper.MODELS if normalise(name) == normalise(model)), None)
+def _render_key(reported: ReportedFigures) -> Html:
+    dashed = f" Dashed: reported ({reported.source.removeprefix('reported: ')})." if reported.source else ""
+    form = f"The charts show the {FORM} form, that of the paper's figures; smaller is more robust."
+    return render_note(f"Filled: measured here, with 95% intervals.{dashed} {form}")
 
 
-def _draw_chart(title: str, factor: str, scores: Mapping[str, Score], others: Iterable[str]) -> Html:
+def _draw_chart(
+    title: str, factor: str, scores: Mapping[str, Score], others: Iterable[str], reported: ReportedFigures
+) -> Html:
     """Each measured model with the paper's figure below it; then what the paper reports of others."""
     bars, left = [], dict.fromkeys(others)
+
+    def add_reported(model: str, series: int) -> None:
+        value = reported.find(TABLE, model, factor)
+        if value is not None:
+            bars.append(Bar(f"{model}, reported", 100 * value, format_percent(value), series, hollow=True))
+
     for series, (model, score) in enumerate(scores.items()):
         value = score.value or 0.0
         figure = f"{format_percent(value)} {format_spread(value, score.low, score.high)}"
         low, high = (None if end is None else 100 * end for end in (score.low, score.high))
         bars.append(Bar(f"{model}, measured", 100 * value, figure, series, low, high))
-        if (reported := find_reported_model(model)) in left:
-            bars.append(_build_reported_bar(str(reported), factor, series))
-            left.pop(reported)
-    bars += [_build_reported_bar(model, factor, len(SHAPES)) for model in left]
+        if (name := reported.find_model(model)) in left:
+            add_reported(str(name), series)
+            left.pop(name)
+    for model in left:
+        add_reported(model, len(SHAPES))
     chart = draw_bars(f"Relative Degrade by {title}", bars, width=470)
     return render_figure(title.capitalize(), ", % of accuracy lost", chart)
 
 
-def _build_reported_bar(model: str, factor: str, series: int) -> Bar:
-    value = paper.find_relative_degrade(model, factor)
-    return Bar(f"{model}, reported", 100 * value, format_percent(value), series, hollow=True)
-
-
-def _build_table(measured: Mapping[str, Figures]) -> Table:
+def _build_table(measured: Mapping[str, Figures], reported: ReportedFigures) -> Table:
     rows: list[Row] = []
     sizes = []
     for model in dict.fromkeys(model for figures in measured.values() for model, _ in figures):
@@ -118,9 +140,9 @@ def _build_table(measured: Mapping[str, Figures]) -> Table:
             [model, f"{form}, measured", *(score_cell(figures.get((model, f))) for f in VARIANTS)]
             for form, figures in measured.items()
         ]
-        if reported := find_reported_model(model):
-            given = [paper.find_relative_degrade(reported, f) for f in VARIANTS]
-            group.append([model, "reported", *(score_cell(Score("", v, 0)) for v in given)])
+        if name := reported.find_model(model):
+            shares = [reported.find(TABLE, name, f) for f in VARIANTS]
+            group.append([model, "reported", *(score_cell(Score("", share, 0)) for share in shares)])
         rows += group
         sizes.append(len(group))
     heads = [TableHead("Model"), TableHead("Form"), *(numeric(factor.capitalize()) for factor in VARIANTS)]

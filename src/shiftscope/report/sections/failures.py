@@ -1,9 +1,7 @@
 """Failures: examples that went wrong, with picture, answers and the step where they may part."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from zlib import crc32
@@ -31,17 +29,17 @@ class Failure:
     wrong: tuple[ReportRun, ...]
 
 
-def section(study: ReportRuns) -> Section | None:
-    study = study.select_in_domain()
+def section(report: ReportRuns) -> Section | None:
+    report = report.select_in_domain()
     shown: list[tuple[Failure, Example]] = []
     total = 0
-    folders = {r.test: r.data for r in reversed(study.runs) if r.data and has_images(r)}
-    tests = [t for t in study.tests if t in folders]
+    folders = {r.test: r.data for r in reversed(report.runs) if r.data and has_images(r)}
+    tests = [t for t in report.tests if t in folders]
     for test in tests:
-        runs = select_ranked([r for r in study.runs if r.test == test])
-        found = find_failures(runs)
-        total += len(found)
-        picked = pick_failures(found, -(-MOST // len(tests)))
+        runs = select_ranked([r for r in report.runs if r.test == test])
+        failures = find_failures(runs)
+        total += len(failures)
+        picked = pick_failures(failures, -(-MOST // len(tests)))
         known = read_examples(folders[test], [f.question for f in picked], str(runs[0].spec.get("split") or "") or None)
         shown += [(f, known[f.question]) for f in picked if f.question in known]
     shown = shown[:MOST]
@@ -54,10 +52,17 @@ def section(study: ReportRuns) -> Section | None:
         for run, _ in failure.rows:
             wanted[run].append(failure.question)
     predictions = {run: read_predictions(run, questions) for run, questions in wanted.items()}
-    cards = [_build_card(study, f, example, kinds, predictions) for f, example in shown]
+    cards = []
+    for failure, example in shown:
+        answers = [build_answer(report, run, row, predictions[run].get(failure.question)) for run, row in failure.rows]
+        run, row = failure.rows[0]
+        facts = {name: column[row] for name, column in run.records.facts if column[row] is not None}
+        wrong = " ".join(str(report.series_of(run.contender)) for run in failure.wrong)
+        kind = str(kinds.index(failure.kind)) if failure.kind else ""
+        cards.append(render_card(example, answers, facts, data_wrong=wrong, data_kind=kind))
     wide = sum(len(example.images) > 2 for _, example in shown)
     look = "cards many" if 2 * wide > len(cards) else "cards"
-    parts = [_build_filters(study, names, kinds), tag("div", cards, class_=look, id="failure-cards")]
+    parts = [_build_filters(report, names, kinds), tag("div", cards, class_=look, id="failure-cards")]
     lead = (
         f"{len(cards)} of {format_count(total)} questions that some model got wrong, taken in turn from every kind, "
         "those that most models got wrong first. A marked step of the program is one that, left out alone, "
@@ -76,41 +81,41 @@ def find_failures(runs: Sequence[ReportRun]) -> list[Failure]:
             rows[question].append((run, row))
             if failed:
                 wrong[question].append(run)
-    found = []
+    failures = []
     for question, failing in wrong.items():
         run, row = rows[question][0]
         kinds = dict(run.records.facts).get("kind")
         kind = str(kinds[row] or "") if kinds is not None else ""
-        found.append(Failure(question, str(run.records.cluster[row]), kind, tuple(rows[question]), tuple(failing)))
-    return found
+        failures.append(Failure(question, str(run.records.cluster[row]), kind, tuple(rows[question]), tuple(failing)))
+    return failures
 
 
-def pick_failures(found: Iterable[Failure], most: int) -> list[Failure]:
+def pick_failures(failures: Iterable[Failure], most: int) -> list[Failure]:
     """A few of them: each kind in turn, the commonest failures first, one a scene while there are others.
 
     Among equals a checksum of the name decides, so that the choice is mixed and always the same.
     """
     by_kind: dict[str, list[Failure]] = defaultdict(list)
-    for failure in sorted(found, key=lambda f: (-len(f.wrong), crc32(f.question.encode()))):
+    for failure in sorted(failures, key=lambda f: (-len(f.wrong), crc32(f.question.encode()))):
         by_kind[failure.kind].append(failure)
     in_turn = [f for turn in zip_longest(*(by_kind[k] for k in sorted(by_kind))) for f in turn if f is not None]
-    seen: set[str] = set()
+    scenes: set[str] = set()
     first: list[Failure] = []
     later: list[Failure] = []
     for failure in in_turn:
-        (later if failure.scene in seen else first).append(failure)
-        seen.add(failure.scene)
+        (later if failure.scene in scenes else first).append(failure)
+        scenes.add(failure.scene)
     return [*first, *later][:most]
 
 
-def build_answer(study: ReportRuns, run: ReportRun, row: int, prediction: Prediction | None = None) -> ModelAnswer:
+def build_answer(report: ReportRuns, run: ReportRun, row: int, prediction: Prediction | None = None) -> ModelAnswer:
     """What a run has in a row; `prediction` is the same in full, where that was read."""
     records = run.records
     answer = records.answer[row]
     astray = prediction is not None and records.program_right[row] == 0
     return ModelAnswer(
         run.contender,
-        study.series_of(run.contender),
+        report.series_of(run.contender),
         None if answer is None else str(answer),
         str(records.status[row]),
         bool(records.right[row]),
@@ -121,27 +126,10 @@ def build_answer(study: ReportRuns, run: ReportRun, row: int, prediction: Predic
     )
 
 
-def _build_card(
-    study: ReportRuns,
-    failure: Failure,
-    example: Example,
-    kinds: Sequence[str],
-    predictions: Mapping[ReportRun, Mapping[str, Prediction]],
-) -> Html:
-    first, at = failure.rows[0]
-    return render_card(
-        example,
-        [build_answer(study, run, row, predictions[run].get(failure.question)) for run, row in failure.rows],
-        {name: column[at] for name, column in first.records.facts if column[at] is not None},
-        data_wrong=" ".join(str(study.series_of(run.contender)) for run in failure.wrong),
-        data_kind=str(kinds.index(failure.kind)) if failure.kind else "",
-    )
-
-
-def _build_filters(study: ReportRuns, names: Sequence[str], kinds: Sequence[str]) -> Html:
+def _build_filters(report: ReportRuns, names: Sequence[str], kinds: Sequence[str]) -> Html:
     """Menus that a script shows and serves; without one they stay hidden and all cards are shown."""
     chosen = [
-        ("wrong", "Wrong for", [(study.series_of(n), n) for n in names]),
+        ("wrong", "Wrong for", [(report.series_of(n), n) for n in names]),
         ("kind", "Kind", list(enumerate(kinds))),
     ]
     menus = [

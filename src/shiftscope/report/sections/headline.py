@@ -1,9 +1,10 @@
 """Results: every model on every test, and on every question type, with intervals and significance."""
 
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 
+from ...metrics.significance import PairedTest, average_seeds
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import MISSING_IMAGE, Score
 from ..chart.bars import draw_interval
@@ -18,14 +19,15 @@ from ..measure import (
     drop_variants,
     measure_accuracy,
 )
-from ..number_format import DASH, format_count, format_p, format_percent, format_points
+from ..number_format import DASH, format_count, format_p, format_paired, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import WORSE, build_comparison, compare_by_fact, find_best, model_cell, score_cell, significance_mark
-from ..study_tables import in_domain_table, model_comparison_table
+from ..study_page import DIGITS, format_figure, select_reported
 from ..table import Table, TableCell, TableHead, count_cell, numeric
 
 PLACES = {"report": 10, "study": 20}
+TINY = 0.001  # a table of many p-values omits those below it
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
@@ -53,11 +55,11 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     return Section("Results", parts, lead + describe_dropped_variants(records.select_in_domain()))
 
 
-def _build_one_test_table(study: ReportRuns, test: str) -> Table:
+def _build_one_test_table(report: ReportRuns, test: str) -> Table:
     """One test: a row per contender, with its distance from the best."""
-    runs = {c: run for c in study.contenders if (run := study.find_run(c, test))}
+    runs = {c: run for c in report.contenders if (run := report.find_run(c, test))}
     scores = {c: measure_accuracy(run) for c, run in runs.items()}
-    top = find_best(study, scores)
+    top = find_best(report, scores)
     chances = correct_p_values(
         {c: compute_p_value(run, runs[top]) for c, run in runs.items() if top and c != top and scores[c].complete}
     )
@@ -71,51 +73,45 @@ def _build_one_test_table(study: ReportRuns, test: str) -> Table:
         numeric("Answered", "the share that has a response; the others count as wrong"),
         numeric("Detectable", "the smallest drop that a second test of this size would find"),
     ]
-    models = [c for c in runs if c not in study.references and scores[c].complete]
-    partial = [c for c in runs if c not in study.references and not scores[c].complete]
+    models = [c for c in runs if c not in report.references and scores[c].complete]
+    partial = [c for c in runs if c not in report.references and not scores[c].complete]
     groups = (models, partial, [c for c in runs if c not in (*models, *partial)])
     rows = [
-        _build_row(study, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for group in groups for c in group
+        _build_row(report, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for group in groups for c in group
     ]
-    return Table(f"{describe_metric(study)} on {test}", heads, rows, groups=[len(g) for g in groups])
+    return Table(f"{describe_metric(report)} on {test}", heads, rows, groups=[len(g) for g in groups])
 
 
-def _build_row(study: ReportRuns, run: ReportRun, score: Score, top: Score | None, p: float | None) -> list[TableCell]:
-    series, value = study.series_of(run.contender), score.value
+def _build_row(report: ReportRuns, run: ReportRun, score: Score, top: Score | None, p: float | None) -> list[TableCell]:
+    series, value = report.series_of(run.contender), score.value
     behind = None
     if value is not None and top is not None and top.value is not None and score is not top and score.complete:
         behind = value - top.value
     difference = join_markup([format_points(behind), significance_mark(p, behind)]) if score.complete else "not ranked"
-    least = detectable_drop(run)
+    least, rate = detectable_drop(run), score.response_rate
+    answered = format_percent(rate, 0) if rate in (None, 1) else format_percent(min(rate or 0.0, 0.999))  # never 100
     return [
-        model_cell(study, run.contender),
+        model_cell(report, run.contender),
         TableCell(draw_interval(value, score.low, score.high, series) if value is not None else DASH, class_="pick"),
         score_cell(score, best=score is top),
         TableCell("best" if score is top else difference, behind or 0.0),
         TableCell(DASH if p is None else format_p(p).removeprefix("p ").removeprefix("= "), 2.0 if p is None else p),
         count_cell(score.n),
-        TableCell(_format_answered(score.response_rate), score.response_rate),
+        TableCell(answered, score.response_rate),
         TableCell(DASH if least is None else format_percent(least), least),
     ]
 
 
-def _format_answered(answered: float | None) -> str:
-    """In per cent; never 100 where something is missing."""
-    if answered is None:
-        return DASH
-    return format_percent(answered, 0) if answered == 1 else format_percent(min(answered, 0.999))
-
-
-def _build_key(study: ReportRuns) -> Html:
+def _build_key(report: ReportRuns) -> Html:
     notes: list[Child] = [
         tag("b", "Bold"),
         ": the best model. ",
         WORSE,
         f" significantly below it on the same questions, {SIGNIFICANCE:g}, Holm-corrected over the table. ",
     ]
-    if study.references and len(study.references) < len(study.contenders):
-        notes.append(f"Reference points ({', '.join(study.references)}) mark floor and ceiling and are not ranked.")
-    for run in study.runs:
+    if report.references and len(report.references) < len(report.contenders):
+        notes.append(f"Reference points ({', '.join(report.references)}) mark floor and ceiling and are not ranked.")
+    for run in report.runs:
         score = measure_accuracy(run)
         if run.sample:
             notes.append(f" {run.contender} on {run.test}: a sample, {run.sample}.")
@@ -138,3 +134,70 @@ def _build_key(study: ReportRuns) -> Html:
                 "over seeds; it is not tested against others."
             )
     return render_note(notes)
+
+
+# A study: the default in its own domain, and all models entry by entry.
+
+
+def in_domain_table(matrix: TransferMatrix) -> Table:
+    """The default in its own domain, seed by seed, with the paper's figures beside."""
+    study, (trained, tested) = matrix.study, matrix.study.default
+    first = study.question_groups[0]
+    place = next(
+        (grid.factor, row, column)
+        for grid in study.grids
+        for row, t in grid.trained
+        for column, at in grid.tested
+        if (t, at) == study.default
+    )
+    rows = []
+    for group in study.question_groups:
+        reported = select_reported(matrix, group)
+        for model in study.models:
+            scores = [matrix.find_score(model, replace(trained, seed=s), tested, group) for s in study.seeds]
+            known = [s for s in scores if s is not None and s.value is not None]
+            mean = deviation = DASH
+            if len(known) > 1:
+                mean = format_figure(average_seeds(known))
+                deviation = f"{100 * float(np.std([s.value or 0.0 for s in known], ddof=1)):.{DIGITS}f}"
+            share = format_percent(reported.find("accuracy", reported.find_model(model), *place), DIGITS)
+            rows.append((f"{model}, {group} questions", *map(format_figure, scores), mean, deviation, share))
+    notes = [
+        "Seeds: the mean with Student's interval, and the standard deviation in points.",
+        study.notes.get("in domain", ""),
+    ]
+    for one, other in study.comparisons[:1]:
+        if test := matrix.compare_models(one, other, trained, tested, first):
+            notes.append(f"{one} less {other} on the same {first} questions, seed 0: {format_paired(test)}.")
+    heads = ("default, %", *(f"seed {s}" for s in study.seeds), "mean of seeds", "deviation", "reported")
+    return Table("Default, in domain", heads, tuple(rows), " ".join(filter(None, notes)))
+
+
+def model_comparison_table(matrix: TransferMatrix) -> Table:
+    """The models entry by entry, and what the later gain over the earlier on the same questions."""
+    study, group = matrix.study, matrix.study.question_groups[0]
+    rows = []
+    for trained, tested in matrix.list_pairs():
+        scores = (matrix.find_score(model, trained, tested, group) for model in study.models)
+        gains = (matrix.compare_models(one, other, trained, tested, group) for one, other in study.comparisons)
+        entries = (matrix.entries.get((model, trained, tested)) for model in study.adapting_models)
+        adapted = {"yes" if entry.adapted else "no" for entry in entries if entry and entry.adapted is not None}
+        shown = (format_percent(score.value if score else None, DIGITS) for score in scores)
+        rows.append((trained.label, tested.label, *shown, ", ".join(sorted(adapted)), *map(format_gain, gains)))
+    gain_heads = (f"{one} − {other}" for one, other in study.comparisons)
+    note = (
+        "Differences on the same questions, ± the longer side of an interval by scene; p < "
+        f"{TINY} where none is given, not corrected for the number of entries. {study.notes.get('adaptation', '')}"
+    )
+    heads = ("trained on", "tested on", *study.models, "adapted", *gain_heads)
+    return Table(f"Model comparison, {group} questions, % and points", heads, tuple(rows), note.strip(), folded=True)
+
+
+def format_gain(gain: PairedTest | None) -> str:
+    """+1.20 ± 0.32, the longer side; p only where it is 0.001 or more."""
+    if gain is None or gain.drop is None:
+        return DASH
+    sides = [abs(end - gain.drop) for end in (gain.low, gain.high) if end is not None]
+    half = f" ± {100 * max(sides):.{DIGITS}f}" if sides else ""
+    doubt = f", {format_p(gain.p)}" if gain.p is not None and gain.p >= TINY else ""
+    return f"{format_points(gain.drop, DIGITS)}{half}{doubt}"

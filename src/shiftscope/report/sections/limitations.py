@@ -1,7 +1,5 @@
 """Limitations: what the dataset is, what was odd about its files, and what the audit cannot tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...shortcuts.concepts import NO_CONCEPT
@@ -20,13 +18,13 @@ FEW = 100  # samples of an OOD set below which its figures say little
 SINGLE_ANSWER_SHARE = 0.25  # share of the test in one-answer groups that is worth a warning
 
 
-def section(shown: AuditEvidence) -> Section | None:
-    terms = render_terms((*_list_facts(shown), *_list_unknowns(shown)))
+def section(evidence: AuditEvidence) -> Section | None:
+    terms = render_terms((*_list_facts(evidence), *_list_unknowns(evidence)))
     return Section("Data and limitations", [terms], "What the figures rest on.")
 
 
-def _list_facts(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
-    audit = shown.audit
+def _list_facts(evidence: AuditEvidence) -> Iterator[tuple[str, Child]]:
+    audit = evidence.audit
     samples = audit.samples
     yield (
         "Samples",
@@ -37,7 +35,7 @@ def _list_facts(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
     how = f"drawn at random by samples, seed {audit.settings.seed}" if audit.split.made else "as the files say"
     yield (
         "Split",
-        f"{shown.describe_split()}; {how}."
+        f"{evidence.describe_split()}; {how}."
         + (f" {format_count(outside)} samples are in none of them." if outside else ""),
     )
     types = len(audit.labels["QT"]) if "QT" in audit.labels else 0
@@ -50,8 +48,8 @@ def _list_facts(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
     )
 
 
-def _list_unknowns(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
-    audit = shown.audit
+def _list_unknowns(evidence: AuditEvidence) -> Iterator[tuple[str, Child]]:
+    audit = evidence.audit
     reasons: dict[str, list[str]] = {}
     for name, why in audit.missing:
         reasons.setdefault(why, []).append(name)
@@ -63,26 +61,25 @@ def _list_unknowns(shown: AuditEvidence) -> Iterator[tuple[str, Child]]:
             yield (
                 "Images without annotations",
                 f"The object annotations do not name {format_count(unknown)} of "
-                f"{count_noun(len(audit.samples.images.values), 'image')}: {format_percent(shown.unseen)}% of the "
+                f"{count_noun(len(audit.samples.images.values), 'image')}: {format_percent(evidence.unseen)}% of the "
                 "samples are in no group of a shortcut with KO. "
                 f"An image that is named without objects has “{NO_CONCEPT}”.",
             )
     if not audit.split.counts()["val"]:
         yield "No val split", "There are no OOD val sets, and nothing to choose a model on."
-    few = [f"{s.shortcut} ({format_count(s.tail)})" for s in shown.lines if 0 < s.tail < FEW]
+    few = [f"{s.shortcut} ({format_count(s.tail)})" for s in evidence.lines if 0 < s.tail < FEW]
     if few:
         yield "Small OOD sets", f"{', '.join(few)}: fewer than {FEW} samples, so that intervals are wide."
-    none = [s.shortcut for s in shown.lines if not s.tail]
+    none = [s.shortcut for s in evidence.lines if not s.tail]
     if none:
         yield "No OOD set", f"{', '.join(none)}: no imbalanced group in the test has a rare answer."
-    many = [s for s in shown.lines if s.single_share >= SINGLE_ANSWER_SHARE]
+    many = [s for s in evidence.lines if s.single_share >= SINGLE_ANSWER_SHARE]
     alone = [f"{format_percent(s.single_share, 0)}% ({s.shortcut})" for s in many]
     if alone:
         yield (
             "Groups of one answer",
-            f"Of the IID test’s grouped samples, {', '.join(alone)} lie in groups with a single answer. "
-            "Whether these are shortcuts or just too few samples, the data do not say; they are in no head "
-            "and no tail.",
+            f"Of the IID test’s grouped samples, {', '.join(alone)} lie in groups with a single answer. Whether these "
+            "are shortcuts or just too few samples, the data do not say; they are in no head and no tail.",
         )
     for kind, unseen in audit.unseen.items():
         yield (

@@ -1,7 +1,5 @@
 """Outcomes: how many responses were right, wrong, undefined, unparseable, failed or missing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 
@@ -17,46 +15,38 @@ from ..score_table import model_cell
 from ..table import Row, Table, TableCell, TableHead, count_cell, numeric
 
 PLACES = {"report": 20}
-LOOKS = {
-    "right": "right",
-    "partly": "part-3",
-    "wrong": "wrong",
-    "undefined": "part-1",
-    "unparseable": "part-2",
-    "failed": "part-4",
-    "missing": "part-5",
-    "no image": "part-3",
-}
-OUTCOME_MEANINGS = {
-    "partly": "some of the annotators gave this answer, which earns partial credit",
-    "undefined": "the program has no answer on the scene",
-    "unparseable": "a response came, but it could not be parsed as an answer",
-    "failed": "no response came",
-    "missing": "not run yet, or not in the file of predictions",
-    "no image": "run without its image, which is missing; in no accuracy",
+OUTCOMES = {  # an outcome's look in the bar, and what it means
+    "right": ("right", ""),
+    "partly": ("part-3", "some of the annotators gave this answer, which earns partial credit"),
+    "wrong": ("wrong", ""),
+    "undefined": ("part-1", "the program has no answer on the scene"),
+    "unparseable": ("part-2", "a response came, but it could not be parsed as an answer"),
+    "failed": ("part-4", "no response came"),
+    "missing": ("part-5", "not run yet, or not in the file of predictions"),
+    "no image": ("part-3", "run without its image, which is missing; in no accuracy"),
 }
 STATUSES = {"undefined": "undefined", "unparseable": "unreadable", "failed": "failed", "missing": MISSING}
 
 
-def section(study: ReportRuns) -> Section | None:
-    home = study.select_in_domain()
-    away = len(home.runs) < len(study.runs)
-    counts = {run: sum(map(count_outcomes, run.each), Counter[str]()) for run in study.runs}
-    seen = [name for name in LOOKS if any(c[name] for c in counts.values()) or name in ("right", "wrong")]
+def section(report: ReportRuns) -> Section | None:
+    home = report.select_in_domain()
+    away = len(home.runs) < len(report.runs)
+    counts = {run: sum(map(count_outcomes, run.each), Counter[str]()) for run in report.runs}
+    used = [name for name in OUTCOMES if any(c[name] for c in counts.values()) or name in ("right", "wrong")]
     groups: dict[str, list[ReportRun]] = {name: [] for name in home.contenders}
-    for run in study.runs:
+    for run in report.runs:
         groups.setdefault(run.contender if run.home or not away else run.model, []).append(run)
     totals = [(name, "", sum((counts[r] for r in runs), Counter())) for name, runs in groups.items()]
-    parts: list[Child] = [render_swatches((name, LOOKS[name]) for name in seen), _build_table(home, totals, seen)]
-    if len(study.runs) > len(groups):
+    parts: list[Child] = [render_swatches((name, OUTCOMES[name][0]) for name in used), _build_table(home, totals, used)]
+    if len(report.runs) > len(groups):
         each = [
             (name, f"{r.test}, trained on {r.trained}" if r.trained else r.test, counts[r])
             for name, runs in groups.items()
             for r in runs
         ]
-        parts.append(render_details(f"Each of {count_noun(len(each), 'run')}", _build_table(home, each, seen)))
-    notes = [f"{name.capitalize()}: {OUTCOME_MEANINGS[name]}." for name in seen if name in OUTCOME_MEANINGS]
-    if describe_dropped_variants(study):
+        parts.append(render_details(f"Each of {count_noun(len(each), 'run')}", _build_table(home, each, used)))
+    notes = [f"{name.capitalize()}: {OUTCOMES[name][1]}." for name in used if OUTCOMES[name][1]]
+    if describe_dropped_variants(report):
         notes.append("Variants of questions are counted as questions.")
     lead = "A question without an answer is not right, and is counted apart. "
     return Section("Outcomes", parts, lead + " ".join(notes))
@@ -66,40 +56,41 @@ def count_outcomes(run: ReportRun) -> Counter[str]:
     """How many questions ended in each way; those without a row are missing."""
     records = run.records
     values, answered = score_rows(records).values, records.status.equals("answered")
-    found = Counter(
+    counts = Counter(
         right=int((answered & (values >= 1)).sum()),
         partly=int((answered & (values > 0) & (values < 1)).sum()),
         wrong=int((answered & (values <= 0)).sum()),
     )
-    found.update({name: int(records.status.equals(status).sum()) for name, status in STATUSES.items()})
-    found["no image"] = run.log.missing_images
-    return found
+    counts.update({name: int(records.status.equals(status).sum()) for name, status in STATUSES.items()})
+    counts["no image"] = run.log.missing_images
+    return counts
 
 
-def _build_table(study: ReportRuns, rows: Sequence[tuple[str, str, Counter[str]]], seen: Sequence[str]) -> Table:
+def _build_table(report: ReportRuns, rows: Sequence[tuple[str, str, Counter[str]]], used: Sequence[str]) -> Table:
     tests = any(test for _, test, _ in rows)
     heads = [
         TableHead("Model"),
         *([TableHead("Test")] if tests else []),
         TableHead("Of all questions", sortable=False),
-        *(numeric(name.capitalize(), OUTCOME_MEANINGS.get(name, "")) for name in seen),
+        *(numeric(name.capitalize(), OUTCOMES[name][1]) for name in used),
     ]
-    made: list[Row] = [
+    listed: list[Row] = [
         [
-            model_cell(study, name),
+            model_cell(report, name),
             *([test] if tests else []),
             TableCell(_draw_bar(name, counts), class_="pick"),
-            *(count_cell(counts[outcome]) for outcome in seen),
+            *(count_cell(counts[outcome]) for outcome in used),
         ]
         for name, test, counts in rows
     ]
-    return Table("Outcomes", heads, made)
+    return Table("Outcomes", heads, listed)
 
 
 def _draw_bar(name: str, counts: Counter[str]) -> Html:
     total = counts.total() or 1
     shares = [
-        StackedShare(n, counts[n] / total, f"{format_percent(counts[n] / total)}%", look) for n, look in LOOKS.items()
+        StackedShare(n, counts[n] / total, f"{format_percent(counts[n] / total)}%", look)
+        for n, (look, _) in OUTCOMES.items()
     ]
     listed = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
     return draw_stacked_bar(f"{name}: {listed}", shares, width=300)

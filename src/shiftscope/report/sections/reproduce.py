@@ -3,8 +3,6 @@
 A line that begins with # is no command: it says what cannot be made again from here, and why.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -26,65 +24,51 @@ from ...suites import load_suite
 from ..examples import has_dataset
 from ..markup import render_details, tag
 from ..page import Section
-from ..runs import ReportRun, ReportRuns, read_tested_part
+from ..runs import ReportRun, ReportRuns, read_part
 from .tests import find_result
 
 PLACES = {"report": 90}
 RUN_OPTIONS = (
-    *(
-        "model",
-        "data",
-        "split",
-        "part",
-        "limit",
-        "condition",
-        "mode",
-        "joined",
-        "learn-from",
-        "learn-part",
-        "trained-on",
-    ),
-    *("variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
+    *("model", "data", "split", "part", "limit", "condition", "mode", "joined", "learn-from", "learn-part"),
+    *("trained-on", "variant", "images", "allow-missing", "price", "max-tokens", "temperature", "parameters", "dtype"),
     *("trust-remote-code", "seed", "out"),
 )
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 SECRET = re.compile(r"(://)[^/@\s]+@")  # a name and a password inside an address
 
 
-def section(study: ReportRuns) -> Section | None:
+def section(report: ReportRuns) -> Section | None:
     specs = []
-    for run in study.runs:
+    for run in report.runs:
         for one in run.each:
             name = f"{one.contender} on {one.test}" + (f", seed {one.spec.get('seed')}" if run.seeds else "")
             spec = json.dumps(strip_credentials(one.spec), indent=1, ensure_ascii=False, default=str)
             specs.append(render_details(name, tag("pre", spec, class_="commands")))
-    commands = tag("pre", "\n".join(list_commands(study)), class_="commands", tabindex="0")
+    commands = tag("pre", "\n".join(list_commands(report)), class_="commands", tabindex="0")
     return Section("Reproduce", [commands, tag("h3", "The full spec of each run"), specs])
 
 
-def list_commands(study: ReportRuns) -> list[str]:
+def list_commands(report: ReportRuns) -> list[str]:
     """Every command once: those that make data, then runs, then the page."""
-    runs = study.each
+    runs = report.each
     sources = {str(r.spec["data_id"]): str(r.spec.get("data")) for r in runs if r.spec.get("data_id")}
-    made = [line for run in runs for line in _list_data_commands(run)]
-    evaluated = [_evaluation_command(run, sources) for run in runs]
+    data_commands = [line for run in runs for line in _list_data_commands(run)]
+    evaluated = []
+    for run in runs:
+        result = _read_result(run)
+        if result is not None:
+            evaluated.append(generalization_command(run, result))
+        elif "scale" in run.spec and not run.spec.get("data"):
+            evaluated.append(study_command(run))
+        else:
+            unknown = "" if run.spec.get("data") else "# the data of this run are not known: "
+            evaluated.append(unknown + run_command(run, sources))
     shown: list[str] = []
     if all(r.folder for r in runs):
         moved = [str(r.data) for r in runs if r.data and str(r.data) != str(r.spec.get("data"))]
         words = [*(str(r.folder) for r in runs), *(["--data", moved[0]] if moved else [])]
         shown.append(" ".join(["shiftscope report", *map(quote, words), "--out report.html"]))
-    return list(dict.fromkeys([*made, *evaluated, *shown]))
-
-
-def _evaluation_command(run: ReportRun, sources: Mapping[str, str]) -> str:
-    """The command that made a run: a test, a study, or `run` itself."""
-    found = _read_result(run)
-    if found is not None:
-        return generalization_command(run, found)
-    if "scale" in run.spec and not run.spec.get("data"):
-        return study_command(run)
-    line = run_command(run, sources)
-    return line if run.spec.get("data") else f"# the data of this run are not known: {line}"
+    return list(dict.fromkeys([*data_commands, *evaluated, *shown]))
 
 
 def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
@@ -112,26 +96,26 @@ def run_command(run: ReportRun, sources: Mapping[str, str] = NO_SOURCES) -> str:
     }
     needed = {
         "learn-from": f"the dataset of id {learned}" if elsewhere else "",
-        "part": read_tested_part(spec),
-        "learn-part": str((spec.get("learned_part") or {}).get("name") or ""),
+        "part": read_part(spec),
+        "learn-part": read_part(spec, "learned_part"),
     }
     lacking = [f"--{name}: {what}" for name, what in needed.items() if what and not given[name]]
     return format_command("shiftscope run", given, [f"add {', '.join(lacking)}"] if lacking else [])
 
 
-def generalization_command(run: ReportRun, found: Mapping[str, Any]) -> str:
+def generalization_command(run: ReportRun, result: Mapping[str, Any]) -> str:
     """The command of the test that made a run, from the result beside it."""
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in found["options"].items()}
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in result["options"].items()}
     given = {
-        "model": strip_credentials(found["model"]),
-        "data": found["data"],
-        "split": found["split"],
-        "limit": found["limit"],
-        **GENERALIZATION_TESTS.load(found["test"]).OPTIONS(**options).to_cli_options(),
-        **found.get("given", {"seed": run.spec.get("seed")}),
+        "model": strip_credentials(result["model"]),
+        "data": result["data"],
+        "split": result["split"],
+        "limit": result["limit"],
+        **GENERALIZATION_TESTS.load(result["test"]).OPTIONS(**options).to_cli_options(),
+        **result.get("given", {"seed": run.spec.get("seed")}),
         "out": str(run.folder.parent.parent) if run.folder else None,
     }
-    return format_command(f"shiftscope test {found['test'].replace('_', '-')}", given)
+    return format_command(f"shiftscope test {result['test'].replace('_', '-')}", given)
 
 
 def study_command(run: ReportRun) -> str:
@@ -152,19 +136,19 @@ def study_command(run: ReportRun) -> str:
 def _read_result(run: ReportRun) -> dict[str, Any] | None:
     """What the test that made a run wrote beside it; None where no test did."""
     path = find_result(run)
-    found = load_json(path) if path else None
-    if not isinstance(found, dict) or not {"test", "model", "data", "split", "limit", "options"} <= found.keys():
+    result = load_json(path) if path else None
+    if not isinstance(result, dict) or not {"test", "model", "data", "split", "limit", "options"} <= result.keys():
         return None
-    return found if found["test"] in GENERALIZATION_TESTS.names() else None
+    return result if result["test"] in GENERALIZATION_TESTS.names() else None
 
 
 def _list_data_commands(run: ReportRun) -> Iterator[str]:
     """What makes the data that a run needs: to test on, to learn from, and parts of them."""
-    spec, found = run.spec, _read_result(run)
+    spec, result = run.spec, _read_result(run)
     places = spec.get(PLACES_FIELD) or {}
-    if found is not None:
-        given = found.get("given") or {}
-        for place in (found["data"], found["options"].get("home"), given.get("learn-from")):
+    if result is not None:
+        given = result.get("given") or {}
+        for place in (result["data"], result["options"].get("home"), given.get("learn-from")):
             if place:
                 yield _folder_command(Path(place), str(place))
         return

@@ -1,7 +1,5 @@
 """Shifts: what each factor costs, from its base to its other levels; paired where twins exist."""
 
-from __future__ import annotations
-
 from ...metrics.intervals import FEW_SCENES
 from ...metrics.significance import PairedTest
 from ..drops import RunShift, find_runs_without_base, find_shifts, load_factors
@@ -18,15 +16,15 @@ PLACES = {"report": 15}
 ShiftKey = tuple[str, str, str]  # factor, base, level
 
 
-def section(study: ReportRuns) -> Section | None:
+def section(report: ReportRuns) -> Section | None:
     # Where the model was trained on the base, or it is not known on what.
-    found = [s for s in find_shifts(study) if s.base.home and s.base.trained in ("", s.base.test)]
-    drops = {(s.base.contender, *_row_key(s)): made for s in found if (made := s.measure_drop()) is not None}
-    lost = dict.fromkeys((run.factor, "", run.test) for run in find_runs_without_base(study))
-    home = study.select_in_domain()
+    shifts = [s for s in find_shifts(report) if s.base.home and s.base.trained in ("", s.base.test)]
+    drops = {(s.base.contender, *_row_key(s)): made for s in shifts if (made := s.measure_drop()) is not None}
+    lost = dict.fromkeys((run.factor, "", run.test) for run in find_runs_without_base(report))
+    home = report.select_in_domain()
     if not drops and not lost:
         return None
-    estimates = {_row_key(s): "paired" if s.twins else "unpaired" for s in found}
+    estimates = {_row_key(s): "paired" if s.twins else "unpaired" for s in shifts}
     chances = correct_p_values({key: one.p for key, one in drops.items()})
     rows = [*dict.fromkeys(key[1:] for key in drops), *lost]
     names = [c for c in home.contenders if any(key[0] == c for key in drops)]
@@ -34,7 +32,7 @@ def section(study: ReportRuns) -> Section | None:
         TableHead("Factor"),
         TableHead("From → to"),
         TableHead("Estimate", title="paired: twin questions; unpaired: two accuracies"),
-        *(numeric(render_model_name(study, c)) for c in names),
+        *(numeric(render_model_name(report, c)) for c in names),
     ]
     factors = load_factors()
     listed: list[Row] = [

@@ -1,7 +1,5 @@
 """Strongest groups: concepts that make each shortcut, their answers (Figures 4, 8, 10) and samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,7 +50,7 @@ def _draw_panel(counts: npt.NDArray[np.int64], looks: Sequence[str], top: float,
     shares = (counts / max(int(counts.sum()), 1))[: len(looks)].tolist()
     most = max([*shares, limit or 0.0]) or 1.0
     base, step = top + PANEL, (WIDTH - LEFT) / max(len(shares), 12)
-    made = [
+    parts = [
         draw_line(LEFT, base, WIDTH, base, "base"),
         draw_text(LEFT - 5, top + 8, f"{format_percent(most, 0)}%", at="end", class_="tick"),
     ]
@@ -63,12 +61,12 @@ def _draw_panel(counts: npt.NDArray[np.int64], looks: Sequence[str], top: float,
             if of == look and s > 0
         )
         if path:
-            made.append(tag("path", d=path, class_=f"share {PART_LOOK[look]}"))
+            parts.append(tag("path", d=path, class_=f"share {PART_LOOK[look]}"))
     if limit is not None:
         y = base - PANEL * limit / most
-        made.append(draw_line(LEFT, y, WIDTH, y, "guide"))
-        made.append(draw_text(WIDTH - 2, y - 3, "rare below", at="end", class_="tick"))
-    return made
+        parts.append(draw_line(LEFT, y, WIDTH, y, "guide"))
+        parts.append(draw_text(WIDTH - 2, y - 3, "rare below", at="end", class_="tick"))
+    return parts
 
 
 # The named answers of one group with their shares in train, IID test and OOD test.
@@ -107,13 +105,13 @@ def _render_row(name: str, part: str | None, cells: list[tuple[int, float | None
     """`most` is the share that fills its place."""
     short = name if len(name) <= LONGEST_ANSWER else f"{name[:LONGEST_ANSWER]}…"
     mark = None if part is None else tag("i", class_=PART_LOOK[part], title=part or "balanced")
-    made = [tag("th", mark, short or "(empty)", scope="row", class_="other" if part is None else None)]
+    drawn = [tag("th", mark, short or "(empty)", scope="row", class_="other" if part is None else None)]
     for n, share in cells:
         if share and n:
-            made.append(tag("td", format_percent(share), style=f"--n:{share / most:.3g}", title=format_count(n)))
+            drawn.append(tag("td", format_percent(share), style=f"--n:{share / most:.3g}", title=format_count(n)))
         else:
-            made.append(tag("td", DASH) if share is None else tag("td", "0", class_="quiet"))
-    return tag("tr", made)
+            drawn.append(tag("td", DASH) if share is None else tag("td", "0", class_="quiet"))
+    return tag("tr", drawn)
 
 
 # A few samples of a group, some with a frequent answer and some with a rare one.
@@ -124,34 +122,31 @@ LONGEST_TEXT = 160
 
 def render_samples(audit: ShortcutAudit, shortcut: str, concept: int) -> Html:
     """Samples of the IID test; of train, where the test has none of the group in head or tail."""
-    where, found = "IID test", _pick_samples(audit.test[shortcut], concept)
-    if not found:
-        where, found = "train split", _pick_samples(audit.train[shortcut], concept)
-    listed = [_render_sample(audit, row, PART_NAMES[part]) for row, part in found]
+    where, picked = "IID test", _pick_samples(audit.test[shortcut], concept)
+    if not picked:
+        where, picked = "train split", _pick_samples(audit.train[shortcut], concept)
+    samples, listed = audit.samples, []
+    for row, part in picked:
+        text, image, name = str(samples.texts[row]), samples.images[row], PART_NAMES[part]
+        of_image = "" if image is None else f", image {image}"
+        words = [
+            tag("span", name, class_=f"part {PART_LOOK[name]}"),
+            tag("span", shorten_text(text, LONGEST_TEXT) or "(no question)", class_="asked"),
+            tag("b", shorten_text(str(samples.answers[row]), LONGEST_TEXT) or "(empty)"),
+            tag("span", f"id {samples.ids[row]}{of_image}", class_="id"),
+        ]
+        listed.append(tag("li", words))
     return tag("div", tag("p", f"Samples of the {where}", class_="facts"), tag("ul", listed), class_="behind")
 
 
 def _pick_samples(groups: AnswerGroups, concept: int) -> list[tuple[int, int]]:
     mine = groups.labels.codes[groups.rows] == concept
-    made = []
+    picked = []
     for part in (HEAD, TAIL):
         rows = groups.rows[mine & (groups.part == part)]
         places = np.unique(np.linspace(0, len(rows) - 1, min(SAMPLES_EACH, len(rows))).round().astype(int))
-        made += [(int(row), part) for row in rows[places]]  # evenly over all of them
-    return made
-
-
-def _render_sample(audit: ShortcutAudit, row: int, part: str) -> Html:
-    samples = audit.samples
-    text, image = str(samples.texts[row]), samples.images[row]
-    named = f"{samples.ids[row]}" if image is None else f"{samples.ids[row]}, image {image}"
-    return tag(
-        "li",
-        tag("span", part, class_=f"part {PART_LOOK[part]}"),
-        tag("span", shorten_text(text, LONGEST_TEXT) or "(no question)", class_="asked"),
-        tag("b", shorten_text(str(samples.answers[row]), LONGEST_TEXT) or "(empty)"),
-        tag("span", f"id {named}", class_="id"),
-    )
+        picked += [(int(row), part) for row in rows[places]]  # evenly over all of them
+    return picked
 
 
 # The concepts that make each shortcut, the answers they lead to, and samples behind them.
@@ -165,9 +160,17 @@ GROUP_LOOKS = (
 )
 
 
-def section(shown: AuditEvidence) -> Section | None:
-    listed = [(line.shortcut, find_strongest_groups(shown.audit, line.shortcut, MOST_GROUPS)) for line in shown.lines]
-    parts = [_build_shortcut(shown, name, found) for name, found in listed if found]
+def section(evidence: AuditEvidence) -> Section | None:
+    names = ("Concept", "Commonest answer", "Its share", "In train", "Answers")
+    head = tag("div", [tag("span", one) for one in names], class_="group-head", aria_hidden="true")
+    parts = []
+    for name in (line.shortcut for line in evidence.lines):
+        if groups := find_strongest_groups(evidence.audit, name, MOST_GROUPS):
+            uneven = int(evidence.audit.train[name].imbalanced.sum())
+            about = f": {describe_shortcut(name)}. {count_noun(uneven, 'imbalanced group')} in train"
+            heading = tag("h3", name, tag("span", about, class_="about"), id=f"groups-{name}")
+            drawn = [_build_group(evidence, name, group) for group in groups]
+            parts.append(tag("div", heading, head, drawn, class_="groups"))
     if not parts:
         return None
     lead = (
@@ -177,17 +180,8 @@ def section(shown: AuditEvidence) -> Section | None:
     return Section("Strongest groups", [render_swatches(GROUP_LOOKS), parts], lead)
 
 
-def _build_shortcut(shown: AuditEvidence, name: str, found: tuple[StrongGroup, ...]) -> Html:
-    uneven = int(shown.audit.train[name].imbalanced.sum())
-    about = f": {describe_shortcut(name)}. {count_noun(uneven, 'imbalanced group')} in train"
-    heading = tag("h3", name, tag("span", about, class_="about"), id=f"groups-{name}")
-    names = ("Concept", "Commonest answer", "Its share", "In train", "Answers")
-    head = tag("div", [tag("span", one) for one in names], class_="group-head", aria_hidden="true")
-    return tag("div", heading, head, [_build_group(shown, name, one) for one in found], class_="groups")
-
-
-def _build_group(shown: AuditEvidence, shortcut: str, one: StrongGroup) -> Html:
-    audit = shown.audit
+def _build_group(evidence: AuditEvidence, shortcut: str, one: StrongGroup) -> Html:
+    audit = evidence.audit
     summary = tag(
         "summary",
         tag("span", one.name, class_="concept"),

@@ -1,7 +1,5 @@
 """Shortcut overlap: which shortcuts share their samples (Figure 5)."""
 
-from __future__ import annotations
-
 from ...shortcuts.audit_statistics import ShortcutMatrix, jaccard_overlap, ood_overlap
 from ..audit_page import AuditEvidence
 from ..markup import Html, render_charts
@@ -12,11 +10,11 @@ from ..table import HeatTile, render_heat_map
 PLACES = {"audit": 50}
 
 
-def section(shown: AuditEvidence) -> Section | None:
-    names = tuple(line.shortcut for line in shown.lines if line.tail)
+def section(evidence: AuditEvidence) -> Section | None:
+    names = tuple(line.shortcut for line in evidence.lines if line.tail)
     if len(names) < 2:
         return None
-    heads, tails = jaccard_overlap(shown.audit), ood_overlap(shown.audit)
+    heads, tails = jaccard_overlap(evidence.audit), ood_overlap(evidence.audit)
     maps = [
         _render_map(
             heads, names, "Heads of train: shared part", "{0} and {1}: {2}% of their head samples together are in both"

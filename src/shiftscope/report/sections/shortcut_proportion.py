@@ -1,7 +1,5 @@
 """Shortcut proportion: accuracy on head and tail after training with more shortcut samples (Figure 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...run.audit import BlendScore
@@ -14,11 +12,11 @@ from ..page import Section
 PLACES = {"audit": 70}
 
 
-def section(shown: AuditEvidence) -> Section | None:
-    if not shown.blends:
+def section(evidence: AuditEvidence) -> Section | None:
+    if not evidence.blends:
         return None
-    names = [n for n in shown.audit.labels if any(b.shortcut == n for b in shown.blends)]
-    charts = [_draw_chart(name, [b for b in shown.blends if b.shortcut == name]) for name in names]
+    names = [n for n in evidence.audit.labels if any(b.shortcut == n for b in evidence.blends)]
+    charts = [_draw_chart(name, [b for b in evidence.blends if b.shortcut == name]) for name in names]
     legend = render_swatches((("accuracy on the head", "is-head"), ("accuracy on the tail (OOD)", "is-tail")))
     lead = (
         "The same model trained on sets of one size, of which so many per cent are shortcut samples (heads) "

@@ -1,7 +1,5 @@
 """Shortcut strength: Table 1 of VQA-VS for this dataset, with the accuracy of guessing by concept alone."""
 
-from __future__ import annotations
-
 from ...shortcuts.audit_statistics import ShortcutStatistics
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.bars import StackedShare, draw_stacked_bar
@@ -15,7 +13,7 @@ PLACES = {"audit": 10}
 LOOKS = (("head", "is-head"), ("tail: the OOD set", "is-tail"), ("neither", "is-rest"))
 
 
-def section(shown: AuditEvidence) -> Section | None:
+def section(evidence: AuditEvidence) -> Section | None:
     heads = [
         TableHead("Shortcut"),
         numeric("Evenness", "E of eq. 8, over the train split: lower is more imbalanced"),
@@ -29,20 +27,19 @@ def section(shown: AuditEvidence) -> Section | None:
         numeric("imbal\u00adanced", "of the groups in the test"),
         numeric("One answer", "samples of the IID test in groups with one answer, per cent"),
     ]
-    unknown = any(line.outside for line in shown.lines)
+    unknown = any(line.outside for line in evidence.lines)
     if unknown:
         heads.append(numeric("No group", "samples of the IID test whose objects are not known"))
-    rows = [_build_row(shown, line, unknown) for line in shown.lines]
+    rows = [_build_row(evidence, line, unknown) for line in evidence.lines]
     lead = (
         "Samples with the same concept form a group. A group whose answers are uneven is imbalanced: its "
         "frequent answers are its head, its rare ones its tail, and all tails together are the OOD test set."
     )
     note = (
-        "Evenness is 1 where all answers of a group are equally frequent; groups with one answer count as 1, "
-        "so that many of them hide how uneven the rest is. Guess is the share of the IID test, in per cent "
-        "with its 95% interval, that always giving the concept’s commonest train answer gets right to the "
-        "letter. All concepts but QT are chosen with the answer at hand, so that their guess is more than a "
-        "model could reach by them."
+        "Evenness is 1 where all answers of a group are equally frequent; groups with one answer count as 1, so that "
+        "many of them hide how uneven the rest is. Guess is the share of the IID test, in per cent with its 95% "
+        "interval, that always giving the concept’s commonest train answer gets right to the letter. All concepts but "
+        "QT are chosen with the answer at hand, so that their guess is more than a model could reach by them."
     )
     if unknown:
         note += " All of this is of the samples in a group; those whose objects are not known are in none."
@@ -50,9 +47,9 @@ def section(shown: AuditEvidence) -> Section | None:
     return Section("Shortcut strength", [render_swatches(LOOKS), table], lead)
 
 
-def _build_row(shown: AuditEvidence, line: ShortcutStatistics, unknown: bool) -> list[TableCell]:
-    total = shown.audit.test[line.shortcut].sample_count
-    guess = shown.guesses.get(line.shortcut)
+def _build_row(evidence: AuditEvidence, line: ShortcutStatistics, unknown: bool) -> list[TableCell]:
+    total = evidence.audit.test[line.shortcut].sample_count
+    guess = evidence.guesses.get(line.shortcut)
     name: Child = [tag("span", line.shortcut), tag("small", describe_shortcut(line.shortcut))]
     return [
         TableCell(name, line.shortcut, class_="shortcut"),

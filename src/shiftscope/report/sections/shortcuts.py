@@ -1,7 +1,5 @@
 """Shortcuts: accuracy on an audit's IID test and on the out-of-distribution set of each shortcut (VQA-VS)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...errors import UserError
@@ -19,18 +17,18 @@ PLACES = {"report": 17}
 COLUMNS = {"iid": "IID test", **{s: s for s in SHORTCUTS}, "mean_ood": "Mean OOD", "mean_gap": "Gap"}
 
 
-def section(study: ReportRuns) -> Section | None:
-    found = {run: scores for run in study.select_in_domain().runs if (scores := _measure_sets(run))}
-    if not found:
+def section(report: ReportRuns) -> Section | None:
+    measured = {run: scores for run in report.select_in_domain().runs if (scores := _measure_sets(run))}
+    if not measured:
         return None
-    shown = [key for key in COLUMNS if any(key in scores for scores in found.values())]
-    forms = ", ".join(dict.fromkeys(scores["iid"].form for scores in found.values()))
+    shown = [key for key in COLUMNS if any(key in scores for scores in measured.values())]
+    forms = ", ".join(dict.fromkeys(scores["iid"].form for scores in measured.values()))
     table = build_run_table(
-        study,
+        report,
         f"{forms} on the IID test and the OOD sets",
-        found,
+        measured,
         [numeric(COLUMNS[key]) for key in shown],
-        lambda run: [score_cell(found[run].get(key)) for key in shown],
+        lambda run: [score_cell(measured[run].get(key)) for key in shown],
     )
     lead = (
         f"{forms}, in per cent, with 95% intervals. Each out-of-distribution set holds the questions of the "
@@ -46,9 +44,9 @@ def _measure_sets(run: ReportRun) -> dict[str, Score]:
     if not is_audit(folder) or VqaFiles(folder).data_id() != run.spec.get("data_id"):
         return {}
     try:
-        made = measure(add_marks(run.records, folder))
+        scores = measure(add_marks(run.records, folder))
     except UserError:  # it was made anew, of other questions
         return {}
-    whole = [s for s in made if "split" not in dict(s.slice)]
+    whole = [s for s in scores if "split" not in dict(s.slice)]
     sets = {str(dict(s.slice)["shortcut"]): s for s in whole if s.metric == "ood"}
     return sets | {s.metric: s for s in whole if s.metric in ("iid", "mean_ood", "mean_gap")}

@@ -1,8 +1,6 @@
 """Slopes: the trend of accuracy over the levels of a factor, where these have an order."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,8 +10,7 @@ from ...metrics.significance import AccuracySlope, fit_slope
 from ...result import Floats, RunRecords
 from ..drops import find_shifts, load_factors
 from ..markup import render_note
-from ..measure import SIGNIFICANCE, correct_p_values, pool_runs
-from ..mixture import reweight_question_types
+from ..measure import SIGNIFICANCE, correct_p_values, pool_runs, reweight_question_types
 from ..number_format import DASH, format_count
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
@@ -23,21 +20,21 @@ from ..table import Row, Table, TableCell, TableHead, numeric
 PLACES = {"report": 32}
 
 
-def section(study: ReportRuns) -> Section | None:
-    found = {
+def section(report: ReportRuns) -> Section | None:
+    slopes = {
         (contender, factor): one
-        for contender in study.select_in_domain().contenders
-        for factor, one in measure_slopes(study, contender)
+        for contender in report.select_in_domain().contenders
+        for factor, one in measure_slopes(report, contender)
     }
-    if not found:
+    if not slopes:
         return None
-    chances = correct_p_values({key: one.p for key, one in found.items() if np.isfinite(one.p)})
-    names = [c for c in study.select_in_domain().contenders if any(key[0] == c for key in found)]
+    chances = correct_p_values({key: one.p for key, one in slopes.items() if np.isfinite(one.p)})
+    names = [c for c in report.select_in_domain().contenders if any(key[0] == c for key in slopes)]
     rows: list[Row] = [
-        [f, *(_build_cell(found.get((c, f)), chances.get((c, f))) for c in names)]
-        for f in dict.fromkeys(f for _, f in found)
+        [f, *(_build_cell(slopes.get((c, f)), chances.get((c, f))) for c in names)]
+        for f in dict.fromkeys(f for _, f in slopes)
     ]
-    heads = [TableHead("Factor"), *(numeric(render_model_name(study, c)) for c in names)]
+    heads = [TableHead("Factor"), *(numeric(render_model_name(report, c)) for c in names)]
     note = render_note(
         WORSE, f" significant: {SIGNIFICANCE:g}, Holm-corrected over the table, with errors that take scenes together."
     )
@@ -49,31 +46,26 @@ def section(study: ReportRuns) -> Section | None:
     return Section("Trend over levels", [Table("Change per level", heads, rows), note], lead)
 
 
-def measure_slopes(study: ReportRuns, contender: str) -> Iterator[tuple[str, AccuracySlope]]:
+def measure_slopes(report: ReportRuns, contender: str) -> Iterator[tuple[str, AccuracySlope]]:
     """The slope over the levels of each factor that has an order, and of each fact `level` of numbers."""
     for name, factor in load_factors().items():
         if not factor.ordered:
             continue
-        found = [s for s in find_shifts(study) if s.factor == name and s.base.contender == contender]
-        for base in dict.fromkeys(s.base for s in found):
-            runs = [base, *(s.shifted for s in found if s.base is base)]
-            places = [_level_index(run, factor.variants, factor.base) for run in runs]
-            placed = [(run, place) for run, place in zip(runs, places, strict=True) if place is not None]
+        shifts = [s for s in find_shifts(report) if s.factor == name and s.base.contender == contender]
+        for base in dict.fromkeys(s.base for s in shifts):
+            placed: list[tuple[ReportRun, float]] = []
+            for run in (base, *(s.shifted for s in shifts if s.base is base)):
+                level_name = run.variant if run.factor else factor.base  # what is no variant of the factor is its base
+                if level_name in factor.variants:
+                    placed.append((run, float(factor.variants.index(level_name))))
             weights = np.concatenate(reweight_question_types([run.records for run, _ in placed]).weights)
             level = np.concatenate([np.full(len(run.records), place) for run, place in placed])
             rows = pool_runs([run.each[0] for run, _ in placed]).records
-            made = _fit_slope(rows, np.where(weights > 0, level, np.nan), weights)
-            if made is not None:
+            slope = _fit_slope(rows, np.where(weights > 0, level, np.nan), weights)
+            if slope is not None:
                 names = [run.test for run, _ in sorted(placed, key=lambda one: (one[1], one[0].test))]
-                yield f"{factor.title}: {' → '.join(names)}", made
-    yield from _fit_user_levels(pool_runs(study.select_in_domain().select_contender(contender)).records)
-
-
-def _level_index(run: ReportRun, variants: Sequence[str], base: str) -> float | None:
-    """The level of a run's data; what is no variant of the factor is its base."""
-    if not run.factor:
-        return float(variants.index(base))
-    return float(variants.index(run.variant)) if run.variant in variants else None
+                yield f"{factor.title}: {' → '.join(names)}", slope
+    yield from _fit_user_levels(pool_runs(report.select_in_domain().select_contender(contender)).records)
 
 
 def _fit_user_levels(records: RunRecords) -> Iterator[tuple[str, AccuracySlope]]:
@@ -93,17 +85,17 @@ def _fit_user_levels(records: RunRecords) -> Iterator[tuple[str, AccuracySlope]]
         mixed = reweight_question_types([rows.take(part) for part in parts]).weights
         for part, value, weight in zip(parts, values, mixed, strict=True):
             weights[part], level[part] = weight, np.where(weight > 0, value, np.nan)
-        made = _fit_slope(rows, level, weights)
-        if made is not None:
-            yield str(factor), made
+        slope = _fit_slope(rows, level, weights)
+        if slope is not None:
+            yield str(factor), slope
 
 
 def _fit_slope(records: RunRecords, level: Floats, weights: Floats | None) -> AccuracySlope | None:
     try:
-        made = fit_slope(records, level, weights)
+        slope = fit_slope(records, level, weights)
     except UserError:  # one level only
         return None
-    return made if made.scenes >= FEW_SCENES else None
+    return slope if slope.scenes >= FEW_SCENES else None
 
 
 def _build_cell(one: AccuracySlope | None, p: float | None) -> TableCell:

@@ -1,16 +1,13 @@
 """Splits: what was held out of training, how the model does on it, and its generalization score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ...errors import UserError
 from ...metrics.generalization_score import measure_runs
 from ...result import Score
 from ..chart.bars import draw_interval
-from ..markup import Html, render_note
+from ..markup import Child, Html, render_note
 from ..measure import measure_accuracy
 from ..number_format import DASH
 from ..page import Section
@@ -23,20 +20,7 @@ PLACES = {"report": 24}
 TEST = "compositional"
 
 
-@dataclass(frozen=True, slots=True)
-class SplitRow:
-    """A model on one split."""
-
-    split: str
-    model: str
-    held: Score  # accuracy on the questions with the property
-    text: Score | None = None
-    upper: Score | None = None
-    score: Score | None = None
-    rest: Score | None = None  # accuracy on the questions without it
-    gap: Score | None = None
-
-
+SplitRow = tuple[str, str, dict[str, Score | None]]  # split, model, and its scores by the names of COLUMNS
 COLUMNS = (
     ("text", "Text only", "a model that sees no image, on the held-out questions"),
     ("held", "Held out", "the model, on the questions with the property that training held out"),
@@ -47,10 +31,10 @@ COLUMNS = (
 )
 
 
-def section(study: ReportRuns) -> Section | None:
-    tests = [one for one in read_results(study) if one.test == TEST]
+def section(report: ReportRuns) -> Section | None:
+    tests = [one for one in read_results(report) if one.test == TEST]
     rows = [row for one in tests for row in _rows_of_test(one)]
-    rows += _rows_of_runs(study, {run for one in tests for run in one.runs})
+    rows += _rows_of_runs(report, {run for one in tests for run in one.runs})
     if not rows:
         return None
     lead = (
@@ -59,32 +43,38 @@ def section(study: ReportRuns) -> Section | None:
         "the image, 100 as good as with the property in training. It is not clipped, and has no figure "
         "where iid-size is no better than text only."
     )
-    return Section("Compositional splits", [_build_table(rows), _build_note(rows)], lead)
+    parts: list[Child] = [_build_table(rows)]
+    beyond = [
+        f"{model} on {split}"
+        for split, model, scores in rows
+        if (score := scores.get("score")) and score.value is not None and not 0 <= score.value <= 1
+    ]
+    if beyond:
+        parts.append(render_note(f"Beyond the ends of the scale: {', '.join(beyond)}."))
+    return Section("Compositional splits", parts, lead)
 
 
 def _rows_of_test(one: GeneralizationResult) -> Iterator[SplitRow]:
     """The rows of a compositional test."""
-    found = {dict(row.of).get("questions"): row for row in one.rows}
-    held, rest = found.get("held out"), found.get("in domain")
+    by_set = {dict(row.of).get("questions"): row for row in one.rows}
+    held, rest = by_set.get("held out"), by_set.get("in domain")
     if held is None:
         return
-    s = held.scores
-    yield SplitRow(
-        dict(held.of).get("split", ""),
-        one.model_label,
-        s["accuracy"],
-        s.get("text_only"),
-        s.get("iid_size"),
-        s.get("generalization_score"),
-        rest.scores["accuracy"] if rest else None,
-        s.get("gap"),
-    )
+    scores = {
+        "held": held.scores["accuracy"],
+        "text": held.scores.get("text_only"),
+        "upper": held.scores.get("iid_size"),
+        "score": held.scores.get("generalization_score"),
+        "rest": rest.scores["accuracy"] if rest else None,
+        "gap": held.scores.get("gap"),
+    }
+    yield dict(held.of).get("split", ""), one.model_label, scores
 
 
-def _rows_of_runs(study: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:
+def _rows_of_runs(report: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:
     """Runs over the same questions of which one is the text-only model and one the upper bound."""
-    for test in study.tests:
-        runs = [r for r in study.runs if r.test == test and shown.isdisjoint(r.each)]
+    for test in report.tests:
+        runs = [r for r in report.runs if r.test == test and shown.isdisjoint(r.each)]
         text_only = [r for r in runs if _is_text_only(r)]
         upper = [r for r in runs if read_role(r.spec) == UPPER]
         for run in runs if text_only and upper else ():
@@ -96,7 +86,7 @@ def _rows_of_runs(study: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow
             with suppress(UserError):  # no question in common: no figure rather than no page
                 score = measure_runs(*(r.records for r in three))
             held, text, high = map(measure_accuracy, three)
-            yield SplitRow(test, run.contender, held, text, high, score)
+            yield test, run.contender, {"held": held, "text": text, "upper": high, "score": score}
 
 
 def _is_text_only(run: ReportRun) -> bool:
@@ -109,21 +99,22 @@ def _pick_same_model(run: ReportRun, runs: Sequence[ReportRun]) -> ReportRun:
 
 
 def _build_table(rows: Sequence[SplitRow]) -> Table:
-    shown = [column for column in COLUMNS if any(getattr(row, column[0]) for row in rows)]
+    shown = [column for column in COLUMNS if any(scores.get(column[0]) for _, _, scores in rows)]
     heads = [TableHead("Split"), TableHead("Model")]
     for name, heading, title in shown:
         heads += [TableHead("0 to 100", sortable=False)] if name == "score" else []
         heads.append(numeric(heading, title))
     heads.append(numeric("Questions", "held-out questions with a response"))
-    made = []
-    for row in rows:
-        cells: list[TableCell | str] = [row.split, row.model]
+    listed = []
+    for split, model, scores in rows:
+        cells: list[TableCell | str] = [split, model]
         for name, _, _ in shown:
-            score = getattr(row, name)
+            score = scores.get(name)
             cells += [TableCell(_draw_score(score), class_="pick")] if name == "score" else []
             cells.append(score_cell(score))
-        made.append([*cells, count_cell(row.held.n)])
-    return Table("Accuracy and generalization score by split, %", heads, made)
+        held = scores["held"]
+        listed.append([*cells, count_cell(held.n if held else 0)])
+    return Table("Accuracy and generalization score by split, %", heads, listed)
 
 
 def _draw_score(score: Score | None) -> Html | str:
@@ -132,11 +123,3 @@ def _draw_score(score: Score | None) -> Html | str:
         return DASH
     value, low, high = (None if e is None else min(1.0, max(0.0, e)) for e in (score.value, score.low, score.high))
     return draw_interval(value or 0.0, low, high, 0, width=84)
-
-
-def _build_note(rows: Sequence[SplitRow]) -> Html | None:
-    beyond = [r for r in rows if r.score and r.score.value is not None and not 0 <= r.score.value <= 1]
-    if not beyond:
-        return None
-    listed = ", ".join(f"{r.model} on {r.split}" for r in beyond)
-    return render_note(f"Beyond the ends of the scale: {listed}.")

@@ -1,71 +1,55 @@
 """Templates: accuracy on the questions of each template, with reference points beside the models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...result import Score
-from ...suites.covr import reported as paper
+from ...suites import find_reported
 from ..markup import Html, render_charts, render_details, render_note
-from ..measure import describe_dropped_variants, drop_variants, pool_runs
 from ..page import Section
 from ..runs import ReportRuns
-from ..score_table import MOST_PARTS, compare_by_fact, render_model_legend, score_cell, select_common_tests
+from ..score_table import MOST_PARTS, compare_by_fact, render_model_legend, score_cell
 from ..table import Row, Table, TableHead, numeric
-from .curves import Curve, cut_runs, draw_curve
+from .curves import cut_runs, draw_curve, pool_contenders
 
 PLACES = {"report": 22}
 FACT = "template"
-MODELS = ("VB text", "VB iid")
+TABLE = "template_accuracy"
 
 
-def section(study: ReportRuns) -> Section | None:
-    study = study.select_in_domain()
-    besides = describe_dropped_variants(study)
-    shared = select_common_tests(drop_variants(study))
-    if shared is None:
+def section(report: ReportRuns) -> Section | None:
+    compared = pool_contenders(report)
+    if compared is None:
         return None
-    study = shared
-    runs = [pool_runs(study.select_contender(contender)) for contender in study.contenders]
+    report, runs, note = compared
     cut = cut_runs(runs, FACT)
     if cut is None or not 2 <= len(cut[0].names) <= MOST_PARTS:
         return None
-    together = " All tests together." if len(study.tests) > 1 else ""
     lead = (
         "The questions that one template made, with 95% intervals; a template that is no better than what "
-        f"the question alone gives away was not answered by looking.{together}{besides}"
+        f"the question alone gives away was not answered by looking.{note}"
     )
     parts = [
-        render_model_legend(study, study.contenders),
-        render_charts([draw_curve(study, runs, Curve(FACT, "Template"), cut)], "charts"),
-        compare_by_fact(study, FACT, "Accuracy by template", "Template", counted=True),
+        render_model_legend(report, report.contenders),
+        render_charts([draw_curve(report, runs, FACT, "Template", "", cut)], "charts"),
+        compare_by_fact(report, FACT, "Accuracy by template", "Template", counted=True),
         _build_reported_table(cut[0].names),
     ]
     return Section("Accuracy by template", parts, lead)
 
 
 def _build_reported_table(names: Sequence[str]) -> Html | None:
-    """What the paper has for COVR's templates; nothing where these are others."""
-    if not set(names) <= set(paper.TEMPLATES):
+    """What a paper reports of these templates; nothing where they are not its own."""
+    reported = find_reported(TABLE)
+    figures = reported.tables.get(TABLE, {})
+    if not set(names) <= {template for _, template, _ in figures}:
         return None
+    columns = dict.fromkeys((model, wording) for model, _, wording in figures)
     heads = [TableHead("Template")]
-    for how in ("", ", paraphrased"):
-        heads += [numeric(f"{model}{how}") for model in MODELS]
+    heads += [numeric(", ".join(filter(None, column))) for column in columns]
     rows: list[Row] = [
-        [
-            name,
-            *(
-                score_cell(Score("", paper.find_template_accuracy(model, name, paraphrased=freely), 0))
-                for freely in (False, True)
-                for model in MODELS
-            ),
-        ]
+        [name, *(score_cell(Score("", figures[model, name, wording], 0)) for model, wording in columns)]
         for name in names
     ]
-    note = (
-        f"R{paper.SOURCE[1:]}, Tables 12 and 13: VisualBERT on the questions alone, and trained on "
-        "everything. On photographs, so that templates can be compared with each other and not with the "
-        "figures above."
-    )
     table = Table("Reported accuracy by template", heads, rows)
-    return render_details("What the paper reports", render_note(note), table)
+    note = render_note(f"R{reported.source[1:]}, {reported.notes.get(TABLE, '')}")
+    return render_details("What the paper reports", note, table)

@@ -1,7 +1,5 @@
 """Generalization tests: results of segment-combine, contrast sets and transfer, read beside their runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +16,6 @@ from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import score_cell
 from ..table import Row, Table, TableCell, TableHead, count_cell, numeric
-
-SHARES = ("value", "low", "high")
-COUNTS = ("n", "missing", "undefined", "unreadable", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +43,13 @@ class GeneralizationResult:
         return own[0].model if own else self.model
 
 
-def read_results(study: ReportRuns) -> tuple[GeneralizationResult, ...]:
-    """The tests that made the runs of a study, each once, in the order of the runs."""
-    made: dict[Path, list[ReportRun]] = {}
-    for run in study.each:
+def read_results(report: ReportRuns) -> tuple[GeneralizationResult, ...]:
+    """The tests that made the runs of a report, each once, in the order of the runs."""
+    runs_of: dict[Path, list[ReportRun]] = {}
+    for run in report.each:
         if path := find_result(run):
-            made.setdefault(path, []).append(run)
-    return tuple(_read_result(path, runs) for path, runs in made.items())
+            runs_of.setdefault(path, []).append(run)
+    return tuple(_read_result(path, runs) for path, runs in runs_of.items())
 
 
 def find_result(run: ReportRun) -> Path | None:
@@ -81,23 +76,23 @@ def _read_result(path: Path, runs: list[ReportRun]) -> GeneralizationResult:
 
 
 def _parse_score(name: str, figures: Mapping[str, Any]) -> Score:
-    value, low, high = (None if figures[k] is None else float(figures[k]) / 100 for k in SHARES)
-    n, missing, undefined, unreadable, failed = (int(figures.get(k, 0)) for k in COUNTS)
-    return Score(name, value, n, low, high, missing, (), undefined, unreadable, failed)
+    shares = {k: None if figures[k] is None else float(figures[k]) / 100 for k in ("value", "low", "high")}
+    counts = {k: int(figures.get(k, 0)) for k in ("n", "missing", "undefined", "unreadable", "failed")}
+    return Score(name, **shares, **counts)  # type: ignore[arg-type]
 
 
 PLACES = {"report": 26}
 ELSEWHERE = "compositional"  # has a section of its own
 
 
-def section(study: ReportRuns) -> Section | None:
-    found: dict[str, list[GeneralizationResult]] = {}
-    for one in read_results(study):
+def section(report: ReportRuns) -> Section | None:
+    results: dict[str, list[GeneralizationResult]] = {}
+    for one in read_results(report):
         if one.rows and one.test != ELSEWHERE:
-            found.setdefault(one.test, []).append(one)
-    if not found:
+            results.setdefault(one.test, []).append(one)
+    if not results:
         return None
-    parts = [part for test, many in found.items() for part in _build_test(test, many)]
+    parts = [part for test, many in results.items() for part in _build_test(test, many)]
     lead = "Per cent, and drops in points, with 95% intervals that take the questions of a scene together."
     return Section("Generalization tests", parts, lead)
 

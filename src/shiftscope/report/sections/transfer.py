@@ -1,22 +1,19 @@
 """Transfer matrix: every training against every test, one heat map per model and factor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
-from ...suites.superclevr.study import MODELS, QUESTION_GROUPS
+from ...suites.study import FactorGrid
 from ..markup import Child, Html, render_note, tag
-from ..measure import drop_variants, measure_weighted_accuracy
-from ..mixture import reweight_question_types
+from ..measure import drop_variants, measure_weighted_accuracy, reweight_question_types
 from ..number_format import describe_score, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, read_role
-from ..study_tables import NOT_BLIND, accuracy_table, select_grids
-from ..table import HeatTile, render_heat_map
+from ..study_page import DIGITS, describe_caveats, format_figure, select_grids, select_reported
+from ..table import HeatTile, Table, render_heat_map
 
 PLACES = {"report": 30, "study": 30}
 TESTS_ONLY = {"distribution": ("head", "tail", "oppo")}  # variants that nothing is trained on
@@ -45,10 +42,10 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     trained = [r for r in drop_variants(records).runs if r.trained and not read_role(r.spec)]
     models = dict.fromkeys(r.model for r in trained)
     grids = {model: list(_build_grids([r for r in trained if r.model == model])) for model in models}
-    floor = _find_floor(grid for found in grids.values() for grid in found)
+    floor = _find_floor(grid for maps in grids.values() for grid in maps)
     parts: list[Child] = []
-    for model, found in grids.items():
-        parts += _render_maps(model, found, floor)
+    for model, maps in grids.items():
+        parts += _render_maps(model, maps, floor)
     lead = (
         f"{LEAD} All entries of a map are over the question types that all of its tests have, weighted alike. "
         f"Colours run from {format_percent(floor, 0)} to 100%."
@@ -58,25 +55,42 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
     parts: list[Child] = []
-    used = select_grids(matrix)
-    for sort in QUESTION_GROUPS:
-        grids: dict[str, list[TransferGrid]] = {model: [] for model in MODELS}
-        for model in MODELS:
-            for one in used:
-                pairs = [(row, column, t, at) for row, t in one.trained for column, at in one.tested]
-                scores = {(row, column): matrix.find_score(model, t, at, sort) for row, column, t, at in pairs}
+    study, used = matrix.study, select_grids(matrix)
+    for group in study.question_groups:
+        maps: dict[str, list[TransferGrid]] = {model: [] for model in study.models}
+        for model in study.models:
+            for grid in used:
+                pairs = [(row, column, t, at) for row, t in grid.trained for column, at in grid.tested]
+                scores = {(row, column): matrix.find_score(model, t, at, group) for row, column, t, at in pairs}
                 if any(scores.values()):
-                    grids[model].append(
-                        TransferGrid(one.title.capitalize(), [*dict(one.trained)], [*dict(one.tested)], scores)
+                    maps[model].append(
+                        TransferGrid(grid.title.capitalize(), [*dict(grid.trained)], [*dict(grid.tested)], scores)
                     )
-        floor = _find_floor(grid for found in grids.values() for grid in found)
-        for model, found in grids.items():
-            parts += _render_maps(f"{model}, {sort} questions", found, floor)
-    if any(one.factor == "redundancy" for one in used):
-        parts.append(render_note(f"Redundancy: {NOT_BLIND[0].lower()}{NOT_BLIND[1:]}"))
-    tables = [accuracy_table(matrix, one, sort) for sort in QUESTION_GROUPS for one in used]
+        floor = _find_floor(grid for grids in maps.values() for grid in grids)
+        for model, grids in maps.items():
+            parts += _render_maps(f"{model}, {group} questions", grids, floor)
+    parts += map(render_note, describe_caveats(used))
+    tables = [accuracy_table(matrix, grid, group) for group in study.question_groups for grid in used]
     lead = f"Table 1. {LEAD} A dash is an entry that is not finished, or a test without such questions."
     return Section("Transfer matrix", [*parts, *tables], lead)
+
+
+def accuracy_table(matrix: TransferMatrix, grid: FactorGrid, group: str) -> Table:
+    """Every training of a factor beside every test, with the paper's figures below those of its models."""
+    study, reported = matrix.study, select_reported(matrix, group)
+    rows: list[tuple[str, ...]] = []
+    for model in study.models:
+        for name, trained in grid.trained:
+            scores = (matrix.find_score(model, trained, tested, group) for _, tested in grid.tested)
+            rows.append((model, name, *map(format_figure, scores)))
+        if paper_name := reported.find_model(model):
+            for name, _ in grid.trained:
+                shares = (reported.find("accuracy", paper_name, grid.factor, name, test) for test, _ in grid.tested)
+                rows.append((f"{paper_name}, reported", name, *(format_percent(share, DIGITS) for share in shares)))
+    heads = ("model", "trained on", *(f"on {name}" for name, _ in grid.tested))
+    title = f"Table 1, {grid.title}, {group} questions"
+    note = grid.notes.get(group) or (grid.caveat if group == study.question_groups[0] else "")
+    return Table(title, heads, tuple(rows), note, folded=True)
 
 
 def _find_floor(grids: Iterable[TransferGrid]) -> float:

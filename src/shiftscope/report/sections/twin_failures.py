@@ -1,8 +1,5 @@
 """Failing twins: an example that was right and its variant that was not, side by side."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from pathlib import Path
 
 from ...lang.exec.exact import execute
@@ -10,7 +7,7 @@ from ...lang.execution_world import ExecutionWorld
 from ...lang.program import ProgramError
 from ...store.dataset import Example
 from ..drops import TwinRuns, find_twin_runs
-from ..examples import StepNote, has_images, read_examples, render_images, render_words
+from ..examples import has_images, read_examples, render_images, render_words
 from ..markup import Html, render_charts, tag
 from ..number_format import format_count
 from ..page import Section
@@ -20,27 +17,32 @@ from .failures import build_answer
 PLACES = {"report": 72}
 MOST = 12  # pairs
 
-TwinRows = tuple[TwinRuns, int, int]  # the runs, and the rows of base and twin in them
 
-
-def section(study: ReportRuns) -> Section | None:
-    ranked = set(select_ranked(study.runs))
-    found = [t for t in find_twin_runs(study) if t.shifted in ranked and all(map(has_images, (t.base, t.shifted)))]
+def section(report: ReportRuns) -> Section | None:
+    ranked = set(select_ranked(report.runs))
+    pairs = [t for t in find_twin_runs(report) if t.shifted in ranked and all(map(has_images, (t.base, t.shifted)))]
     total = 0
-    places: list[TwinRows] = []
-    for twins in found:
+    places: list[tuple[TwinRuns, int, int]] = []  # the runs, and the rows of base and twin in them
+    for twins in pairs:
         bad = twins.find_failing()
         total += len(bad)
         rows = [(int(twins.base_rows[k]), int(twins.shifted_rows[k])) for k in bad.tolist()]
-        share = -(-MOST // len(found))
+        share = -(-MOST // len(pairs))
         places += [(twins, *row) for row in rows[:: max(len(rows) // share, 1)][:share]]  # spread over the run
-    books = _read_all_examples(places)
+    wanted: dict[Path, list[str]] = {}  # each dataset is read once
+    for twins, base, shifted in places:
+        for run, row in ((twins.base, base), (twins.shifted, shifted)):
+            if run.data:
+                wanted.setdefault(run.data, []).append(str(run.records.question[row]))
+    examples = {folder: read_examples(folder, names) for folder, names in wanted.items()}
     cards = []
     for twins, base, shifted in places[:MOST]:
-        one = books.get((twins.base.data, str(twins.base.records.question[base])))
-        other = books.get((twins.shifted.data, str(twins.shifted.records.question[shifted])))
+        one, other = (
+            examples[run.data].get(str(run.records.question[row])) if run.data else None
+            for run, row in ((twins.base, base), (twins.shifted, shifted))
+        )
         if one and other:
-            cards.append(_build_pair(study, twins, (base, one), (shifted, other)))
+            cards.append(_build_pair(report, twins, (base, one), (shifted, other)))
     if not cards:
         return None
     lead = (
@@ -50,28 +52,14 @@ def section(study: ReportRuns) -> Section | None:
     return Section("Failing twins", [render_charts(cards, "cards twins")], lead)
 
 
-def _read_all_examples(places: list[TwinRows]) -> Mapping[tuple[Path | None, str], Example]:
-    """The examples of all rows, each dataset read once."""
-    wanted: dict[Path | None, list[str]] = {}
-    for twins, base, shifted in places:
-        for run, row in ((twins.base, base), (twins.shifted, shifted)):
-            wanted.setdefault(run.data, []).append(str(run.records.question[row]))
-    return {
-        (folder, name): example
-        for folder, names in wanted.items()
-        if folder
-        for name, example in read_examples(folder, names).items()
-    }
-
-
-def _build_pair(study: ReportRuns, twins: TwinRuns, base: tuple[int, Example], shifted: tuple[int, Example]) -> Html:
+def _build_pair(report: ReportRuns, twins: TwinRuns, base: tuple[int, Example], shifted: tuple[int, Example]) -> Html:
     node = _find_differing_step(base[1], shifted[1])
-    notes = [StepNote(node, "differs from the original")] if node is not None else []
+    notes = {node: "differs from the original"} if node is not None else {}
     sides = []
     for run, (row, example), role in ((twins.base, base, "original"), (twins.shifted, shifted, "twin")):
         heading = tag("p", f"{run.test}: {role}", class_="facts")
-        marked = notes if role == "twin" else []
-        words = render_words(example, [build_answer(study, run, row)], marked, above=heading)
+        answers = [build_answer(report, run, row)]
+        words = render_words(example, answers, notes if role == "twin" else {}, above=heading)
         sides.append(tag("div", render_images(example), words, class_="side"))
     return tag("article", sides, class_="card pair")
 

@@ -4,12 +4,10 @@ Every slice with enough examples is tested against the rest, with the examples o
 p-values are corrected (Holm) for the number of slices searched.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +15,8 @@ import numpy.typing as npt
 from ...metrics.accuracy import score_rows
 from ...metrics.intervals import student_p_value
 from ...result import Bools, Codes, Floats
-from ..markup import Child, Html, join_markup, render_note, tag
-from ..measure import describe_dropped_variants, drop_variants, pool_runs
-from ..mixture import Levels, cut_levels
+from ..markup import Child, join_markup, render_note, tag
+from ..measure import Levels, cut_levels, describe_dropped_variants, drop_variants, pool_runs
 from ..number_format import count_noun, format_p, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns, select_ranked
@@ -52,18 +49,17 @@ class SliceSearch:
     searched: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SliceTable:
-    """All slices of one fact or of one pair of facts, as columns."""
+class _Slice(NamedTuple):
+    """A combination of levels of one fact or two, with the figures that rank it."""
 
     names: tuple[str, ...]
     levels: tuple[Levels, ...]
-    cells: Codes  # which combination of levels
-    n: npt.NDArray[np.int64]
-    inside: Floats
-    outside: Floats
-    z: Floats
-    scenes: npt.NDArray[np.int64]
+    cell: int  # which combination
+    n: int
+    inside: float
+    outside: float
+    z: float
+    scenes: int
 
 
 def find_worst_slices(
@@ -76,31 +72,30 @@ def find_worst_slices(
         return SliceSearch((), 0)
     _, scene = np.unique(cluster[keep], return_inverse=True)
     known = {name: Levels(f.names, f.codes[keep], f.ordered) for name, f in facts.items()}
-    families = list(_tabulate_slices(y, scene, known, fewest))
-    searched = sum(len(f.cells) for f in families)
-    found = sorted(
-        (student_p_value(z, float(f.scenes[k] - 1)), z, f_at, k)
-        for f_at, f in enumerate(families)
-        for k, z in enumerate(f.z.tolist())
-        if z < 0
+    slices = list(_tabulate_slices(y, scene, known, fewest))
+    worse = sorted(
+        (student_p_value(one.z, float(one.scenes - 1)), one.z, k) for k, one in enumerate(slices) if one.z < 0
     )
     chosen: list[tuple[WorstSlice, Bools]] = []
     largest = 0.0  # Holm: a corrected chance is never smaller than that of a stronger finding
-    for place, (p, _, f_at, k) in enumerate(found):
-        largest = max(largest, min(1.0, (searched - place) * p))
+    for place, (p, _, k) in enumerate(worse):
+        largest = max(largest, min(1.0, (len(slices) - place) * p))
         if largest > SIGNIFICANCE or len(chosen) == most:
             break
-        family = families[f_at]
-        one = _build_slice(family, k, largest)
-        rows = np.equal(_cross_levels(family.levels)[0], int(family.cells[k]))
-        if _is_new(one, rows, chosen):
+        one = _build_slice(slices[k], largest)
+        rows = np.equal(_cross_levels(slices[k].levels)[0], slices[k].cell)
+        # Mostly the same examples as a slice named before say nothing new, unless clearly worse inside it.
+        if not any(
+            int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
+            for other, others in chosen
+        ):
             chosen.append((one, rows))
-    return SliceSearch(tuple(one for one, _ in chosen), searched)
+    return SliceSearch(tuple(one for one, _ in chosen), len(slices))
 
 
 def _tabulate_slices(
     y: Floats, scene: npt.NDArray[np.int64], facts: Mapping[str, Levels], fewest: int
-) -> Iterator[_SliceTable]:
+) -> Iterator[_Slice]:
     e = y - y.mean()
     scenes = int(scene.max()) + 1
     e_of_scene = np.bincount(scene, e, scenes)
@@ -129,11 +124,11 @@ def _tabulate_slices(
             b = 1 / (len(y) - n)
             a = 1 / n + b
             z = (inside - outside) / np.sqrt(a * a * squares - 2 * a * b * cross + b * b * every)
-        picked = np.flatnonzero(ok & np.isfinite(z)).astype(np.int32)
+        picked = np.flatnonzero(ok & np.isfinite(z))
         # Few scenes spread less than they should, and Student's t has longer tails than the normal.
         z = z * np.sqrt(np.maximum(spread - 1, 0) / np.maximum(spread, 1))
-        figures: list[Any] = [column[picked] for column in (n, inside, outside, z, spread)]
-        yield _SliceTable(names, used, picked, *figures)
+        columns: list[Any] = [column[picked].tolist() for column in (n, inside, outside, z, spread)]
+        yield from (_Slice(names, used, *figures) for figures in zip(picked.tolist(), *columns, strict=True))
 
 
 def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]:
@@ -146,21 +141,13 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
     return code, cells
 
 
-def _build_slice(family: _SliceTable, k: int, chance: float) -> WorstSlice:
-    cell = int(family.cells[k])
+def _build_slice(one: _Slice, chance: float) -> WorstSlice:
+    cell = one.cell
     facts: list[tuple[str, str]] = []
-    for name, used in zip(reversed(family.names), reversed(family.levels), strict=True):
-        cell, level = divmod(cell, len(used.names))
-        facts.insert(0, (name, used.names[level]))
-    return WorstSlice(tuple(facts), int(family.n[k]), float(family.inside[k]), float(family.outside[k]), chance)
-
-
-def _is_new(one: WorstSlice, rows: Bools, chosen: Iterable[tuple[WorstSlice, Bools]]) -> bool:
-    """Not mostly the same examples as a slice named before, unless clearly worse inside it."""
-    return not any(
-        int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
-        for other, others in chosen
-    )
+    for name, levels in zip(reversed(one.names), reversed(one.levels), strict=True):
+        cell, level = divmod(cell, len(levels.names))
+        facts.insert(0, (name, levels.names[level]))
+    return WorstSlice(tuple(facts), one.n, one.inside, one.outside, chance)
 
 
 PLACES = {"report": 60}
@@ -176,14 +163,16 @@ MOST_LEVELS = 5  # of a number
 MOST_VALUES = 40  # a fact of more values than this names examples, not slices
 
 
-def section(study: ReportRuns) -> Section | None:
-    besides, study = describe_dropped_variants(study.select_in_domain()), drop_variants(study.select_in_domain())
-    ranked = dict.fromkeys(r.contender for r in select_ranked(study.runs))
-    found = {contender: search_slices(pool_runs(study.select_contender(contender))) for contender in ranked}
-    if not any(one.searched for one in found.values()):
+def section(report: ReportRuns) -> Section | None:
+    besides, report = describe_dropped_variants(report.select_in_domain()), drop_variants(report.select_in_domain())
+    ranked = dict.fromkeys(r.contender for r in select_ranked(report.runs))
+    searches = {contender: search_slices(pool_runs(report.select_contender(contender))) for contender in ranked}
+    if not any(one.searched for one in searches.values()):
         return None
-    parts = [part for contender, one in found.items() if one.slices for part in _build_table(study, contender, one)]
-    none = [f"{contender} ({count_noun(one.searched, 'slice')})" for contender, one in found.items() if not one.slices]
+    parts = [part for contender, one in searches.items() if one.slices for part in _build_table(report, contender, one)]
+    none = [
+        f"{contender} ({count_noun(one.searched, 'slice')})" for contender, one in searches.items() if not one.slices
+    ]
     if none:
         parts.append(tag("p", "No slice stands out more than by chance: ", ", ".join(none), ".", class_="quiet"))
     lead = (
@@ -204,31 +193,26 @@ def search_slices(run: ReportRun) -> SliceSearch:
     return find_worst_slices(values, run.records.cluster.codes, telling)
 
 
-def _build_table(study: ReportRuns, contender: str, found: SliceSearch) -> list[Child]:
+def _build_table(report: ReportRuns, contender: str, search: SliceSearch) -> list[Child]:
     heads = [
         TableHead("Slice"),
         numeric("Examples"),
         numeric("Accuracy there"),
         numeric("Elsewhere"),
         numeric("Difference"),
-        numeric("p (Holm)", f"corrected for {found.searched} slices"),
+        numeric("p (Holm)", f"corrected for {search.searched} slices"),
     ]
-    rows = [
-        [
-            TableCell(describe_slice(one)),
+    rows = []
+    for one in search.slices:
+        facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
+        cells = [
+            TableCell(facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])),
             count_cell(one.n),
             TableCell(format_percent(one.inside), one.inside),
             TableCell(format_percent(one.outside), one.outside),
             TableCell(format_points(one.inside - one.outside), one.inside - one.outside, class_="mark-worse"),
             TableCell(format_p(one.chance), one.chance),
         ]
-        for one in found.slices
-    ]
-    note = render_note(f"{count_noun(found.searched, 'slice')} searched.")
-    return [tag("h3", render_model_name(study, contender)), Table("Worst slices", heads, rows), note]
-
-
-def describe_slice(one: WorstSlice) -> Html:
-    """A slice in words."""
-    facts = [tag("span", f"{NAMES.get(name, name)} ", tag("b", level)) for name, level in one.facts]
-    return facts[0] if len(facts) == 1 else join_markup([facts[0], " and ", facts[1]])
+        rows.append(cells)
+    note = render_note(f"{count_noun(search.searched, 'slice')} searched.")
+    return [tag("h3", render_model_name(report, contender)), Table("Worst slices", heads, rows), note]

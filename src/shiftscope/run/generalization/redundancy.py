@@ -19,6 +19,7 @@ from ...lang.program import ProgramError
 from ...question import Question
 from ...questions.gqa.redundancy import LEVELS, TrimmedQuestion, build_level, count_removals, trim_question
 from ...questions.gqa.wording import is_sayable
+from ...suites import find_reported
 from . import (
     WRONG_ANSWER,
     Findings,
@@ -118,11 +119,15 @@ def _describe_size(level: list[Question]) -> tuple[tuple[str, str], ...]:
 
 def list_reported() -> tuple[list[str], list[tuple[Any, ...]], str]:
     """The figures of the paper, as a table: column names, rows, title."""
-    from ...suites.gqa.reported import ACCURACY, CHANGE, SHARES, SOURCE
-
-    rows = [(name, ACCURACY[name], *(f"{points:+.2f}" for points in CHANGE[name][1:])) for name in CHANGE]
-    heads = ["model", "accuracy %", *(f"{share}%" for share in SHARES[1:])]
-    return heads, rows, f"change of accuracy in points on GQA testdev, {SOURCE}"
+    figures = find_reported(NAME)
+    changes, base = figures.tables[NAME], figures.tables[f"{NAME}, base"]
+    shares = sorted({share for _, share in changes if share})
+    rows = [
+        (model, round(100 * base[model,], 2), *(f"{100 * changes[model, share]:+.2f}" for share in shares))
+        for model in figures.models
+    ]
+    heads = ["model", "accuracy %", *(f"{share}%" for share in shares)]
+    return heads, rows, f"change of accuracy in points on GQA testdev, {figures.source}"
 
 
 OPTIONS = RedundancyOptions

@@ -14,7 +14,7 @@ from ...errors import unknown
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
 from ...records import content_id
-from .definition import list_studies, load_study
+from ...suites.study import list_studies, load_study
 
 FORMAT = 1
 ORACLE_NEITHER, ORACLE_SCENE, ORACLE_PROGRAM, ORACLE_BOTH, ORACLE_OBJECTS = ORACLES = (
@@ -55,13 +55,13 @@ class EntryOrigin:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EntryOrigin:
         study = load_study(data["suite"])
-        if set(data["weights"]) != set(study.PARTS):
-            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.PARTS)}")
+        if set(data["weights"]) != set(study.parts):
+            raise ValueError(f"weights of {', '.join(data['weights'])}, not of {', '.join(study.parts)}")
         return cls(
-            study.SUITE,
-            study.parse_scale(data["scale"]),
-            study.parse_training(data["trained"]),
-            tuple((name, str(data["weights"][name])) for name in study.PARTS),
+            study.suite,
+            study.scale_type.from_json(data["scale"]),
+            study.training_type.from_json(data["trained"]),
+            tuple((name, str(data["weights"][name])) for name in study.parts),
             **{n: str(data[n]) for n in ("train_order", "recipe", "device", "version", "made")},
             learned=str(data["learned"]) if "learned" in data else None,
         )
@@ -84,12 +84,41 @@ class StudyTestId:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyTestId:
-        tested = load_study(data["suite"]).parse_domain(data["tested"])
+        tested = load_study(data["suite"]).domain_type.from_json(data["tested"])
         return cls(tested, str(data["test_order"]), str(data["questions"]))
 
 
+class StudyRecord:
+    """What a study stores, one file each."""
+
+    __slots__ = ()
+    KIND: ClassVar[str]
+    origin: EntryOrigin
+
+    @property
+    def trained(self) -> Any:
+        return self.origin.trained
+
+    @property
+    def label(self) -> str:
+        """What it is of, in its file's name."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """Of its file."""
+        label = f"{self.origin.scale.name}-{self.label}".replace(" ", "_").replace("@", "_")
+        return f"{label}-{content_id(self.to_json())[:12]}.json"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, "kind": self.KIND, "suite": self.origin.suite, **self.write_fields()}
+
+    def write_fields(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class TransferEntry:
+class TransferEntry(StudyRecord):
     """One model, one training, one test."""
 
     KIND: ClassVar[str] = "cell"
@@ -101,25 +130,18 @@ class TransferEntry:
     adapted: bool | None = None  # whether normalisation statistics were adapted to the test images; None: not tried
 
     @property
-    def trained(self) -> Any:
-        return self.origin.trained
-
-    @property
     def tested(self) -> Any:
         return self.test.tested
+
+    @property
+    def label(self) -> str:
+        return f"{self.model}-{self.trained.label}-{self.tested.label}"
 
     def find_outcome(self, group: str) -> EntryOutcome | None:
         return dict(self.outcomes).get(group)
 
-    @property
-    def name(self) -> str:
-        """Of its file."""
-        label = f"{self.origin.scale.name}-{self.model}-{self.trained.label}-{self.tested.label}"
-        return _build_file_name(label, self.to_json())
-
-    def to_json(self) -> dict[str, Any]:
+    def write_fields(self) -> dict[str, Any]:
         return {
-            **_build_head(self),
             "model": self.model,
             **self.origin.to_json(),
             **self.test.to_json(),
@@ -131,22 +153,22 @@ class TransferEntry:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TransferEntry:
         study, origin = load_study(data["suite"]), EntryOrigin.from_json(data)
-        if data["model"] not in study.MODELS:
-            raise unknown("model", data["model"], study.MODELS, "a study")
-        strange = set(data["outcomes"]) - set(study.QUESTION_GROUPS)
+        if data["model"] not in study.models:
+            raise unknown("model", data["model"], study.models, "a study")
+        strange = set(data["outcomes"]) - set(study.question_groups)
         if strange:
             raise ValueError(f"outcomes of {', '.join(sorted(strange))}")
-        groups = [group for group in study.QUESTION_GROUPS if group in data["outcomes"]]
-        made = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
-        for group, outcome in made:
+        groups = [group for group in study.question_groups if group in data["outcomes"]]
+        outcomes = tuple((group, EntryOutcome.from_json(data["outcomes"][group])) for group in groups)
+        for group, outcome in outcomes:
             if (images := len(outcome.unpack_counts())) != origin.scale.test_images:
                 raise ValueError(f"{group} questions about {images} images, not {origin.scale.test_images}")
         adapted = bool(data["attuned"]) if "attuned" in data else None
-        return cls(data["model"], origin, StudyTestId.from_json(data), made, _parse_seconds(data), adapted)
+        return cls(data["model"], origin, StudyTestId.from_json(data), outcomes, _parse_seconds(data), adapted)
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingRecord:
+class TrainingRecord(StudyRecord):
     """How the parts of a row were trained: time by stage, figures on validation data, commands."""
 
     KIND: ClassVar[str] = "training"
@@ -156,17 +178,11 @@ class TrainingRecord:
     command: str
 
     @property
-    def trained(self) -> Any:
-        return self.origin.trained
+    def label(self) -> str:
+        return f"training-{self.trained.label}"
 
-    @property
-    def name(self) -> str:
-        label = f"{self.origin.scale.name}-training-{self.trained.label}"
-        return _build_file_name(label, self.to_json())
-
-    def to_json(self) -> dict[str, Any]:
+    def write_fields(self) -> dict[str, Any]:
         return {
-            **_build_head(self),
             **self.origin.to_json(),
             "seconds": dict(self.seconds),
             "validation": dict(self.validation),
@@ -175,12 +191,12 @@ class TrainingRecord:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainingRecord:
-        found = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
-        return cls(EntryOrigin.from_json(data), _parse_seconds(data), found, str(data["command"]))
+        validation = tuple((str(k), float(v)) for k, v in dict(data["validation"]).items())
+        return cls(EntryOrigin.from_json(data), _parse_seconds(data), validation, str(data["command"]))
 
 
 @dataclass(frozen=True, slots=True)
-class OracleDiagnosis:
+class OracleDiagnosis(StudyRecord):
     """Where a model loses answers: true scenes or programs in place of parsed ones, and figures of its parts."""
 
     KIND: ClassVar[str] = "diagnosis"
@@ -191,12 +207,12 @@ class OracleDiagnosis:
     reliability: tuple[tuple[str, Reliability], ...] = field(default=())  # of its confidence
 
     @property
-    def trained(self) -> Any:
-        return self.origin.trained
-
-    @property
     def tested(self) -> Any:
         return self.test.tested
+
+    @property
+    def label(self) -> str:
+        return f"diagnosis-{self.trained.label}-{self.tested.label}"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -206,19 +222,13 @@ class OracleDiagnosis:
         """This one, and for the models it lacks the figures of an older one of the same weights."""
         study = load_study(self.origin.suite)
         same = older.origin.learned == self.origin.learned
-        missing = set(older.models) - set(self.models) - (set() if same else study.ADAPTING_MODELS)
+        missing = set(older.models) - set(self.models) - (set() if same else study.adapting_models)
         kept = [row for row in older.oracles if row[0] in missing]
-        rows = sorted([*kept, *self.oracles], key=lambda row: study.MODELS.index(row[0]))
+        rows = sorted([*kept, *self.oracles], key=lambda row: study.models.index(row[0]))
         return replace(self, oracles=tuple(rows))
 
-    @property
-    def name(self) -> str:
-        label = f"{self.origin.scale.name}-diagnosis-{self.trained.label}-{self.tested.label}"
-        return _build_file_name(label, self.to_json())
-
-    def to_json(self) -> dict[str, Any]:
+    def write_fields(self) -> dict[str, Any]:
         return {
-            **_build_head(self),
             **self.origin.to_json(),
             **self.test.to_json(),
             "oracles": [[*row[:3], list(row[3])] for row in self.oracles],
@@ -230,7 +240,7 @@ class OracleDiagnosis:
     def from_json(cls, data: Mapping[str, Any]) -> OracleDiagnosis:
         study = load_study(data["suite"])
         oracles = tuple((str(m), str(group), str(o), _parse_share(one)) for m, group, o, one in data["oracles"])
-        known = study.MODELS, study.QUESTION_GROUPS, ORACLES
+        known = study.models, study.question_groups, ORACLES
         if any(name not in names for row in oracles for name, names in zip(row[:3], known, strict=True)):
             raise ValueError("an oracle's figure is of no known model, group of questions or condition")
         return cls(
@@ -242,10 +252,7 @@ class OracleDiagnosis:
         )
 
 
-StudyRecord = TransferEntry | TrainingRecord | OracleDiagnosis
-RECORD_KINDS: dict[str, type[TransferEntry] | type[TrainingRecord] | type[OracleDiagnosis]] = {
-    one.KIND: one for one in (TransferEntry, TrainingRecord, OracleDiagnosis)
-}
+RECORD_KINDS: dict[str, Any] = {one.KIND: one for one in (TransferEntry, TrainingRecord, OracleDiagnosis)}
 
 
 def parse_record(data: Any) -> StudyRecord:
@@ -254,14 +261,10 @@ def parse_record(data: Any) -> StudyRecord:
         raise ValueError(f"not a record of this format ({FORMAT})")
     if data.get("kind") not in RECORD_KINDS:
         raise ValueError(f"kind {data.get('kind')!r}")
-    made = RECORD_KINDS[data["kind"]].from_json(data)
-    if made.to_json() != data:
+    record: StudyRecord = RECORD_KINDS[data["kind"]].from_json(data)
+    if record.to_json() != data:
         raise ValueError("it has fields that are not known")
-    return made
-
-
-def _build_head(record: StudyRecord) -> dict[str, Any]:
-    return {"format": FORMAT, "kind": record.KIND, "suite": record.origin.suite}
+    return record
 
 
 def _parse_seconds(data: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
@@ -273,7 +276,3 @@ def _parse_share(pair: Any) -> RightOf:
     if not 0 <= right <= of:
         raise ValueError(f"{right} right of {of}")
     return int(right), int(of)
-
-
-def _build_file_name(label: str, data: dict[str, Any]) -> str:
-    return f"{label.replace(' ', '_').replace('@', '_')}-{content_id(data)[:12]}.json"

@@ -1,21 +1,23 @@
-"""Where a study's records are stored: a folder with one file each, or one file of JSON lines.
+"""Stored records of a study: where they are, and which of them are shown together as one transfer matrix.
 
-A file of lines is what travels from another machine; `merge_records` puts its records into a folder.
+Records are a folder with one file each, or one file of JSON lines, which is what travels from another machine;
+`merge_records` puts its records into a folder.
 """
-
-from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import UserError
 from ...files import encode_utf8, explain_write_errors, read_whole, write_whole
-from ...records import read_json
-from .entries import StudyRecord, parse_record
+from ...metrics.transfer_matrix import EntryKey, TransferMatrix
+from ...records import content_id, read_json
+from ...suites.study import load_study
+from .entries import OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry, parse_record
 
 LINES_SUFFIX = ".jsonl"
 
@@ -32,53 +34,41 @@ class EntryStore:
 
     def add(self, record: StudyRecord) -> None:
         """Keep a record; once this returns, a kill does not lose it. The same one again changes nothing."""
-        if self.is_lines:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            line = json.dumps(record.to_json(), separators=(",", ":")) + "\n"
-            with explain_write_errors(self.path), self.path.open("ab") as file:
-                self._truncate_partial_line(file.tell())
-                file.write(line.encode())
-                file.flush()
-                os.fsync(file.fileno())
+        if not self.is_lines:
+            text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
+            write_whole(self.path / record.name, encode_utf8(text))
             return
-        text = json.dumps(record.to_json(), indent=1, ensure_ascii=False) + "\n"
-        write_whole(self.path / record.name, encode_utf8(text))
-
-    def _truncate_partial_line(self, size: int) -> None:
-        """Cut off what a kill left of a last line, so that the next one begins a line."""
-        if size:
-            data = self.path.read_bytes()
-            if not data.endswith(b"\n"):
-                os.truncate(self.path, data.rfind(b"\n") + 1)
-
-    def read_records(self) -> list[StudyRecord]:
-        """All of them, in the order of their names; none where there is nothing yet."""
-        if self.is_lines:
-            found = {record.name: record for record in self._read_lines()} if self.path.exists() else {}
-        elif self.path.is_file():
-            raise UserError(
-                f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
-            )
-        else:
-            found = {path.name: self._read(path) for path in self.path.glob("*.json")}
-        return [found[name] for name in sorted(found)]
-
-    def _read_lines(self) -> Iterator[StudyRecord]:
-        """A last line that a kill cut short is left out."""
-        data = read_whole(self.path)
-        whole = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), 1):
-            yield _parse_line(line, f"{self.path}, line {number}")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(record.to_json(), separators=(",", ":")) + "\n"
+        with explain_write_errors(self.path), self.path.open("ab") as file:
+            if self.is_cut_short():
+                os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
 
     def is_cut_short(self) -> bool:
         """Whether it is a file whose last line a kill cut short."""
         return self.is_lines and read_whole(self.path)[-1:] not in (b"\n", b"")
 
-    def _read(self, path: Path) -> StudyRecord:
-        record = _parse_line(read_whole(path), str(path))
-        if record.name != path.name:
-            raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
-        return record
+    def read_records(self) -> list[StudyRecord]:
+        """All of them, in the order of their names; none where there is nothing yet."""
+        records: dict[str, StudyRecord] = {}
+        if self.is_lines:
+            data = read_whole(self.path) if self.path.exists() else b""
+            whole = data[: data.rfind(b"\n") + 1]  # without a last line that a kill cut short
+            for number, line in enumerate(whole.splitlines(), 1):
+                record = _parse_line(line, f"{self.path}, line {number}")
+                records[record.name] = record
+        elif self.path.is_file():
+            raise UserError(
+                f"{self.path} is a file; entries are stored in a folder, or in a file of lines ({LINES_SUFFIX})"
+            )
+        for path in () if self.is_lines else self.path.glob("*.json"):
+            record = records[path.name] = _parse_line(read_whole(path), str(path))
+            if record.name != path.name:
+                raise UserError(f"{path}: its content is that of {record.name}; it was changed by hand")
+        return [records[name] for name in sorted(records)]
 
 
 def _parse_line(data: bytes, where: str) -> StudyRecord:
@@ -102,21 +92,130 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
     if store.is_lines:
         raise UserError(f"{into}: records are merged into a folder, not into a file of lines")
     there = {record.name for record in store.read_records()}
-    seen = 0
-    added: set[str] = set()
-    cut = []
+    count, added, cut_short = 0, set(), []
     for path in files:
         if not path.exists():
             raise UserError(f"{path}: no such file")
-        one = EntryStore(path)
-        found = one.read_records()
-        if not found:
+        source = EntryStore(path)
+        records = source.read_records()
+        if not records:
             raise UserError(f"{path}: no record of a study in it")
-        if one.is_cut_short():
-            cut.append(str(path))
-        for record in found:
-            seen += 1
+        if source.is_cut_short():
+            cut_short.append(str(path))
+        for record in records:
+            count += 1
             if record.name not in there:
                 store.add(record)
                 added.add(record.name)
-    return MergeCounts(seen, len(added), tuple(cut))
+    return MergeCounts(count, len(added), tuple(cut_short))
+
+
+# The records that fit together.
+
+OLD_TRAINING = "it was trained on data that would be made otherwise today"
+OLD_TEST = "its test would be made otherwise today"
+OTHER_TEST = "its test had other questions than those of most entries"
+OTHER_BASE = "its {part} is not the default's"
+OTHER_PART = "its {part} is not that of most entries of its level and seed"
+OTHER_CALIBRATION = "its calibration, relations or adaptation are not those of most entries of its row"
+OTHER_WEIGHTS = "its row was trained again, or has more entries of another training"
+SUPERSEDED = "the same entry was made again later"
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+@lru_cache(maxsize=256)
+def hash_test_data(tested: Any, scale: Any) -> str:
+    """Names the data that today's code makes for a test set."""
+    return content_id(tested.build_spec(scale).spec())
+
+
+@lru_cache(maxsize=256)
+def hash_train_data(suite: str, trained: Any, scale: Any) -> str:
+    """Names the data that today's code trains on, part by part."""
+    return content_id([part.domain.build_spec(scale).spec() for part in load_study(suite).list_parts(trained, scale)])
+
+
+def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> TransferMatrix:
+    """The records of a scale that fit together.
+
+    Left out are entries of data that today's code would make otherwise, and, where a test set had several forms, or
+    a part was trained several times, all but the form or training with the most entries (the latest, where these
+    are as many). Rows that share their first part with another must have it of that row's training; all rows that
+    share another part, one training of it; and a row's entries, where they tell, one calibration.
+    """
+    own = sorted((r for r in records if r.origin.scale == scale), key=lambda r: (r.origin.made, r.name))
+    study = load_study(scale.suite)
+    first, *others = study.parts
+    left: list[tuple[str, str]] = []
+    entries = [r for r in own if isinstance(r, TransferEntry)]
+
+    def keep_matching(good: Callable[[TransferEntry], bool], reason: str) -> None:
+        nonlocal entries
+        left.extend((e.name, reason) for e in entries if not good(e))
+        entries = [e for e in entries if good(e)]
+
+    def keep_majority(group: Callable[[TransferEntry], K], by: Callable[[TransferEntry], V], reason: str) -> dict[K, V]:
+        chosen = _choose_majority(entries, group, by)
+        keep_matching(lambda e: by(e) == chosen[group(e)], reason)
+        return chosen
+
+    keep_matching(lambda e: e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale), OLD_TRAINING)
+    keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale), OLD_TEST)
+    forms = keep_majority(lambda e: e.tested, lambda e: e.test.questions, OTHER_TEST)
+    for number, part in enumerate(others, 1):
+        keep_majority(
+            lambda e, number=number: study.list_parts(e.trained, scale)[number],  # type: ignore[misc]
+            lambda e, part=part: e.origin.hash_of(part),  # type: ignore[misc]
+            OTHER_PART.format(part=part.replace("_", " ")),
+        )
+    bases = [e for e in entries if study.find_base(e.trained) == e.trained]
+    rows = _choose_majority(bases, lambda e: e.trained, lambda e: e.origin.weights)
+    shared = {trained: dict(weights)[first] for trained, weights in rows.items()}
+
+    def shares_first_part(entry: TransferEntry) -> bool:
+        base, own_hash = study.find_base(entry.trained), entry.origin.hash_of(first)
+        return base == entry.trained or shared.get(base, own_hash) == own_hash
+
+    keep_matching(shares_first_part, OTHER_BASE.format(part=first.replace("_", " ")))
+    rows = keep_majority(lambda e: e.trained, lambda e: e.origin.weights, OTHER_WEIGHTS)
+    adapting = study.adapting_models
+    telling = [e for e in entries if e.model in adapting and e.origin.learned is not None]
+    learned = _choose_majority(telling, lambda e: e.trained, lambda e: e.origin.learned)
+    keep_matching(
+        lambda e: e.model not in adapting or e.origin.learned in (None, learned.get(e.trained)), OTHER_CALIBRATION
+    )
+    latest: dict[EntryKey, TransferEntry] = {}
+    for entry in entries:
+        key = (entry.model, entry.trained, entry.tested)
+        if key in latest:
+            left.append((latest[key].name, SUPERSEDED))
+        latest[key] = entry
+    trainings = {r.trained: r for r in own if isinstance(r, TrainingRecord) and r.origin.weights == rows.get(r.trained)}
+    diagnoses: dict[tuple[Any, Any], OracleDiagnosis] = {}
+    for one in (r for r in own if isinstance(r, OracleDiagnosis)):
+        if one.origin.weights == rows.get(one.trained) and one.test.questions == forms.get(one.tested):
+            older = diagnoses.get((one.trained, one.tested))
+            diagnoses[one.trained, one.tested] = one.merge_older(older) if older else one
+    return TransferMatrix(
+        study, scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
+    )
+
+
+def list_scales(records: Iterable[StudyRecord]) -> list[Any]:
+    """The scales that there are records of, the largest first."""
+    return sorted({r.origin.scale for r in records}, key=lambda s: (-s.images, s.name))
+
+
+def _choose_majority(
+    entries: Sequence[TransferEntry], group: Callable[[TransferEntry], K], by: Callable[[TransferEntry], V]
+) -> dict[K, V]:
+    """For each group the value that most entries have, each place counted once; the latest where as many."""
+    places: dict[K, dict[V, set[EntryKey]]] = {}
+    latest: dict[tuple[K, V], str] = {}
+    for entry in entries:
+        k, v = group(entry), by(entry)
+        places.setdefault(k, {}).setdefault(v, set()).add((entry.model, entry.trained, entry.tested))
+        latest[k, v] = max(latest.get((k, v), ""), entry.origin.made)
+    return {k: max(values, key=lambda v: (len(values[v]), latest[k, v], str(v))) for k, values in places.items()}

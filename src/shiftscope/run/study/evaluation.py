@@ -1,7 +1,5 @@
 """Evaluation of a model on a whole test set in memory, by the same `predict` as every run; and oracle diagnosis."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
@@ -20,8 +18,8 @@ from ...records import canonical_json
 from ...result import Prediction, QuestionRecord, RunRecords
 from ...store.run_log import RUN_FILE, RunWriter
 from ...store.run_table import build_records, build_row_table
+from ...suites.study import Study
 from ..evaluate import BATCH, build_prediction
-from .definition import Study
 from .entries import (
     ORACLE_BOTH,
     ORACLE_NEITHER,
@@ -98,12 +96,12 @@ def write_run_folders(
 
     A run of other weights that is there is of an entry that was made again: it is written again too.
     """
-    made = []
+    folders = []
     for factor, row, column in study.list_places(origin.trained, run.testset.test.tested, visual):
         folder = out / factor / f"{model}-{row}-{column}"
         spec = {
             "model": model,
-            "suite": study.SUITE,
+            "suite": study.suite,
             "scale": origin.scale.to_json(),
             "data_id": run.testset.test.questions,
             "split": "test",
@@ -112,12 +110,12 @@ def write_run_folders(
             "trained_on": row,
             "variant": column,
             "weights": dict(origin.weights),
-            **({"learned": origin.learned} if model in study.ADAPTING_MODELS else {}),
+            **({"learned": origin.learned} if model in study.adapting_models else {}),
         }
         if not _is_written(folder, spec):
             _write_run(folder, column, spec, [pair for rows in run.rows.values() for pair in rows])
-        made.append(folder)
-    return made
+        folders.append(folder)
+    return folders
 
 
 def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
@@ -126,8 +124,8 @@ def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
     if not path.exists():
         return False
     try:
-        found = json.loads(read_whole(path))
-        old, finished = found["spec"], bool(found["finished"])
+        stored = json.loads(read_whole(path))
+        old, finished = stored["spec"], bool(stored["finished"])
         of_study = {"suite", "weights", "model"} <= set(old)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged ({error}); remove {folder} to have it written again") from None
@@ -139,18 +137,16 @@ def _is_written(folder: Path, spec: Mapping[str, Any]) -> bool:
     return False
 
 
-def _write_run(folder: Path, column: str, spec: dict[str, Any], rows: Rows) -> None:
+def _write_run(folder: Path, variant: str, spec: dict[str, Any], rows: Rows) -> None:
     with RunWriter(folder, spec, len(rows)) as writer:
         left = [(record, p) for record, p in rows if (p.question, p.condition) not in writer.done]
         for start in range(0, len(left), ROWS):
-            some = left[start : start + ROWS]
-            writer.add([(_name_variant(record, column), prediction) for record, prediction in some])
+            named = []
+            for record, prediction in left[start : start + ROWS]:
+                facts = (fact for fact in record.facts if fact[0] != "variant")
+                named.append((replace(record, facts=(("variant", variant), *facts)), prediction))
+            writer.add(named)
         writer.finish([prediction.question for _, prediction in rows])
-
-
-def _name_variant(record: QuestionRecord, variant: str) -> QuestionRecord:
-    facts = tuple(fact for fact in record.facts if fact[0] != "variant")
-    return replace(record, facts=(("variant", variant), *facts))
 
 
 # Diagnosis: where a model loses answers, with true scenes and programs in place of parsed ones.

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -23,11 +23,11 @@ from ...question import Question
 from ...render.gpu.pack import pack_scene
 from ...result import QuestionRecord, build_question_record
 from ...scene import Scene
+from ...suites.study import Study, load_study
 from ...train.feed import SceneQuestions, SuiteSource, render_source
 from ..conditions import EvalExample
-from .definition import Study, load_study
 from .entries import StudyTestId
-from .transfer_matrix import hash_test_data
+from .entry_store import hash_test_data
 
 if TYPE_CHECKING:
     import torch
@@ -37,21 +37,12 @@ MEMORY_SHARE = 0.5  # of the machine's memory, that test sets may take
 QUESTION_BYTES, SCENE_BYTES = 2_000, 19_000  # about
 
 
-class GroupQuestions(NamedTuple):
-    """Questions of one group, image by image, as they travel from the process that made them."""
+class ImageQuestions(NamedTuple):
+    """What is kept of an image, as it travels from the process that made it."""
 
-    questions: list[Question]  # without answer and program
-    records: list[QuestionRecord]
-    programs: list[Program]  # where wanted
-    counts: list[int]  # [image] how many each has
-
-
-class RenderedQuestions(NamedTuple):
-    """What travels with some images."""
-
-    digests: str  # of the questions of each image, one after another
-    groups: tuple[GroupQuestions, ...]
-    scenes: tuple[Scene, ...]  # where wanted
+    digest: str  # of its questions
+    groups: dict[str, list[tuple[Question, QuestionRecord, Program | None]]]  # questions without answer and program
+    scene: Scene | None  # this and the programs where wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,29 +93,26 @@ def make_testset(
     start = time.perf_counter()
     spec = domain.build_spec(scale)
     if workers > 1:
-        _warm_up(study.SUITE, replace(spec, images=12, shard=2))
-    source = SuiteSource(study.SUITE, spec, "test")
+        _warm_up(study.suite, replace(spec, images=12, shard=2))
+    source = SuiteSource(study.suite, spec, "test")
     batch = GPU_BATCH if device != "cpu" else CPU_BATCH
     pixels: list[torch.Tensor] = []
-    made: list[RenderedQuestions] = []
-    collect = partial(_collect_questions, study.SUITE, whole)
+    images: list[ImageQuestions] = []
+    collect = partial(_collect_questions, study.suite, whole)
     with closing(render_source(source, collect, batch=batch, device=device, workers=workers)) as rendered:
-        for images, questions in rendered:
-            assert images.rgb is not None
-            pixels.append(images.rgb.cpu())
-            made.append(questions)
+        for drawn, questions in rendered:
+            assert drawn.rgb is not None
+            pixels.append(drawn.rgb.cpu())
+            images += questions
     spec_id = hash_test_data(domain, scale)
-    digest = blake2b("".join(some.digests for some in made).encode(), digest_size=16)
+    digest = blake2b("".join(image.digest for image in images).encode(), digest_size=16)
     block = torch.cat(pixels)
     pictures = tuple(Picture(block=block, row=k, id=f"{spec_id}/{k}") for k in range(len(block)))
     return StudyTestSet(
         StudyTestId(domain, spec_id, digest.hexdigest()),
         pictures,
-        tuple(scene for some in made for scene in some.scenes),
-        {
-            group: _join_questions([some.groups[k] for some in made], pictures)
-            for k, group in enumerate(study.QUESTION_GROUPS)
-        },
+        tuple(image.scene for image in images if image.scene),
+        {group: _join_questions(images, group, pictures) for group in study.question_groups},
         time.perf_counter() - start,
     )
 
@@ -136,41 +124,31 @@ def _warm_up(suite: str, spec: Any) -> None:
         pack_scene(scene, spec.size)
 
 
-def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> RenderedQuestions:
+def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> list[ImageQuestions]:
     """What is kept of some images; called by the process that made them."""
     study = load_study(suite)
-    digests = []
-    groups = {group: GroupQuestions([], [], [], []) for group in study.QUESTION_GROUPS}
+    images = []
     for scene, questions in some:
         digest = blake2b(digest_size=16)
-        for own in groups.values():
-            own.counts.append(0)
+        image = ImageQuestions("", {group: [] for group in study.question_groups}, scene if whole else None)
         for q in questions:
             assert q.program is not None and q.answer is not None
             group = study.find_group(q)
             record = build_question_record(q, [scene], facts=(("about", group),))
             digest.update(f"{scene.id}\t{q.text}\t{record.program}\t{spell(q.answer)}\n".encode())
-            own = groups[group]
-            own.questions.append(replace(q, answer=None, answers=(), program=None))
-            own.records.append(record)
-            own.counts[-1] += 1
-            if whole:
-                own.programs.append(q.program)
-        digests.append(digest.hexdigest())
-    return RenderedQuestions(
-        "".join(digests), tuple(groups.values()), tuple(scene for scene, _ in some) if whole else ()
-    )
+            bare = replace(q, answer=None, answers=(), program=None)
+            image.groups[group].append((bare, record, q.program if whole else None))
+        images.append(image._replace(digest=digest.hexdigest()))
+    return images
 
 
-def _join_questions(some: list[GroupQuestions], pictures: tuple[Picture, ...]) -> StudyQuestions:
-    counts = np.array([count for one in some for count in one.counts], np.int64)
-    shown = [(pictures[k],) for k in np.repeat(np.arange(len(counts)), counts).tolist()]
-    questions = [question for one in some for question in one.questions]
+def _join_questions(images: Sequence[ImageQuestions], group: str, pictures: Sequence[Picture]) -> StudyQuestions:
+    rows = [(picture, *row) for image, picture in zip(images, pictures, strict=True) for row in image.groups[group]]
     return StudyQuestions(
-        tuple(Prompt(q, q.text, picture) for q, picture in zip(questions, shown, strict=True)),
-        tuple(record for one in some for record in one.records),
-        counts,
-        tuple(program for one in some for program in one.programs),
+        tuple(Prompt(question, question.text, (picture,)) for picture, question, _, _ in rows),
+        tuple(record for _, _, record, _ in rows),
+        np.array([len(image.groups[group]) for image in images], np.int64),
+        tuple(program for *_, program in rows if program is not None),
     )
 
 

@@ -1,15 +1,10 @@
 """COVR (Bogin et al., 2021), Tables 3, 6 and 12: figures the paper reports, none measured here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
+from .. import ReportedFigures
+
 SOURCE = "reported: COVR (Bogin et al., 2021)"
-REFERENCES = {  # ours → the paper's name for it
-    "majority": "Maj",
-    "majority_per_template": "MajTempl",
-    "question_only": "VB text",  # a language model there
-}
 STATISTICS: Mapping[str, tuple[float, float]] = {  # Table 3: train, and val with test
     "questions": (248_100, 13_900),
     "unique questions": (122_000, 7_600),
@@ -31,7 +26,7 @@ _OVERALL = {  # Table 6, percent: generated val and test, paraphrased val and te
     "VB easy distractors": (56.4, 56.9, 50.2, 49.0),
     "Humans": (None, None, None, 91.9),
 }
-_TEMPLATES = {  # Tables 12 and 13, percent on test: VB text, VB iid; then both on the paraphrased questions
+_TEMPLATES = {  # Tables 12 and 13, percent on test, in the order of _TEMPLATE_COLUMNS
     "verify_attr": (49.6, 73.5, 46.5, 69.0),
     "choose_attr": (52.0, 69.5, 48.5, 62.1),
     "query_attr": (36.2, 47.1, 23.3, 35.2),
@@ -48,16 +43,26 @@ _TEMPLATES = {  # Tables 12 and 13, percent on test: VB text, VB iid; then both 
     "verify_same_attr": (52.1, 62.3, 47.9, 50.7),
     "choose_rel": (58.1, 65.9, 51.8, 52.2),
 }
-TEMPLATES = tuple(_TEMPLATES)
 MODELS = tuple(_OVERALL)
+_TEMPLATE_COLUMNS = (("VB text", ""), ("VB iid", ""), ("VB text", "paraphrased"), ("VB iid", "paraphrased"))
+REPORTED = ReportedFigures(
+    SOURCE,
+    MODELS,
+    {
+        "template_accuracy": {
+            (model, template, wording): percent / 100
+            for template, row in _TEMPLATES.items()
+            for (model, wording), percent in zip(_TEMPLATE_COLUMNS, row, strict=True)
+        }
+    },
+    {
+        "template_accuracy": "Tables 12 and 13: VisualBERT on the questions alone, and trained on everything. On "
+        "photographs, so that templates can be compared with each other and not with the figures above."
+    },
+)
 
 
 def find_accuracy(model: str, split: str, *, paraphrased: bool = False) -> float | None:
     """Table 6, as a share; None where the paper has none."""
     percent = _OVERALL[model][("val", "test").index(split) + 2 * paraphrased]
     return None if percent is None else percent / 100
-
-
-def find_template_accuracy(model: str, template: str, *, paraphrased: bool = False) -> float:
-    """Tables 12 and 13, as a share, on test, of `VB text` or `VB iid`."""
-    return _TEMPLATES[template][("VB text", "VB iid").index(model) + 2 * paraphrased] / 100

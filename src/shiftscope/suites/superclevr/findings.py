@@ -4,154 +4,111 @@ A finding *holds* or *does not hold*; where entries are missing it is *not measu
 findings that speak of FiLM, mDETR or NSCL are not checked: these are not trained here.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 from ...metrics.significance import correct_holm
 from ...metrics.transfer_matrix import TransferMatrix, median_throughput, sum_training_seconds
-from .study import MODELS, FactorGrid, StudyDomain, TrainingSetup, factor_grid, list_grids
+from ..study import FAILS, HOLDS, NOT_MEASURED, FactorGrid, Finding
+from .reported import REPORTED
+from .study import MODELS, OBJECT, STUDY, TEXTS, StudyDomain, TrainingSetup, factor_grid
 
-HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
 RATIO = 0.7  # of p_nsvqa_exact's Relative Degrade to p_nsvqa's, at most
 LEAST = 0.03  # p_nsvqa's Relative Degrade, from which the ratio counts
 SURE = 0.05
-GROUP = "object"
+LITTLE = 0.02  # a loss of accuracy below this is hardly one
 MACHINE = "H200"  # a device's name holds it
 MINUTES, IMAGES, QUESTIONS = 8, 3_000, 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A sentence, the rule that decides it, what was decided and the figures it rests on."""
-
-    says: str
-    rule: str
-    verdict: str
-    figures: str = ""
-
-
 def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
     """The paper's four, factor by factor, as far as they speak of NSVQA and P-NSVQA."""
-    small = _degrade_of_both(matrix, "redundancy")
+    small, absolute = (_degrade_of_both(matrix, "redundancy", form) for form in ("tabulated", "absolute"))
     yield Finding(
         "Redundancy: modular models hardly suffer from it (not a blind test, see Table 1, redundancy).",
         "Relative Degrade (tabulated) of nsvqa and of p_nsvqa below 2%",
-        _decide(small and all(v < 0.02 for v in small.values())),
-        _format_listed(small) + _describe_absolute(matrix),
+        _decide(all(v < 0.02 for v in small.values()) if small else None),
+        # A mean of losses and gains hides both: the figures without their sign tell.
+        _format_listed(small) + (f"; absolute: {_format_listed(absolute)}" if absolute else ""),
     )
-    large = _degrade_of_both(matrix, "visual")
+    large = _degrade_of_both(matrix, "visual", "tabulated")
     yield Finding(
         "Visual complexity: modular models suffer from it (FiLM and mDETR, reported below 10%, do less).",
         "Relative Degrade (tabulated) of nsvqa and of p_nsvqa above 12%",
-        _decide(large and all(v > 0.12 for v in large.values())),
+        _decide(all(v > 0.12 for v in large.values()) if large else None),
         _format_listed(large),
     )
-    for factor, says in (
-        ("visual", "Visual complexity: uncertainty makes NSVQA more robust."),
-        ("distribution", "Concept distribution: uncertainty makes NSVQA more robust."),
-        ("compositionality", "Compositionality: uncertainty makes NSVQA more robust."),
+    for factor, name in (
+        ("visual", "Visual complexity"),
+        ("distribution", "Concept distribution"),
+        ("compositionality", "Compositionality"),
     ):
-        for one in [g for g in list_grids() if g.factor == factor]:
-            yield _check_more_robust(matrix, one, says)
+        for grid in STUDY.grids:
+            if grid.factor == factor:
+                yield _check_more_robust(matrix, grid, name)
 
 
-def _check_more_robust(matrix: TransferMatrix, one: FactorGrid, says: str) -> Finding:
+def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> Finding:
+    where = "" if grid.title == grid.factor else f" (seen {grid.visual})"
+    says = f"{name}: uncertainty makes NSVQA more robust{where}."
     rule = "paired interval of p_nsvqa's Relative Degrade (tabulated) less nsvqa's lies below 0"
-    where = says if one.title == one.factor else f"{says[:-1]} (seen {one.visual})."
-    plain, soft = (matrix.measure_degrade(m, one, "tabulated", GROUP) for m in MODELS[:2])
+    plain, soft = (matrix.measure_degrade(m, grid, "tabulated", OBJECT) for m in MODELS[:2])
     if plain is None or soft is None:
-        return Finding(where, rule, NOT_MEASURED)
+        return Finding(says, rule, NOT_MEASURED)
     change = soft.subtract(plain)
-    verdict = _decide(change.high is not None and change.high < 0)
     points = _format_points(change.value, change.low, change.high)
     figures = f"{_format_percent(plain.value)} → {_format_percent(soft.value)}, {points}"
-    return Finding(where, rule, verdict, figures)
+    return Finding(says, rule, _decide(change.high is not None and change.high < 0), figures)
 
 
 def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
     """What this project set itself."""
-    home = TrainingSetup(), StudyDomain()
     for model, least in (("p_nsvqa", 0.95), ("nsvqa", 0.92)):
-        score = matrix.find_score(model, *home, GROUP)
+        score = matrix.find_score(model, *STUDY.default, OBJECT)
+        value = score.value if score else None
         yield Finding(
             f"{model} on default is right for {100 * least:.1f}% or more.",
             "accuracy on object questions, seed 0",
-            NOT_MEASURED if score is None or score.value is None else _decide(score.value >= least),
-            "" if score is None or score.value is None else _format_percent(score.value),
+            _decide(None if value is None else value >= least),
+            "" if value is None else _format_percent(value),
         )
-    found = matrix.compare_models("p_nsvqa", "nsvqa", *home, GROUP)
+    pair = matrix.compare_models("p_nsvqa", "nsvqa", *STUDY.default, OBJECT)
+    decided, figures = None, ""
+    if pair is not None:
+        decided = None if pair.low is None or pair.p is None else pair.low > 0 and pair.p < SURE
+        figures = (
+            f"{_format_points(pair.drop, pair.low, pair.high)}; only p_nsvqa right {pair.only_first:,}, "
+            f"only nsvqa {pair.only_second:,}, p = {pair.p:.2g}"
+        )
     yield Finding(
         "p_nsvqa on default is better than nsvqa.",
         "paired interval by scene above 0, and permutation test by scene p < 0.05",
-        NOT_MEASURED
-        if found is None or found.low is None or found.p is None
-        else _decide(found.low > 0 and found.p < SURE),
-        ""
-        if found is None
-        else f"{_format_points(found.drop, found.low, found.high)}; only p_nsvqa right {found.only_first:,}, "
-        f"only nsvqa {found.only_second:,}, p = {found.p:.2g}",
+        _decide(decided),
+        figures,
     )
-    for one in list_grids():
-        yield _check_ratio(matrix, one)
+    for grid in STUDY.grids:
+        yield _check_ratio(matrix, grid)
     yield _check_no_entry_worse(matrix)
     yield from _check_speed(matrix)
 
 
-def _check_speed(matrix: TransferMatrix) -> Iterator[Finding]:
-    """Speed of the default's rows, on the machine the targets were set for."""
-    row = [one for key, one in matrix.entries.items() if key[1] == TrainingSetup() and MACHINE in one.origin.device]
-    home = [t for trained, t in matrix.trainings.items() if TrainingSetup(seed=trained.seed) == trained]
-    made = sorted((t for t in home if MACHINE in t.origin.device), key=lambda t: t.origin.made)
-    took = sum_training_seconds(made[-1]) if made else None
-    yield Finding(
-        f"Training both parsers takes {MINUTES} minutes or less, data included.",
-        f"the latest training on default, of any seed, on an {MACHINE}: making the data and training, of "
-        "both parsers, one after the other",
-        NOT_MEASURED if took is None else _decide(took <= 60 * MINUTES),
-        "" if took is None else f"{took / 60:.2f} min{_describe_slowest(made)}",
-    )
-    seen = median_throughput(row)
-    yield Finding(
-        f"{IMAGES:,} images or more are parsed per second.",
-        f"default row, on an {MACHINE}: median over its tests",
-        NOT_MEASURED if seen is None else _decide(seen.seen >= IMAGES),
-        "" if seen is None else f"{seen.seen:,.0f} images/s",
-    )
-    soft = median_throughput([one for one in row if one.model == "p_nsvqa"])
-    yield Finding(
-        f"The whole pipeline of p_nsvqa answers {QUESTIONS:,} questions or more per second.",
-        f"default row, on an {MACHINE}: seeing, reading, running in turn; median over its tests",
-        NOT_MEASURED if soft is None else _decide(soft.answered >= QUESTIONS),
-        "" if soft is None else f"{soft.answered:,.0f} questions/s",
-    )
-
-
-def _describe_slowest(made: Sequence[Any]) -> str:
-    """The longest of several trainings, in words."""
-    known = [took for one in made if (took := sum_training_seconds(one)) is not None]
-    return f" (the longest of {len(known)}: {max(known) / 60:.2f} min)" if len(known) > 1 else ""
-
-
-def _check_ratio(matrix: TransferMatrix, one: FactorGrid) -> Finding:
-    base, ours = (matrix.measure_degrade(m, one, "printed", GROUP) for m in MODELS[1:])
-    says = f"p_nsvqa_exact is more robust than p_nsvqa: {one.title}."
+def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
+    base, ours = (matrix.measure_degrade(m, grid, "printed", OBJECT) for m in MODELS[1:])
+    says = f"p_nsvqa_exact is more robust than p_nsvqa: {grid.title}."
     rule = "Relative Degrade (printed) at most 0.7 times p_nsvqa's where that is 3% or more"
     if base is None or ours is None:
         return Finding(says, rule, NOT_MEASURED)
+    figures = f"{_format_percent(base.value)} → {_format_percent(ours.value)}, "
     if base.value >= LEAST:
         ratio = ours.divide(base)
         ends = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-        figures = f"{_format_percent(base.value)} → {_format_percent(ours.value)}, ratio {ratio.value:.2f}{ends}"
-        return Finding(says, rule, _decide(ratio.value <= RATIO), figures)
+        return Finding(says, rule, _decide(ratio.value <= RATIO), f"{figures}ratio {ratio.value:.2f}{ends}")
     change = ours.subtract(base)
-    points = _format_points(change.value, change.low, change.high)
-    figures = f"{_format_percent(base.value)} → {_format_percent(ours.value)}, {points}"
-    rule = "elsewhere no worse: paired interval of the difference not above 0"
-    says = f"p_nsvqa_exact is no less robust than p_nsvqa: {one.title}."
-    return Finding(says, rule, _decide(change.low is None or change.low <= 0), figures)
+    return Finding(
+        f"p_nsvqa_exact is no less robust than p_nsvqa: {grid.title}.",
+        "elsewhere no worse: paired interval of the difference not above 0",
+        _decide(change.low is None or change.low <= 0),
+        figures + _format_points(change.value, change.low, change.high),
+    )
 
 
 def _check_no_entry_worse(matrix: TransferMatrix) -> Finding:
@@ -161,50 +118,104 @@ def _check_no_entry_worse(matrix: TransferMatrix) -> Finding:
         "every entry is there, and none has a lower accuracy on object questions with an interval by scene "
         "below 0 and p < 0.05 (permutation by scene, Holm over the entries)"
     )
-    wanted = {(t, at) for one in list_grids() for _, t in one.trained for _, at in one.tested}
-    compared = {key: matrix.compare_models("p_nsvqa_exact", "p_nsvqa", *key, GROUP) for key in list_pairs(matrix)}
-    found = {key: pair for key, pair in compared.items() if pair and key in wanted}
-    if not found:
+    wanted = set(STUDY.pairs)
+    pairs = {
+        f"{trained.label} → {tested.label}": pair
+        for trained, tested in matrix.list_pairs()
+        if (trained, tested) in wanted
+        and (pair := matrix.compare_models("p_nsvqa_exact", "p_nsvqa", trained, tested, OBJECT))
+    }
+    if not pairs:
         return Finding(says, rule, NOT_MEASURED)
-    names = {f"{t.label} → {at.label}": (t, at) for t, at in found}
-    sure = correct_holm({name: found[key].p for name, key in names.items()})
-    lower = [name for name, key in names.items() if (found[key].drop or 0.0) < 0]
-    worse = [n for n in lower if (sure[n] or 0.0) < SURE and (found[names[n]].high or 0.0) < 0]
-    figures = f"{len(found)} of {len(wanted)} entries: lower in {len(lower)}, surely in {len(worse)}"
-    verdict = FAILS if worse else HOLDS if set(found) == wanted else NOT_MEASURED
+    sure = correct_holm({name: pair.p for name, pair in pairs.items()})
+    lower = [name for name, pair in pairs.items() if (pair.drop or 0.0) < 0]
+    worse = [name for name in lower if (sure[name] or 0.0) < SURE and (pairs[name].high or 0.0) < 0]
+    figures = f"{len(pairs)} of {len(wanted)} entries: lower in {len(lower)}, surely in {len(worse)}"
+    verdict = FAILS if worse else HOLDS if len(pairs) == len(wanted) else NOT_MEASURED
     return Finding(says, rule, verdict, figures + (f" ({', '.join(worse)})" if worse else ""))
 
 
-def list_pairs(matrix: TransferMatrix) -> list[tuple[TrainingSetup, StudyDomain]]:
-    """The trainings and tests that any model has an entry for, in the order of the factors."""
-    grids = list_grids()
-    listed = [(t, at) for one in grids for _, t in one.trained for _, at in one.tested]
-    there = {(t, at) for _, t, at in matrix.entries}
-    rest = sorted(there - set(listed))
-    return [pair for pair in dict.fromkeys([*listed, *rest]) if pair in there]
+def _check_speed(matrix: TransferMatrix) -> Iterator[Finding]:
+    """Speed of the default's rows, on the machine the targets were set for."""
+    row = [one for key, one in matrix.entries.items() if key[1] == TrainingSetup() and MACHINE in one.origin.device]
+    defaults = [t for trained, t in matrix.trainings.items() if TrainingSetup(seed=trained.seed) == trained]
+    trainings = sorted((t for t in defaults if MACHINE in t.origin.device), key=lambda t: t.origin.made)
+    times = [sum_training_seconds(one) for one in trainings]
+    known = [seconds for seconds in times if seconds is not None]
+    latest = times[-1] if times else None
+    longest = f" (the longest of {len(known)}: {max(known) / 60:.2f} min)" if len(known) > 1 else ""
+    yield Finding(
+        f"Training both parsers takes {MINUTES} minutes or less, data included.",
+        f"the latest training on default, of any seed, on an {MACHINE}: making the data and training, of "
+        "both parsers, one after the other",
+        _decide(None if latest is None else latest <= 60 * MINUTES),
+        "" if latest is None else f"{latest / 60:.2f} min{longest}",
+    )
+    every, soft = median_throughput(row), median_throughput(one for one in row if one.model == "p_nsvqa")
+    yield Finding(
+        f"{IMAGES:,} images or more are parsed per second.",
+        f"default row, on an {MACHINE}: median over its tests",
+        _decide(None if every is None else every.seen >= IMAGES),
+        "" if every is None else f"{every.seen:,.0f} images/s",
+    )
+    yield Finding(
+        f"The whole pipeline of p_nsvqa answers {QUESTIONS:,} questions or more per second.",
+        f"default row, on an {MACHINE}: seeing, reading, running in turn; median over its tests",
+        _decide(None if soft is None else soft.answered >= QUESTIONS),
+        "" if soft is None else f"{soft.answered:,.0f} questions/s",
+    )
 
 
-def _degrade_of_both(matrix: TransferMatrix, factor: str, form: str = "tabulated") -> dict[str, float]:
+def list_differences(matrix: TransferMatrix) -> list[tuple[str, str, str]]:
+    """What differs from the paper: of what, there, and here."""
+    accuracy = REPORTED.tables["accuracy"]
+    losses = {}
+    for model in MODELS[:2]:
+        own, other = (accuracy[REPORTED.find_model(model), "compositionality", "co-0", at] for at in ("co-0", "co-1"))
+        losses[model] = other - own
+    width, height = matrix.scale.size
+    figures = {
+        "width": width,
+        "height": height,
+        "part_questions": matrix.scale.part_questions,
+        "reported": _format_losses(losses),
+        "measured": _describe_measured_loss(matrix),
+    }
+    return [(row["of"], row["paper"].format(**figures), row["here"].format(**figures)) for row in TEXTS["differences"]]
+
+
+def _describe_measured_loss(matrix: TransferMatrix) -> str:
+    """What the default training loses to another composition of shapes and colours."""
+    losses: dict[str, float] = {}
+    for model in MODELS:
+        tests = (StudyDomain(), StudyDomain.from_name("co-1"))
+        own, other = (matrix.find_score(model, TrainingSetup(), tested, OBJECT) for tested in tests)
+        if own and other and own.value is not None and other.value is not None:
+            losses[model] = other.value - own.value
+    if not losses:
+        return "not measured yet"
+    hardly = ": this shift hardly hurts a model trained on the default here"
+    return _format_losses(losses) + (hardly if all(loss > -LITTLE for loss in losses.values()) else "")
+
+
+def _degrade_of_both(matrix: TransferMatrix, factor: str, form: str) -> dict[str, float]:
     """The figures of nsvqa and p_nsvqa; empty unless both are there."""
-    made = {m: matrix.measure_degrade(m, factor_grid(factor), form, GROUP) for m in MODELS[:2]}
-    found = {m: one.value for m, one in made.items() if one is not None}
-    return found if len(found) == 2 else {}
+    measured = {m: matrix.measure_degrade(m, factor_grid(factor), form, OBJECT) for m in MODELS[:2]}
+    known = {m: one.value for m, one in measured.items() if one is not None}
+    return known if len(known) == 2 else {}
 
 
-def _describe_absolute(matrix: TransferMatrix) -> str:
-    """The redundancy's figures without the sign, which a mean of losses and gains does not show."""
-    made = _degrade_of_both(matrix, "redundancy", "absolute")
-    return f"; absolute: {_format_listed(made)}" if made else ""
-
-
-def _decide(decided: object) -> str:
-    if decided == {}:
-        return NOT_MEASURED
-    return HOLDS if decided else FAILS
+def _decide(decided: bool | None) -> str:
+    return NOT_MEASURED if decided is None else HOLDS if decided else FAILS
 
 
 def _format_listed(values: dict[str, float]) -> str:
     return ", ".join(f"{model} {_format_percent(value)}" for model, value in values.items())
+
+
+def _format_losses(losses: dict[str, float]) -> str:
+    shown = {model: f"{100 * loss:+.2f}" for model, loss in losses.items()}
+    return ", ".join(f"{model} {text if float(text) else '0.00'} points" for model, text in shown.items())
 
 
 def _format_percent(share: float) -> str:

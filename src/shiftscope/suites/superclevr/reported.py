@@ -1,10 +1,7 @@
 """Super-CLEVR (Li et al., 2023), Tables 1 and 2: figures the paper reports, none measured here."""
 
-from __future__ import annotations
+from .. import ReportedFigures
 
-from collections.abc import Mapping
-
-SOURCE = "reported: Super-CLEVR (Li et al., 2023), Tables 1 and 2"
 MODELS = ("FiLM", "mDETR", "NSCL", "NSVQA", "P-NSVQA")
 FACTORS = ("visual", "redundancy", "distribution", "compositionality")
 
@@ -52,20 +49,34 @@ _DEGRADE = {  # percent, in the order of FACTORS
 }
 
 
-def find_accuracies(model: str, factor: str, *, as_printed: bool = False) -> Mapping[tuple[str, str], float]:
+def find_accuracies(model: str, factor: str, *, as_printed: bool = False) -> dict[tuple[str, str], float]:
     """Table 1, as shares by (trained on, tested on); with its misprint mended unless `as_printed`."""
     first = 3 * MODELS.index(model)
-    made = {}
+    found = {}
     for line in _TESTED[factor].strip().splitlines():
         tested, *cells = line.split()
         for trained, cell in zip(_TRAINED[factor], cells[first : first + 3], strict=True):
             percent = float(cell)
             if not as_printed:
                 percent = MISPRINTS.get((model, factor, trained, tested), percent)
-            made[trained, tested] = percent / 100
-    return made
+            found[trained, tested] = percent / 100
+    return found
 
 
-def find_relative_degrade(model: str, factor: str) -> float:
-    """Table 2, as a share."""
-    return _DEGRADE[model][FACTORS.index(factor)] / 100
+REPORTED = ReportedFigures(
+    "reported: Super-CLEVR (Li et al., 2023), Tables 1 and 2",
+    MODELS,
+    {
+        "accuracy": {
+            (model, factor, *key): share
+            for model in MODELS
+            for factor in FACTORS
+            for key, share in find_accuracies(model, factor).items()
+        },
+        "relative_degrade": {
+            (model, factor): percent / 100
+            for model, row in _DEGRADE.items()
+            for factor, percent in zip(FACTORS, row, strict=True)
+        },
+    },
+)

@@ -8,11 +8,12 @@ share the default's scene parser. A scale says how much data; figures of differe
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UserError, unknown
 from ...metrics.relative_degrade import VARIANTS
@@ -27,16 +28,28 @@ from ...models.nsvqa.trained_model import (
     write_combined_model,
 )
 from ...question import Question
-from ...records import content_id
+from ...records import JsonRecord, content_id
 from ...schemas.superclevr import SCHEMA
+from ..study import FactorGrid, Finding, Study, StudyRow
 from .suite import SuperclevrSpec
 from .variants import DEFAULT, MID, RD, find_variant
 
+if TYPE_CHECKING:
+    from ...metrics.transfer_matrix import TransferMatrix
+
+TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))  # what it says besides figures
+MODELS = ("nsvqa", "p_nsvqa", "p_nsvqa_exact")
+OBJECT, PART = "object", "part"  # questions about whole vehicles, and about their parts
+REDUNDANCY_LEVELS = VARIANTS["redundancy"]
+VISUAL_LEVELS = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen
+TEST_VARIANTS = {**VARIANTS, "distribution": ("bal", "slt", "long", "head", "tail", "oppo")}
+
 
 @dataclass(frozen=True, slots=True)
-class StudyScale:
+class StudyScale(JsonRecord):
     """A size of study. `images` are over train, val and test (4 : 1 : 1)."""
 
+    suite: ClassVar[str] = "superclevr"
     name: str
     images: int
     size: tuple[int, int]
@@ -50,16 +63,6 @@ class StudyScale:
         """How many images a test has."""
         return self.images // 6
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"size": list(self.size), "epochs": list(self.epochs) if self.epochs else None}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StudyScale:
-        width, height = data["size"]
-        rest = {k: data[k] for k in ("name", "images", "questions", "part_questions", "shard")}
-        epochs = tuple(map(int, data["epochs"])) if data["epochs"] else None
-        return cls(size=(int(width), int(height)), epochs=epochs, **rest)  # type: ignore[arg-type]
-
 
 SCALES = {
     "small": StudyScale("small", 480, (168, 112), shard=40, epochs=(4, 4)),
@@ -67,35 +70,8 @@ SCALES = {
 }
 
 
-def find_scale(name: str, images: int | None = None) -> StudyScale:
-    """One of the two scales; with another number of images it gets a name of its own."""
-    if name not in SCALES:
-        raise unknown("scale", name, SCALES)
-    scale = SCALES[name]
-    if images is None or images == scale.images:
-        return scale
-    if images < 12:
-        raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
-    return replace(scale, name=f"{name}-{images}", images=images)
-
-
-SUITE = "superclevr"
-EXACT = "p_nsvqa_exact"  # the one that depends on calibration and relations learned, and adapts its parser
-MODELS = ("nsvqa", "p_nsvqa", EXACT)
-ADAPTING_MODELS = frozenset((EXACT,))
-TRAINED_AS = "p_nsvqa"  # one training serves all three
-PARTS = (SCENE_PARSER, QUESTION_PARSER)
-STAGES = {SCENE_PARSER: "scenes", QUESTION_PARSER: "questions"}  # what records of trainings call their times
-QUESTION_GROUPS = ("object", "part")  # questions about whole vehicles, and about their parts
-FACTORS = tuple(VARIANTS)
-REDUNDANCY_LEVELS = VARIANTS["redundancy"]
-VISUAL_LEVELS = (MID, "hard")  # at which the variants of a factor but visual complexity can be seen
-TEST_VARIANTS = {**VARIANTS, "distribution": ("bal", "slt", "long", "head", "tail", "oppo")}
-SEEDS = (0, 1, 2)  # of the default's training; all else is of the first
-
-
 @dataclass(frozen=True, slots=True, order=True)
-class StudyDomain:
+class StudyDomain(JsonRecord):
     """Data to train or test on: a variant, and the visual level it is rendered at."""
 
     variant: str = DEFAULT
@@ -117,9 +93,6 @@ class StudyDomain:
             part_questions=scale.part_questions,
             shard=scale.shard,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return {"variant": self.variant, "visual": self.visual}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyDomain:
@@ -163,89 +136,10 @@ class TrainingSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorGrid:
-    """One factor's part of the matrix: trainings are rows, tests columns, each by its name there."""
-
-    factor: str
-    visual: str
-    trained: tuple[tuple[str, TrainingSetup], ...]
-    tested: tuple[tuple[str, StudyDomain], ...]
-
-    @property
-    def title(self) -> str:
-        return self.factor if self.visual == MID else f"{self.factor}, seen {self.visual}"
-
-
-def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
-    """The grid of a factor; visual complexity has one only."""
-    if factor not in VARIANTS:
-        raise unknown("factor", factor, VARIANTS)
-    if visual not in VISUAL_LEVELS:
-        raise unknown("visual level of a study", visual, VISUAL_LEVELS)
-    if factor == "visual":
-        visual = MID
-    return FactorGrid(
-        factor,
-        visual,
-        tuple((name, TrainingSetup.from_name(name, visual)) for name in VARIANTS[factor]),
-        tuple((name, StudyDomain.from_name(name, visual)) for name in TEST_VARIANTS[factor]),
-    )
-
-
-def list_grids() -> list[FactorGrid]:
-    """Those the results page has: each factor as the default is seen, and the distribution seen hard too."""
-    return [*(factor_grid(factor) for factor in FACTORS), factor_grid("distribution", "hard")]
-
-
-@dataclass(frozen=True, slots=True)
-class StudyRow:
-    """One training and the domains it is tested on."""
-
-    trained: TrainingSetup
-    tests: tuple[StudyDomain, ...]
-
-
-def plan_rows(
-    factors: Sequence[str] = FACTORS, visual: str = MID, *, seeds: Sequence[int] = (0,), only: Collection[str] = ()
-) -> list[StudyRow]:
-    """The trainings of these factors with their tests, the default first; rows that share scenes together.
-
-    `only` names the trainings wanted, as their factors do; other seeds are of the default, tested in its own
-    domain.
-    """
-    found: dict[TrainingSetup, dict[StudyDomain, None]] = {}
-    names: dict[str, TrainingSetup] = {}
-    for factor in factors:
-        one = factor_grid(factor, visual)
-        for name, trained in one.trained:
-            names[name] = trained
-            found.setdefault(trained, {}).update((tested, None) for _, tested in one.tested)
-    known = {*names, *(t.scenes.variant for t in found)}
-    for name in only:
-        if name not in known:
-            raise unknown("training", name, known, "the factors chosen")
-    for seed in seeds:
-        if seed < 0:
-            raise UserError(f"a seed is 0 or more, not {seed}")
-        if seed:
-            found.setdefault(TrainingSetup(seed=seed), {})[StudyDomain()] = None
-    wanted = {names[n] for n in only if n in names}
-    wanted |= {t for t in found if t.scenes.variant in only and t.questions == RD}
-    rows = [StudyRow(t, tuple(tests)) for t, tests in found.items() if not only or replace(t, seed=0) in wanted]
-    return sorted(rows, key=_row_order)
-
-
-def _row_order(row: StudyRow) -> tuple[Any, ...]:
-    """The default first, and of each scene parser the usual questions first."""
-    trained = row.trained
-    return trained.scenes != StudyDomain(), trained.scenes, trained.seed, trained.questions != RD
-
-
-@dataclass(frozen=True, slots=True)
 class ParserTraining:
     """One parser that a study trains: on scenes of a domain, or on the default's questions at a level."""
 
-    part: str  # one of PARTS
+    part: str  # scene or question parser
     domain: StudyDomain  # what it learns from
     seed: int
     scale: StudyScale
@@ -258,29 +152,29 @@ class ParserTraining:
 
     @property
     def epochs(self) -> int | None:
-        return self.scale.epochs[PARTS.index(self.part)] if self.scale.epochs else None
+        return self.scale.epochs[STUDY.parts.index(self.part)] if self.scale.epochs else None
 
 
-def list_parts(trained: TrainingSetup, scale: StudyScale) -> tuple[ParserTraining, ...]:
-    """What is trained for a row, in the order of PARTS; rows that share one train it once."""
-    questions = StudyDomain.from_name(trained.questions)
-    return (
-        ParserTraining(SCENE_PARSER, trained.scenes, trained.seed, scale),
-        ParserTraining(QUESTION_PARSER, questions, trained.seed, scale),
+def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
+    """The grid of a factor; visual complexity has one only."""
+    if factor not in VARIANTS:
+        raise unknown("factor", factor, VARIANTS)
+    if visual not in VISUAL_LEVELS:
+        raise unknown("visual level of a study", visual, VISUAL_LEVELS)
+    if factor == "visual":
+        visual = MID
+    trained = tuple((name, TrainingSetup.from_name(name, visual)) for name in VARIANTS[factor])
+    tested = tuple((name, StudyDomain.from_name(name, visual)) for name in TEST_VARIANTS[factor])
+    return FactorGrid(
+        factor,
+        visual,
+        factor if visual == MID else f"{factor}, seen {visual}",
+        trained,
+        tested,
+        farthest=(trained[1 if factor == "visual" else 0][1], tested[-1][1]),
+        caveat=TEXTS["caveats"].get(factor, ""),
+        notes=TEXTS["grid_notes"].get(factor, {}),
     )
-
-
-parse_scale, parse_training, parse_domain = StudyScale.from_json, TrainingSetup.from_json, StudyDomain.from_json
-
-
-def find_base(trained: TrainingSetup) -> TrainingSetup:
-    """The training whose first part this one shares."""
-    return replace(trained, questions=RD)
-
-
-def is_diagnosed(trained: TrainingSetup, tested: StudyDomain) -> bool:
-    """Whether oracles show where answers are lost: for the default in its own domain."""
-    return trained == TrainingSetup() and tested == StudyDomain()
 
 
 @lru_cache(maxsize=1)
@@ -290,62 +184,145 @@ def _list_part_templates() -> frozenset[str]:
     return frozenset(t.file for t in builtin_part_templates(SCHEMA).templates)
 
 
-def find_group(question: Question) -> str:
-    """The group that a question is scored in."""
-    return QUESTION_GROUPS[question.provenance.template in _list_part_templates()]
+class SuperclevrStudy(Study):
+    """NSVQA's three ways to answer, of one training, over the four factors."""
+
+    suite = "superclevr"
+    title = "NSVQA, P-NSVQA and exact inference on Super-CLEVR"
+    scale_type, training_type, domain_type = StudyScale, TrainingSetup, StudyDomain
+    models = MODELS
+    adapting_models = frozenset(("p_nsvqa_exact",))  # depends on calibration and relations learned, and adapts
+    comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa_exact", "p_nsvqa"))
+    trained_as = "p_nsvqa"  # one training serves all three
+    stages: Mapping[str, str] = {SCENE_PARSER: "scenes", QUESTION_PARSER: "questions"}
+    question_groups = (OBJECT, PART)
+    factors = tuple(VARIANTS)
+    grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"))
+    default = (TrainingSetup(), StudyDomain())
+    seeds = (0, 1, 2)  # all else is of the first
+    measures: Mapping[str, str] = TEXTS["measures"]
+    notes: Mapping[str, str] = TEXTS["notes"]
+
+    def find_scale(self, name: str, images: int | None = None) -> StudyScale:
+        """One of the two scales; with another number of images it gets a name of its own."""
+        if name not in SCALES:
+            raise unknown("scale", name, SCALES)
+        scale = SCALES[name]
+        if images is None or images == scale.images:
+            return scale
+        if images < 12:
+            raise UserError(f"{images} images are too few for a study: at least 12, of which one in 6 is tested")
+        return replace(scale, name=f"{name}-{images}", images=images)
+
+    def plan_rows(
+        self,
+        factors: Sequence[str] = factors,
+        visual: str = MID,
+        *,
+        seeds: Sequence[int] = (0,),
+        only: Collection[str] = (),
+    ) -> list[StudyRow]:
+        """The trainings of these factors with their tests, the default first; rows that share scenes together.
+
+        `only` names the trainings wanted, as their factors do; other seeds are of the default, tested in its own
+        domain.
+        """
+        tests: dict[TrainingSetup, dict[StudyDomain, None]] = {}
+        names: dict[str, TrainingSetup] = {}
+        for factor in factors:
+            grid = factor_grid(factor, visual)
+            for name, trained in grid.trained:
+                names[name] = trained
+                tests.setdefault(trained, {}).update((tested, None) for _, tested in grid.tested)
+        known = {*names, *(t.scenes.variant for t in tests)}
+        for name in only:
+            if name not in known:
+                raise unknown("training", name, known, "the factors chosen")
+        for seed in seeds:
+            if seed < 0:
+                raise UserError(f"a seed is 0 or more, not {seed}")
+            if seed:
+                tests.setdefault(TrainingSetup(seed=seed), {})[StudyDomain()] = None
+        wanted = {names[n] for n in only if n in names}
+        wanted |= {t for t in tests if t.scenes.variant in only and t.questions == RD}
+        chosen = [t for t in tests if not only or replace(t, seed=0) in wanted]
+        # The default first, and of each scene parser the usual questions first.
+        chosen.sort(key=lambda t: (t.scenes != StudyDomain(), t.scenes, t.seed, t.questions != RD))
+        return [StudyRow(t, tuple(tests[t])) for t in chosen]
+
+    def list_parts(self, trained: TrainingSetup, scale: StudyScale) -> tuple[ParserTraining, ...]:
+        questions = StudyDomain.from_name(trained.questions)
+        return (
+            ParserTraining(SCENE_PARSER, trained.scenes, trained.seed, scale),
+            ParserTraining(QUESTION_PARSER, questions, trained.seed, scale),
+        )
+
+    def find_base(self, trained: TrainingSetup) -> TrainingSetup:
+        return replace(trained, questions=RD)
+
+    def find_group(self, question: Question) -> str:
+        return PART if question.provenance.template in _list_part_templates() else OBJECT
+
+    def list_places(self, trained: TrainingSetup, tested: StudyDomain, visual: str) -> Iterator[tuple[str, str, str]]:
+        """Seeds stand by themselves."""
+        if trained.seed:
+            yield "seeds", trained.label.replace(" ", "-"), tested.label
+            return
+        grids = [*self.grids, *(factor_grid(grid.factor, visual) for grid in self.grids)]
+        for grid in {(grid.factor, grid.visual): grid for grid in grids}.values():
+            row = next((name for name, t in grid.trained if t == trained), None)
+            column = next((name for name, at in grid.tested if at == tested), None)
+            if row and column:
+                yield grid.title.replace(", seen ", "-"), row, column
+
+    def find_shipped(self, part: str, digest: str | None) -> TrainedModel | None:
+        folder = SHIPPED / self.suite
+        if digest is None or not (folder / MODEL_FILE).is_file():
+            return None
+        shipped = read_trained_model(folder)
+        if shipped.about.get(part, {}).get("blake2b") != digest:
+            return None
+        return TrainedModel(folder, shipped.about | {"seconds": shipped.about["seconds"][PARSERS[part]]})
+
+    def combine_parts(self, folder: Path, parts: Sequence[Any]) -> None:
+        write_combined_model(folder, *parts)
+
+    def hash_recipes(self, parts: Sequence[Any]) -> str:
+        recipes = []
+        for trained, part in zip(parts, self.parts, strict=True):
+            config = {k: v for k, v in trained.config(part).items() if k != "vocabulary"}
+            recipes.append([config, trained.about[part]["recipe"]])
+        return content_id(recipes)
+
+    def hash_learned(self, parts: Sequence[Any]) -> str:
+        """Calibration, relations, and how p_nsvqa_exact adapts."""
+        from ...models import p_nsvqa_exact
+
+        learned = [parts[0].about.get(key) for key in ("calibration", "spatial")]
+        return content_id([*learned, p_nsvqa_exact.ADAPTATION_IMAGES, p_nsvqa_exact.ADAPTATION_VERSION])
+
+    def list_validation(self, parts: Sequence[Any]) -> dict[str, float]:
+        scenes, questions = (trained.about[part]["val"] for trained, part in zip(parts, self.parts, strict=True))
+        return {**scenes, "program": questions["exact"]}
+
+    def describe_scale(self, scale: StudyScale) -> str:
+        width, height = scale.size
+        return (
+            f"Scale *{scale.name}*: {scale.images * 2 // 3:,} images to train on, {scale.test_images:,} to validate, "
+            f"{scale.test_images:,} to test, {width}×{height}, {scale.questions} object and "
+            f"{scale.part_questions} part questions per image."
+        )
+
+    def check_findings(self, matrix: TransferMatrix) -> Iterator[tuple[str, Sequence[Finding]]]:
+        from .findings import check_paper_findings, check_targets
+
+        yield "Targets", tuple(check_targets(matrix))
+        yield "The paper's findings", tuple(check_paper_findings(matrix))
+
+    def list_differences(self, matrix: TransferMatrix) -> list[tuple[str, str, str]]:
+        from .findings import list_differences
+
+        return list_differences(matrix)
 
 
-def list_places(trained: TrainingSetup, tested: StudyDomain, visual: str) -> Iterator[tuple[str, str, str]]:
-    """Where an entry stands: factor, and the names of training and test there; seeds stand by themselves."""
-    if trained.seed:
-        yield "seeds", trained.label.replace(" ", "-"), tested.label
-        return
-    grids = [*list_grids(), *(factor_grid(g.factor, visual) for g in list_grids())]
-    for one in {(g.factor, g.visual): g for g in grids}.values():
-        row = next((name for name, t in one.trained if t == trained), None)
-        column = next((name for name, at in one.tested if at == tested), None)
-        if row and column:
-            yield one.title.replace(", seen ", "-"), row, column
-
-
-# The parts of a model once they are trained.
-
-
-def find_shipped(part: str, digest: str | None) -> TrainedModel | None:
-    """The parser that comes with the package, if it is the one of this hash."""
-    folder = SHIPPED / SUITE
-    if digest is None or not (folder / MODEL_FILE).is_file():
-        return None
-    found = read_trained_model(folder)
-    if found.about.get(part, {}).get("blake2b") != digest:
-        return None
-    return TrainedModel(folder, found.about | {"seconds": found.about["seconds"][PARSERS[part]]})
-
-
-def combine_parts(folder: Path, parts: Sequence[TrainedModel]) -> None:
-    """Write the parts as one model, which `run --model NAME:FOLDER` takes."""
-    scenes, questions = parts
-    write_combined_model(folder, scenes, questions)
-
-
-def hash_recipes(parts: Sequence[TrainedModel]) -> str:
-    """The same for parsers built and trained in the same way, whatever they learned from."""
-    recipes = []
-    for trained, part in zip(parts, PARTS, strict=True):
-        config = {k: v for k, v in trained.config(part).items() if k != "vocabulary"}
-        recipes.append([config, trained.about[part]["recipe"]])
-    return content_id(recipes)
-
-
-def hash_learned(parts: Sequence[TrainedModel]) -> str:
-    """What ADAPTING_MODELS depend on besides the weights: calibration, relations, and how they adapt."""
-    from ...models import p_nsvqa_exact
-
-    learned = [parts[0].about.get(key) for key in ("calibration", "spatial")]
-    return content_id([*learned, p_nsvqa_exact.ADAPTATION_IMAGES, p_nsvqa_exact.ADAPTATION_VERSION])
-
-
-def list_validation(parts: Sequence[TrainedModel]) -> dict[str, float]:
-    """What the parts reached on validation data."""
-    scenes, questions = (trained.about[part]["val"] for trained, part in zip(parts, PARTS, strict=True))
-    return {**scenes, "program": questions["exact"]}
+STUDY = SuperclevrStudy()

@@ -10,16 +10,7 @@ from shiftscope.metrics.calibration import Reliability
 from shiftscope.metrics.transfer_matrix import EntryOutcome
 from shiftscope.run.study.entries import TransferEntry, parse_record
 from shiftscope.run.study.entry_store import EntryStore, merge_records
-from shiftscope.suites.superclevr.study import (
-    SCALES,
-    SEEDS,
-    StudyDomain,
-    TrainingSetup,
-    factor_grid,
-    find_scale,
-    list_grids,
-    plan_rows,
-)
+from shiftscope.suites.superclevr.study import SCALES, STUDY, StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOY, cell, diagnosis, training
 
 
@@ -156,7 +147,7 @@ def test_the_default_stands_for_four_variants():
 
 
 def test_the_matrix_is_that_of_the_paper():
-    rows = {row.trained.label: [t.label for t in row.tests] for row in plan_rows(seeds=SEEDS)}
+    rows = {row.trained.label: [t.label for t in row.tests] for row in STUDY.plan_rows(seeds=STUDY.seeds)}
     assert rows["easy"] == rows["hard"] == ["easy", "default", "hard"]
     assert rows["default rd-"] == ["rd-", "default", "rd+"]
     assert rows["slt"] == ["default", "slt", "long", "head", "tail", "oppo"]
@@ -165,24 +156,24 @@ def test_the_matrix_is_that_of_the_paper():
     assert len(rows["default"]) == 12
     assert list(rows)[:5] == ["default", "default rd-", "default rd+", "default seed 1", "default seed 2"]
     assert len(rows) == 11
-    hard = {row.trained.label: len(row.tests) for row in plan_rows(["distribution"], "hard")}
+    hard = {row.trained.label: len(row.tests) for row in STUDY.plan_rows(["distribution"], "hard")}
     assert hard == {"hard": 6, "slt@hard": 6, "long@hard": 6}
-    assert [g.title for g in list_grids()][-1] == "distribution, seen hard"
+    assert [g.title for g in STUDY.grids][-1] == "distribution, seen hard"
 
 
 def test_only_some_trainings_can_be_chosen():
-    assert [r.trained.label for r in plan_rows(only=["mid", "rd-"])] == ["default", "default rd-"]
-    assert [r.trained.label for r in plan_rows(only=["default"], seeds=[0, 1])] == ["default", "default seed 1"]
+    assert [r.trained.label for r in STUDY.plan_rows(only=["mid", "rd-"])] == ["default", "default rd-"]
+    assert [r.trained.label for r in STUDY.plan_rows(only=["default"], seeds=[0, 1])] == ["default", "default seed 1"]
     with pytest.raises(UserError, match="no training 'slt' in the factors chosen"):
-        plan_rows(["visual"], only=["slt"])
+        STUDY.plan_rows(["visual"], only=["slt"])
     with pytest.raises(UserError, match="no factor 'colour'"):
         factor_grid("colour")
 
 
 def test_a_scale_of_another_size_has_another_name():
-    assert find_scale("paper") is SCALES["paper"]
+    assert STUDY.find_scale("paper") is SCALES["paper"]
     assert SCALES["paper"].test_images == 5000
-    assert find_scale("small", 60).name == "small-60"
-    assert find_scale("small", 60) != TOY
+    assert STUDY.find_scale("small", 60).name == "small-60"
+    assert STUDY.find_scale("small", 60) != TOY
     with pytest.raises(UserError, match="too few"):
-        find_scale("small", 6)
+        STUDY.find_scale("small", 6)

@@ -15,7 +15,6 @@ from shiftscope.models import p_nsvqa_exact
 from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.result import Prediction
-from shiftscope.run.study.definition import list_studies, load_study
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
 from shiftscope.run.study.evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
 from shiftscope.run.study.study import prefetch
@@ -23,7 +22,9 @@ from shiftscope.run.study.testsets import StudyTestSets, make_testset
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.store.run_log import read_run
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup, list_places
+from shiftscope.suites import load_suite
+from shiftscope.suites.study import list_studies, load_study
+from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, TrainingSetup
 from study_toys import origin
 
 torch = lazy("torch")
@@ -50,6 +51,8 @@ def test_only_suites_with_a_study_have_one(refuses):
     assert list_studies() == ("superclevr",)
     with refuses("no study 'clevr'"):
         load_study("clevr")
+    assert load_suite("superclevr").study is STUDY
+    assert load_suite("clevr").study is None and not load_suite("clevr").reported.tables
 
 
 def test_a_test_set_is_what_make_would_write(testset):
@@ -231,10 +234,12 @@ def test_a_run_that_no_study_wrote_is_refused(testset, tmp_path, refuses):
 
 
 def test_where_an_entry_stands():
-    assert list(list_places(TrainingSetup.from_name("slt", "hard"), StudyDomain.from_name("head", "hard"), "hard")) == [
-        ("distribution-hard", "slt", "head")
+    assert list(
+        STUDY.list_places(TrainingSetup.from_name("slt", "hard"), StudyDomain.from_name("head", "hard"), "hard")
+    ) == [("distribution-hard", "slt", "head")]
+    assert list(STUDY.list_places(TrainingSetup(seed=1), StudyDomain(), "mid")) == [
+        ("seeds", "default-seed-1", "default")
     ]
-    assert list(list_places(TrainingSetup(seed=1), StudyDomain(), "mid")) == [("seeds", "default-seed-1", "default")]
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
@@ -245,7 +250,7 @@ def test_things_come_in_order_however_far_ahead_they_are_made(most):
         return lambda: made.append(k) or k
 
     with prefetch([maker(k) for k in range(5)], most) as ahead:
-        assert [ahead.next() for _ in range(3)] == [0, 1, 2]
+        assert [next(ahead) for _ in range(3)] == [0, 1, 2]
     assert made[:3] == [0, 1, 2]
     assert len(made) <= 3 + most + 1
 
@@ -255,4 +260,4 @@ def test_an_error_in_the_background_comes_out_in_front():
         raise ValueError("no room")
 
     with prefetch([broken], 1) as ahead, pytest.raises(ValueError, match="no room"):
-        ahead.next()
+        next(ahead)

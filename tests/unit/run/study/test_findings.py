@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.run.study.transfer_matrix import build_transfer_matrix
+from shiftscope.run.study.entry_store import build_transfer_matrix
+from shiftscope.suites.study import FAILS, HOLDS, NOT_MEASURED
 from shiftscope.suites.superclevr import findings
-from shiftscope.suites.superclevr.findings import FAILS, HOLDS, NOT_MEASURED
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, factor_grid, list_grids
+from shiftscope.suites.superclevr.study import MODELS, STUDY, StudyDomain, TrainingSetup, factor_grid
 from study_toys import TOOK, TOY, VISUAL, asked, cell, changed, diagnosis, factor, first, training
 
 
@@ -232,7 +232,7 @@ def both(trained, tested, right=10):
     return [cell(right, trained, tested, m) for m in ("p_nsvqa", "p_nsvqa_exact")]
 
 
-MATRIX = sorted({(t, at) for g in list_grids() for _, t in g.trained for _, at in g.tested})
+MATRIX = sorted(STUDY.pairs)
 OUTSIDE = [
     (TrainingSetup.from_name("easy"), StudyDomain.from_name(n)) for n in ("slt", "long", "head")
 ]  # no factor has these

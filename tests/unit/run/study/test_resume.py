@@ -12,13 +12,11 @@ from shiftscope.question import Question
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.study import study as module
 from shiftscope.run.study.entries import ORACLES, OracleDiagnosis, StudyTestId, TrainingRecord, TransferEntry
-from shiftscope.run.study.entry_store import EntryStore
+from shiftscope.run.study.entry_store import EntryStore, build_transfer_matrix, hash_test_data
 from shiftscope.run.study.evaluation import EntryRun
 from shiftscope.run.study.study import StudySpec, study
 from shiftscope.run.study.testsets import StudyQuestions, StudyTestSet
-from shiftscope.run.study.transfer_matrix import build_transfer_matrix, hash_test_data
-from shiftscope.suites.superclevr import study as definition
-from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale
+from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, SuperclevrStudy
 
 TINY = StudyScale("paper", 12, (96, 64), questions=1, part_questions=0)  # as of the paper: no runs are written
 
@@ -81,8 +79,8 @@ def lab(monkeypatch):
         ),
     }.items():
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(definition, "combine_parts", lambda folder, parts: None)
-    monkeypatch.setattr(definition, "hash_recipes", lambda parts: "recipe")
+    monkeypatch.setattr(SuperclevrStudy, "combine_parts", lambda self, folder, parts: None)
+    monkeypatch.setattr(SuperclevrStudy, "hash_recipes", lambda self, parts: "recipe")
     return made
 
 
@@ -205,7 +203,7 @@ def test_a_shipped_parser_is_used_where_stored_cells_rest_on_it(lab, tmp_path, m
     lab.kept.clear()
     lab.version, lab.trained = "2", []
     sent = {reading.about["question_parser"]["blake2b"]: reading}
-    monkeypatch.setattr(definition, "find_shipped", lambda part, digest: sent.get(digest))
+    monkeypatch.setattr(SuperclevrStudy, "find_shipped", lambda self, part, digest: sent.get(digest))
     told = []
     records = list(study(order(tmp_path), tell=told.append))
     assert lab.trained == ["paper-scene-easy-0", "paper-scene-hard-0"]

@@ -506,8 +506,8 @@ def test_reported_figures_are_the_papers():
     assert paper.find_accuracy("Maj", "test") == 0.268
     assert paper.find_accuracy("VB iid", "val", paraphrased=True) == 0.611
     assert paper.find_accuracy("Humans", "val") is None
-    assert paper.find_template_accuracy("VB iid", "verify_count") == 0.877
-    assert len(paper.TEMPLATES) == 15
+    assert paper.REPORTED.tables["template_accuracy"]["VB iid", "verify_count", ""] == 0.877
+    assert len({template for _, template, _ in paper.REPORTED.tables["template_accuracy"]}) == 15
     for name in ("true/false", "or", "how many", "open"):
         assert name in paper.STATISTICS
     assert json.loads(json.dumps(dict(paper.STATISTICS)))["unique images"] == [79_000, 9_500]

@@ -1,0 +1,175 @@
+"""What a suite's `study.py` defines as STUDY: the trainings, test sets and models of a transfer matrix.
+
+A study is a grid: every training is evaluated on its test sets with every model. The runner, the stored entries and
+the report know no suite and no model by name: they ask the `Study`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..question import Question
+from ..registry import STUDIES
+from ..trained_folder import TrainedFolder
+
+if TYPE_CHECKING:
+    from ..metrics.transfer_matrix import TransferMatrix
+
+HOLDS, FAILS, NOT_MEASURED = "holds", "does not hold", "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence, the rule that decides it, what was decided and the figures it rests on."""
+
+    says: str
+    rule: str
+    verdict: str  # HOLDS, FAILS or NOT_MEASURED
+    figures: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorGrid:
+    """One factor's part of the matrix: trainings are rows, tests columns, each by its name there."""
+
+    factor: str
+    visual: str
+    title: str
+    trained: tuple[tuple[str, Any], ...]
+    tested: tuple[tuple[str, Any], ...]
+    farthest: tuple[Any, Any]  # training and test of the shift that is drawn where there is room for one
+    caveat: str = ""  # a sentence to be said wherever its figures stand
+    notes: Mapping[str, str] = field(default_factory=dict, hash=False)  # below its accuracies, by group of questions
+
+    @property
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Every training with every test."""
+        return [(trained, tested) for _, trained in self.trained for _, tested in self.tested]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """One training and the domains it is tested on."""
+
+    trained: Any
+    tests: tuple[Any, ...]
+
+
+class Study:
+    """A suite's study. Scales, trainings (rows) and domains (test sets) are frozen records of the suite's own.
+
+    Each has `to_json` and `from_json`; trainings and domains have a `label` and an order, domains a `visual` level,
+    trainings a `seed`;
+    a scale has its `suite`, `name`, `images` and `test_images`; `domain.build_spec(scale)` is the spec of the data.
+    """
+
+    suite: str
+    title: str  # of its page
+    scale_type: Any
+    training_type: Any
+    domain_type: Any
+    models: tuple[str, ...]
+    adapting_models: frozenset[str] = frozenset()  # whose answers depend on more than the weights (`hash_learned`)
+    comparisons: tuple[tuple[str, str], ...] = ()  # models that are compared question by question
+    trained_as: str  # the model whose training gives the parts
+    stages: Mapping[str, str]  # the parts of a model, trained one by one, and what records call the seconds of each
+    question_groups: tuple[str, ...]  # scored apart; reported figures are of the first
+    factors: tuple[str, ...]
+    grids: tuple[FactorGrid, ...]  # those that its page shows
+    default: tuple[Any, Any]  # the training and the domain that all others differ from
+    seeds: tuple[int, ...] = (0,)  # of the default's training
+    measures: Mapping[str, str] = {}  # of the parts, where the name alone does not say what is counted
+    notes: Mapping[str, str] = {}  # what a reader of a table must know, by the name of the table
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.stages)
+
+    @property
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """The trainings and tests of all grids, each once."""
+        return list(dict.fromkeys(pair for grid in self.grids for pair in grid.pairs))
+
+    def find_scale(self, name: str, images: int | None = None) -> Any:
+        raise NotImplementedError
+
+    def plan_rows(
+        self, factors: Sequence[str], visual: str, *, seeds: Sequence[int], only: Collection[str]
+    ) -> list[StudyRow]:
+        """The trainings of these factors with their tests."""
+        raise NotImplementedError
+
+    def list_parts(self, trained: Any, scale: Any) -> tuple[Any, ...]:
+        """What is trained for a row, in the order of the parts; rows that share one train it once.
+
+        Each has its `part` (a stage of the training), `name` (of its folder), `domain`, `seed`, `scale` and `epochs`.
+        """
+        raise NotImplementedError
+
+    def find_base(self, trained: Any) -> Any:
+        """The training whose first part this one shares; itself for most."""
+        return trained
+
+    def is_diagnosed(self, trained: Any, tested: Any) -> bool:
+        """Whether oracles show where answers are lost: for the default in its own domain."""
+        return (trained, tested) == self.default
+
+    def find_group(self, question: Question) -> str:
+        """The group that a question is scored in."""
+        return self.question_groups[0]
+
+    def list_places(self, trained: Any, tested: Any, visual: str) -> Iterator[tuple[str, str, str]]:
+        """Where an entry stands: factor, and the names of training and test there."""
+        raise NotImplementedError
+
+    # The parts of a model once they are trained.
+
+    def find_shipped(self, part: str, digest: str | None) -> TrainedFolder | None:
+        """The part that comes with the package, if it is the one of this hash."""
+        return None
+
+    def combine_parts(self, folder: Path, parts: Sequence[TrainedFolder]) -> None:
+        """Write the parts as one model, which `run --model NAME:FOLDER` takes."""
+        raise NotImplementedError
+
+    def hash_recipes(self, parts: Sequence[TrainedFolder]) -> str:
+        """The same for parts built and trained in the same way, whatever they learned from."""
+        raise NotImplementedError
+
+    def hash_learned(self, parts: Sequence[TrainedFolder]) -> str:
+        """What adapting models depend on besides the weights."""
+        return ""
+
+    def list_validation(self, parts: Sequence[TrainedFolder]) -> dict[str, float]:
+        """What the parts reached on validation data."""
+        raise NotImplementedError
+
+    # What its page says besides figures.
+
+    def describe_scale(self, scale: Any) -> str:
+        """How much data, in words."""
+        raise NotImplementedError
+
+    def check_findings(self, matrix: TransferMatrix) -> Iterator[tuple[str, Sequence[Finding]]]:
+        """Tables of findings, each with its title."""
+        return iter(())
+
+    def list_differences(self, matrix: TransferMatrix) -> list[tuple[str, str, str]]:
+        """What differs from the paper: of what, there, and here."""
+        return []
+
+
+@lru_cache(maxsize=1)
+def list_studies() -> tuple[str, ...]:
+    """The suites that define a study; nothing is imported for it."""
+    return STUDIES.names()
+
+
+@lru_cache(maxsize=8)
+def load_study(suite: str) -> Study:
+    study: Study = STUDIES.load(suite).STUDY
+    return study
