@@ -61,7 +61,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per figure.")] = False,
 ) -> None:
     """Compute figures with their counts and 95% intervals, in percent."""
-    from ..metrics.metric import list_defaults, load_metric
+    from ..metrics import list_defaults, load_metric
     from ..run.score import (
         compare_runs,
         describe_other_splits,

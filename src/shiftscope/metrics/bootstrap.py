@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns import Column
-from ..result import Bools, Floats
+from ..result import Floats
 from ..rng import derive
-from .intervals import LEVEL, widening_factor
+from .intervals import LEVEL, sum_bins, widening_factor
 
 REPLICATES = 1000
 MOST_GROUPS = 10_000  # more clusters are dealt into so many groups; widths are then off by about 1%
@@ -50,20 +50,18 @@ class SceneBootstrap:
                 out[start : start + _AT_ONCE, left : left + wide] = weights @ per_group
         return out
 
-    def count_clusters(self, among: Bools, at: npt.NDArray[Any] | None, size: int) -> npt.NDArray[Any]:
+    def count_clusters(self, at: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
         """How many clusters the rows of each slice come from; groups of them, where there are very many."""
-        where = np.zeros(len(among), np.int64) if at is None else at
-        rows = among & (where >= 0)
-        found = np.unique(where[rows].astype(np.int64) * self.groups + self._group[rows])
+        found = np.unique(at.astype(np.int64) * self.groups + self._group)
         return np.bincount(found // self.groups, minlength=size)
 
     def _sum_by_group(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
         group, weights = self._group, np.asarray(values, np.float64)
         if at is None:
-            return _count_by_slice(group, weights, self.groups).reshape(-1, 1)
+            return sum_bins(group, weights, self.groups).reshape(-1, 1)
         inside = (at >= left) & (at < left + wide)
         place = group[inside] * wide + (at[inside] - left)
-        return _count_by_slice(place, weights[inside], self.groups * wide).reshape(self.groups, wide)
+        return sum_bins(place, weights[inside], self.groups * wide).reshape(self.groups, wide)
 
 
 @lru_cache(maxsize=4)
@@ -79,10 +77,6 @@ def _draw_groups(groups: int, replicates: int) -> npt.NDArray[np.uint16]:
     return made
 
 
-def _count_by_slice(at: npt.NDArray[Any], weights: Floats, size: int) -> Floats:
-    return np.asarray(np.bincount(at, weights=weights, minlength=size), np.float64)
-
-
 def bootstrap_interval(replicates: Floats, value: npt.ArrayLike, scenes: float) -> tuple[Floats, Floats]:
     """Low and high of each column; NaN where there is no basis for one."""
     tail = (1 - LEVEL) / 2
@@ -96,15 +90,15 @@ def bootstrap_interval(replicates: Floats, value: npt.ArrayLike, scenes: float) 
 
 
 def resample_shares(resampling: SceneBootstrap, right: Floats, at: npt.NDArray[Any], size: int) -> Floats:
-    """The share of each slice in each replicate: [replicate, slice], to compare slices by.
+    """The share of each slice in each replicate: [replicate, slice], to compare slices by; every row is in one.
 
     Where all rows of a slice agree, its share is drawn from what the exact binomial interval allows.
     """
     everyone = np.ones(len(right))
     with np.errstate(invalid="ignore", divide="ignore"):
         made = resampling.sum_by_slice(right, at, size) / resampling.sum_by_slice(everyone, at, size)
-    value = _count_by_slice(at, right, size) / _count_by_slice(at, everyone, size)
-    clusters = resampling.count_clusters(everyone.astype(bool), at, size)
+    value = sum_bins(at, right, size) / sum_bins(at, everyone, size)
+    clusters = resampling.count_clusters(at, size)
     for k in np.flatnonzero((value == 0) | (value == 1)).tolist():
         drawn = derive("bootstrap", "unanimous", k).random(resampling.replicates) ** (1 / int(clusters[k]))
         made[:, k] = drawn if value[k] else 1 - drawn

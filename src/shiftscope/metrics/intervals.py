@@ -46,6 +46,14 @@ class Estimate(NamedTuple):
     scenes: int
     p: float  # of a value so far from 0, two-sided, by Student's t over scenes
 
+    def to_score(self) -> dict[str, float | None]:
+        """The value, low and high of a Score."""
+        return {name: none_if_nan(getattr(self, name)) for name in ("value", "low", "high")}
+
+
+def none_if_nan(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
 
 class SceneClusters:
     """The scenes of some rows.
@@ -87,9 +95,7 @@ class SceneClusters:
 
     def combine(self, parts: Sequence[RatioTerm], coefficients: Sequence[float]) -> Estimate:
         """The sum of shares by their coefficients: a difference is (1, -1)."""
-        return self._combine_terms(*_merge_equal_terms(parts, coefficients))
-
-    def _combine_terms(self, parts: Sequence[RatioTerm], coefficients: Sequence[float]) -> Estimate:
+        parts, coefficients = _merge_equal_terms(parts, coefficients)
         measured = [self._compute_influence(part.hits, part.among, None, 0, 1) for part in parts]
         ends = []
         for value, influence, weight in measured:
@@ -139,7 +145,7 @@ class SceneClusters:
         """The share of each slice; what each scene moves it by, and weighs in it: [slice, scene]."""
         among = np.asarray(among, np.float64)
         hits = np.where(among > 0, np.asarray(hits, np.float64), 0.0)
-        whole, right = (_sum_totals(v, at, left, wide) for v in (among, hits))
+        whole, right = (sum_by_slice(v, at if at is None else at - left, wide) for v in (among, hits))
         with np.errstate(invalid="ignore", divide="ignore"):
             value = right / whole
             value = np.where((value > 1) & (value < 1 + 1e-9), 1.0, value)
@@ -154,10 +160,10 @@ class SceneClusters:
             values = values[self._rows] * self._weights
             at = at[self._rows] if at is not None else None
         if at is None:
-            return _sum_bins(self._at, values, self.count).reshape(1, -1)
+            return sum_bins(self._at, values, self.count).reshape(1, -1)
         inside = (at >= left) & (at < left + wide)
         place = (at[inside].astype(np.int64) - left) * self.count + self._at[inside]
-        return _sum_bins(place, values[inside], wide * self.count).reshape(wide, self.count)
+        return sum_bins(place, values[inside], wide * self.count).reshape(wide, self.count)
 
 
 def cluster_runs(runs: Sequence[RunRecords]) -> SceneClusters:
@@ -177,14 +183,16 @@ def cluster_runs(runs: Sequence[RunRecords]) -> SceneClusters:
     return SceneClusters(every, np.concatenate(rows), np.concatenate(weights))
 
 
-def _sum_totals(values: Floats, at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+def sum_by_slice(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    """The sum of the values of each slice; a row whose slice is -1, or beyond the last, is in none."""
+    values = np.asarray(values, np.float64)
     if at is None:
         return np.array([values.sum()])
-    inside = (at >= left) & (at < left + wide)
-    return _sum_bins(at[inside] - left, values[inside], wide)
+    inside = (at >= 0) & (at < size)
+    return sum_bins(at[inside], values[inside], size)
 
 
-def _sum_bins(at: npt.NDArray[Any], values: Floats, size: int) -> Floats:
+def sum_bins(at: npt.NDArray[Any], values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(at, values, size), np.float64)
 
 
@@ -205,20 +213,15 @@ def _merge_equal_terms(
     made: list[RatioTerm] = []
     by: list[float] = []
     for part, coefficient in zip(parts, coefficients, strict=True):
-        same = next((k for k, one in enumerate(made) if _is_same_term(one, part)), None)
-        if same is None:
+        counted = np.asarray(part.among, np.float64) > 0
+        for k, one in enumerate(made):
+            if np.array_equal(one.among, part.among) and np.array_equal(one.hits[counted], part.hits[counted]):
+                by[k] += coefficient
+                break
+        else:
             made.append(part)
             by.append(coefficient)
-        else:
-            by[same] += coefficient
     return made, by
-
-
-def _is_same_term(one: RatioTerm, other: RatioTerm) -> bool:
-    among = np.asarray(one.among, np.float64)
-    if not np.array_equal(among, np.asarray(other.among, np.float64)):
-        return False
-    return np.array_equal(np.asarray(one.hits)[among > 0], np.asarray(other.hits)[among > 0])
 
 
 def _compute_correlations(influences: Floats) -> Floats:
@@ -351,6 +354,14 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
         if abs(c * d - 1) < 1e-13:
             break
     return front * fraction / a
+
+
+def wilson_interval(right: int, of: int) -> tuple[float, float]:
+    """Wilson's interval of a share of which only the counts are known."""
+    p, double = right / of, 2 * (of + _Z**2)
+    center = (2 * of * p + _Z**2) / double
+    half = _Z / double * math.sqrt(4 * of * p * (1 - p) + _Z**2)
+    return center - half if right else 0.0, center + half if right < of else 1.0
 
 
 def student_quantile(freedom: float) -> float:

@@ -16,7 +16,7 @@ from ..columns import Column, column_of
 from ..errors import UserError
 from ..files import resolve_links
 from ..formats import read_questions, vqa
-from ..metrics.metric import Metric, list_defaults, load_metric
+from ..metrics import Metric, list_defaults, load_metric
 from ..metrics.significance import average_seeds
 from ..metrics.slices import select_base_rows
 from ..result import (

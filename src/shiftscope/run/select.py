@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import UserError
 from ..files import encode_utf8, write_whole
 from ..folder import lock_folder
-from ..metrics.metric import load_metric
+from ..metrics import load_metric
 from ..metrics.slices import select_base_rows
 from ..result import MISSING_IMAGE, RunLog, Score
 from ..store.run_log import read_run

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import UserError
 from ...metrics.calibration import Reliability, measure
-from ...metrics.significance import wilson_interval
+from ...metrics.intervals import wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
 from ...suites.superclevr.study import MODELS, StudyDomain, TrainingSetup, list_grids
