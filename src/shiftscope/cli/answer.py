@@ -28,8 +28,7 @@ def command(
     scenes: Annotated[Path | None, typer.Option(help="Scene file or folder.")] = None,
     graphs: Annotated[Path | None, typer.Option(help="GQA scene graphs.")] = None,
     templates: Annotated[
-        Path | None,
-        typer.Option(help="Template files the questions were worded from, to recover programs from their text."),
+        Path | None, typer.Option(help="Templates of the questions, to recover programs from their text.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write [{question_index, answer}] here.")] = None,
     references: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UserError
-from ._console import print_json, print_table, shard_bar
+from . import _options as shared
+from ._console import print_json, print_table, shard_bar, warn
 
 if TYPE_CHECKING:
     from ..result import Score
@@ -37,18 +37,15 @@ class AuditAnswerTypes(StrEnum):
 
 
 Several = list[Path] | None
+Names = list[str] | None
 
 
 def command(
     out: Annotated[Path, typer.Option(help="Folder for the sets, the figures and the report.")],
     dataset: Annotated[Path | None, typer.Argument(help="A dataset of ours; else give --questions.")] = None,
-    questions: Annotated[
-        Several, typer.Option(help="VQA questions (wrapped or bare) or GQA questions; repeat for several.")
-    ] = None,
-    annotations: Annotated[Several, typer.Option(help="VQA annotations; repeat for several.")] = None,
-    objects: Annotated[
-        Several, typer.Option(help="COCO instances, GQA scene graphs or a YOLO folder: what images show.")
-    ] = None,
+    questions: Annotated[Several, typer.Option(help="VQA or GQA questions; may be repeated.")] = None,
+    annotations: Annotated[Several, typer.Option(help="VQA annotations; may be repeated.")] = None,
+    objects: Annotated[Several, typer.Option(help="Objects: COCO instances, GQA scene graphs, a YOLO folder.")] = None,
     train: Annotated[Several, typer.Option(help="Questions of the train split, instead of a drawn one.")] = None,
     val: Annotated[Several, typer.Option(help="Questions of the val split.")] = None,
     test: Annotated[Several, typer.Option(help="Questions of the IID test.")] = None,
@@ -59,10 +56,8 @@ def command(
             "--test or by a dataset of ours that has both, else drawn."
         ),
     ] = AuditSplitWay.AUTO,
-    shares: Annotated[str, typer.Option(help="Per cent of a drawn split: train, val and IID test.")] = "70,5,25",
-    imbalanced: Annotated[
-        float, typer.Option(help="A group is imbalanced if its normalised entropy is below this.")
-    ] = 0.9,
+    shares: Annotated[str, typer.Option(help="Percent of a drawn split: train, val and IID test.")] = "70,5,25",
+    imbalanced: Annotated[float, typer.Option(help="Normalised entropy below which a group is imbalanced.")] = 0.9,
     rare: Annotated[float, typer.Option(help="An answer is rare below this many times the mean count.")] = 1.2,
     statistics: Annotated[
         AuditStatistics, typer.Option(help="Samples that keywords and key objects are chosen by.")
@@ -72,12 +67,8 @@ def command(
     ] = AuditAnswerTypes.AUTO,
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
-    proportions: Annotated[
-        str, typer.Option(help="Study training sets with these per cent of shortcut samples, as in 0,30,70,100.")
-    ] = "",
-    recipe: Annotated[
-        list[str] | None, typer.Option(help="Also make the sets of gqa_ood or changing_priors; may be repeated.")
-    ] = None,
+    proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
+    recipe: Annotated[Names, typer.Option(help="Also make the sets of gqa_ood or changing_priors; repeatable.")] = None,
     gqa_alpha: Annotated[
         float | None, typer.Option(help="gqa_ood: an answer is rare below 1 + this times the mean count.")
     ] = None,
@@ -90,7 +81,7 @@ def command(
     priors_share: Annotated[
         float | None, typer.Option(help="changing_priors: at most this share goes to the test (1/3).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
     from ..report.audit_page import write_audit_page
@@ -114,6 +105,7 @@ def command(
         "gqa_ood": {"alpha": gqa_alpha, "entropy": gqa_entropy, "by": gqa_by},
         "changing_priors": {"share": priors_share},
     }
+    source = ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
     with shard_bar("auditing") as bar:
         made = audit_files(
             files,
@@ -123,7 +115,7 @@ def command(
             proportions=_parse_shares(proportions),
             recipes=_collect_recipes(recipe or (), given),
             also=lambda folder, made: write_audit_page(
-                folder / REPORT_FILE, made.found, made.blind, made.blends, source=_describe_source(files)
+                folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
             ),
             tell=lambda what, done, total: bar(done, total, what),
         )
@@ -185,37 +177,30 @@ def _collect_recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> 
     return {name: chosen.get(name, {}) for name in names}
 
 
-def _describe_source(files: AuditFiles) -> str:
-    return ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
-
-
 def _print_audit(made: AuditResult) -> None:
-    from ..shortcuts.audit_statistics import compute_audit_statistics as table_of
+    from ..shortcuts.audit_statistics import compute_audit_statistics
 
     found = made.found
     for remark in found.samples.remarks:
-        print(f"shiftscope: {remark}", file=sys.stderr)
+        warn(str(remark))
     for why in dict.fromkeys(why for _, why in found.missing):
         left = ", ".join(shortcut for shortcut, reason in found.missing if reason == why)
-        print(f"shiftscope: left out: {left}: {why}", file=sys.stderr)
+        warn(f"left out: {left}: {why}")
     for model, why in made.skipped:
-        print(f"shiftscope: left out: {model}: {why}", file=sys.stderr)
+        warn(f"left out: {model}: {why}")
     for kind, unseen in found.unseen.items():
-        print(
-            f"shiftscope: {kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
-            f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen",
-            file=sys.stderr,
+        warn(
+            f"{kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
+            f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen"
         )
-    counts = found.split.counts()
     drawn = "drawn" if found.split.made else "as given"
-    split = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+    split = ", ".join(f"{name} {n:,}" for name, n in found.split.counts().items())
     print(f"{len(found.samples):,} samples; split {drawn}: {split}; question types {found.types}")
-    columns = ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness")
     print_table(
-        columns,
+        ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness"),
         [
             (n.shortcut, n.test_groups, n.imbalanced, n.head, n.tail, n.val_tail, f"{n.degree:.3f}")
-            for n in table_of(found)
+            for n in compute_audit_statistics(found)
         ],
     )
     for recipe, one in made.recipes.items():
@@ -225,17 +210,9 @@ def _print_audit(made: AuditResult) -> None:
         given = ((name, f"{v:.3g}" if isinstance(v, float) else v) for name, v in one.settings.items() if v is not None)
         print(f"{recipe} ({', '.join(f'{name} {value}' for name, value in given)}): {figures}")
     if made.blind:
-        _print_blind(made)
-
-
-def _print_blind(made: AuditResult) -> None:
-    names = ["IID", *made.found.labels, "mean OOD"]
-    rows = []
-    for model, scores in made.blind.items():
-        values = {"IID": _format_score(scores, "iid"), "mean OOD": _format_score(scores, "mean_ood")}
-        values |= {name: _format_score(scores, "ood", name) for name in made.found.labels}
-        rows.append((model, *(values[name] for name in names)))
-    print_table(("solved, %", *names), rows)
+        columns = {"IID": ("iid",), **{name: ("ood", name) for name in found.labels}, "mean OOD": ("mean_ood",)}
+        rows = [(model, *(_format_score(s, *of) for of in columns.values())) for model, s in made.blind.items()]
+        print_table(("solved, %", *columns), rows)
 
 
 def _format_score(scores: Sequence[Score], metric: str, shortcut: str = "") -> str:

@@ -45,7 +45,7 @@ def command(
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
-        rows = list_section(section)
+        rows = _list_section(section)
         if as_json:
             for name, line in rows:
                 print_json({"section": section, "name": name, "summary": line})
@@ -55,7 +55,7 @@ def command(
             print(f"{section}: none yet\n")
 
 
-def list_section(section: str) -> list[tuple[str, str]]:
+def _list_section(section: str) -> list[tuple[str, str]]:
     """(name, one line) of everything in a section."""
     if section == "ops":
         from ..lang.op import all_ops

@@ -32,13 +32,9 @@ def command(
     ],
     annotations: Annotated[
         Path | None,
-        typer.Option(
-            "--annotations", "--questions", help="The true answers for a results file: VQA annotations, questions."
-        ),
+        typer.Option("--annotations", "--questions", help="True answers for a results file: annotations, questions."),
     ] = None,
-    audit: Annotated[
-        Path | None, typer.Option(help="Folder of an audit: score its IID test and all its OOD sets at once.")
-    ] = None,
+    audit: Annotated[Path | None, typer.Option(help="Folder of an audit: score its IID test and its OOD sets.")] = None,
     sample: Annotated[
         str,
         typer.Option(
@@ -46,12 +42,8 @@ def command(
             "FOLDER:PART of shiftscope split. Those without a response count as wrong."
         ),
     ] = "",
-    metric: Annotated[
-        list[str] | None, typer.Option(help="What to measure (shiftscope list metrics); repeat for several.")
-    ] = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Also per slice: kind, template, length, …; a comma crosses two.")
-    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Metric (shiftscope list metrics); may be repeated.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Also per kind, template, …; a comma crosses two.")] = None,
     normalise: Annotated[
         ScoreNormalisation | None, typer.Option(help="vqa_accuracy: official (where annotators differ) or always.")
     ] = None,
@@ -84,15 +76,12 @@ def command(
             raise UserError(f"{run} is a run, which has its answers; omit --annotations")
         if sample:
             raise UserError(f"{run} is a run, which has its questions; omit --sample")
-        together = load_metric(metric[0]) if metric and len(metric) == 1 else None
-        if together is not None and together.measure_runs is not None and together.runs:
-            _print_scores(compare_runs(together, runs), as_json)
+        single = load_metric(metric[0]) if metric and len(metric) == 1 else None
+        if single is not None and single.measure_runs is not None and single.runs:
+            _print_scores(compare_runs(single, runs), as_json)
             return
-        chosen = (metric or (), by or (), options, audit)
-        if len(runs) > 1:
-            scores = score_seeds(runs, *chosen, warn=warn)
-        else:
-            scores = score_run(run, *chosen, warn=warn)
+        chosen = (metric or (), by or (), options, audit, warn)
+        scores = score_seeds(runs, *chosen) if len(runs) > 1 else score_run(run, *chosen)
         declared = describe_sample(read_run(run))
     else:
         if not run.exists():
@@ -116,25 +105,17 @@ def command(
     _print_scores(scores, as_json, declared)
 
 
-def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") -> None:
-    if not as_json:
-        _print_score_table(scores, sample)
-    for score in scores if as_json else ():
-        print_json(_score_to_json(score, sample))
-
-
 def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
+    from ..metrics.slices import WITHOUT_ANSWER, to_percent
+
     data: dict[str, Any] = {
         "metric": score.metric,
-        "value": _to_percent(score.value),
+        "value": to_percent(score.value),
         "n": score.n,
-        "low": _to_percent(score.low),
-        "high": _to_percent(score.high),
-        "answered": _to_percent(score.response_rate),
-        "missing": score.missing,
-        "undefined": score.undefined,
-        "unreadable": score.unreadable,
-        "failed": score.failed,
+        "low": to_percent(score.low),
+        "high": to_percent(score.high),
+        "answered": to_percent(score.response_rate),
+        **{name: getattr(score, name) for name in WITHOUT_ANSWER},
     }
     data |= {"form": score.form} if score.form else {}
     data |= {"scenes": score.scenes} if score.scenes is not None else {}
@@ -143,18 +124,20 @@ def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
     return data | ({"slice": dict(score.slice)} if score.slice else {})
 
 
-def _to_percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 10)
-
-
 def _has_few_scenes(score: Score) -> bool:
     from ..metrics.intervals import FEW_SCENES
 
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
 
 
-def _print_score_table(scores: tuple[Score, ...], sample: str) -> None:
-    apart = [n for n in ("missing", "undefined", "unreadable", "failed") if any(getattr(s, n) for s in scores)]
+def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") -> None:
+    from ..metrics.slices import WITHOUT_ANSWER
+
+    if as_json:
+        for score in scores:
+            print_json(_score_to_json(score, sample))
+        return
+    apart = [n for n in WITHOUT_ANSWER if any(getattr(s, n) for s in scores)]
     sliced = any(s.slice for s in scores)
     rows = []
     for s in scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 from ..errors import UserError
 from ..files import write_whole
 from ..scene import mask_members
-from ._console import is_watched, print_json, print_picture, print_table, print_tree, tree_to_json
+from ._console import print_json, print_picture, print_table, print_tree, tree_to_json
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -26,12 +27,8 @@ def command(
     scenes: Annotated[Path | None, typer.Option(help="The scenes a question file is about, for its trace.")] = None,
     split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
     image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
-    after: Annotated[
-        Path | None, typer.Option(help="Save a picture of the scene after a question's action here.")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Only check every file of a dataset against its hash.")
-    ] = False,
+    after: Annotated[Path | None, typer.Option(help="Save a picture of the scene after the action here.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Only check every file against its hash.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a scene as a table, or a question's program as a tree with its trace on its scene."""
@@ -61,8 +58,8 @@ def command(
         if question is None:
             raise UserError(f"{path}: there is no question {index} in it") from None
         source = scenes or _find_scenes_beside(path)
-        book = SceneLookup(read_scenes(source)) if source else None
-        show_question(question, book.find_scenes(question) if book else None, as_json)
+        lookup = SceneLookup(read_scenes(source)) if source else None
+        show_question(question, lookup.find_scenes(question) if lookup else None, as_json)
         return
     if index >= len(found):
         raise UserError(f"{path}: there is no scene {index} in it; it has {len(found)}")
@@ -72,10 +69,8 @@ def command(
 def _find_scenes_beside(path: Path) -> Path | None:
     """Where CLEVR's own layout keeps the scenes of a question file."""
     name = path.name.replace("questions", "scenes")
-    for candidate in (path.with_name(name), path.parent.parent / "scenes" / name):
-        if candidate != path and candidate.exists():
-            return candidate
-    return None
+    candidates = (path.with_name(name), path.parent.parent / "scenes" / name)
+    return next((one for one in candidates if one != path and one.exists()), None)
 
 
 def show_scene(scene: Scene, as_json: bool) -> None:
@@ -149,11 +144,14 @@ def show_example(
         raise UserError(f"{folder}: question {index} has no action that can be applied; omit --after")
     if image:
         write_whole(image, pictures[0].png)
-    drawn = (
-        render_picture(changed_scene)
-        if changed_scene is not None and (after or (is_watched() and not as_json))
-        else b""
-    )
+    drawn = b""
+    if changed_scene is not None and (after or (sys.stdout.isatty() and not as_json)):
+        from ..render import open_renderer
+        from ..render.image import encode_png
+
+        [rendered] = open_renderer().render([changed_scene], ("rgb",), changed_scene.size or (480, 320))
+        assert rendered.rgb is not None
+        drawn = encode_png(rendered.rgb)
     if after:
         write_whole(after, drawn)
     if not as_json:
@@ -179,16 +177,6 @@ def apply_action(question: Question, scene: Scene) -> Scene | None:
         return None
     run = execute(action, scene)
     return run.worlds[-1].scenes[0] if run.is_defined and run.worlds else None
-
-
-def render_picture(scene: Scene) -> bytes:
-    """A scene drawn now, as PNG."""
-    from ..render import open_renderer
-    from ..render.image import encode_png
-
-    [drawn] = open_renderer().render([scene], ("rgb",), scene.size or (480, 320))
-    assert drawn.rgb is not None
-    return encode_png(drawn.rgb)
 
 
 def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json: bool) -> None:

@@ -24,10 +24,9 @@ import numpy as np
 from ...errors import UserError
 from ...metrics import accuracy
 from ...metrics.generalization_score import measure_runs, select_text_rows
-from ...result import AS_IS, BLIND, RunRecords, Score
+from ...result import AS_IS, BLIND, RunRecords
 from ...store.question_part import EARLY, QuestionPart, explain_difference, read_part, read_split_manifest
-from ...store.run_log import RUN_FILE as RUN
-from ...store.run_log import read_run
+from ...store.run_log import RUN_FILE, read_run
 from ..split import SplitQuestions, SplitSpec, split
 from . import (
     SAME,
@@ -75,13 +74,7 @@ class CompositionalOptions(GeneralizationOptions):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SplitLists:
-    """The lists that the test needs."""
-
-    name: str
-    trained: str  # what the part to train on is called
-    ids: Mapping[str, frozenset[str]]  # part → questions
+SplitIds = Mapping[str, frozenset[str]]  # part → its questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,45 +93,40 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
         return GeneralizationPlan(
             why_not=f"compositional does not apply to {data.folder} with these options: {APPLIES}"
         )
-    lists = _read_split(data, options) if options.split else _build_split(data, options)
-    asked = {HELD: _limit_ids(data, lists.ids["test_comp"])}
-    asked[REST] = _limit_ids(data, lists.ids["test_iid"] - lists.ids["test_comp"])
-    whole = len(lists.ids["test_iid"])
-    over = whole - sum(map(len, asked.values()))
+    split_name, ids = _read_split(data, options) if options.split else _build_split(data, options)
+    whole = ids["test_iid"]
+    asked = {
+        kind: frozenset([q.id for q in data.questions() if q.id in some][: data.limit])
+        for kind, some in ((HELD, ids["test_comp"]), (REST, whole - ids["test_comp"]))
+    }
+
+    def build(name: str, kind: str, trained: str) -> GeneralizationTestSet:
+        return GeneralizationTestSet(
+            name,
+            data.folder,
+            split=data.split,
+            part=QuestionPart(f"{split_name}:{kind}", asked[kind], data.split),
+            learn_part=QuestionPart(f"{split_name}:{trained}", ids[trained], "train", early=ids.get(EARLY)),
+            trained_on=trained,
+            variant=f"{split_name}, {PARTS[kind]}",
+        )
+
     given: dict[str, RunRecords] = {}
-    test_sets = [_build_test_set(kind, data, lists, some, kind, lists.trained) for kind, some in asked.items() if some]
+    test_sets = [build(kind, kind, next(name for name in TRAINED if name in ids)) for kind in asked if asked[kind]]
     for kind, model in ((TEXT, options.text), (UPPER, options.upper)):
-        if model and (Path(model) / RUN).is_file():
+        if model and (Path(model) / RUN_FILE).is_file():
             given[kind] = _read_run_rows(Path(model), kind, asked[HELD], data)  # refused before anything is asked
         elif model:
-            one = _build_test_set(kind, data, lists, asked[HELD], HELD, TRAIN[kind])
-            blind = kind == TEXT and model == SAME
-            test_sets.append(replace(one, model="" if model == SAME else model, condition=BLIND if blind else AS_IS))
+            condition = BLIND if kind == TEXT and model == SAME else AS_IS
+            test_set = build(kind, HELD, TRAIN[kind])
+            test_sets.append(replace(test_set, model="" if model == SAME else model, condition=condition))
+    over = len(whole) - sum(map(len, asked.values()))
     left = (("more than --limit", over),) if over else ()
-    return CompositionalPlan(tuple(test_sets), whole, left, split=lists.name, given=given)
+    return CompositionalPlan(tuple(test_sets), len(whole), left, split=split_name, given=given)
 
 
-def _build_test_set(
-    name: str, data: SourceSplit, lists: _SplitLists, asked: frozenset[str], kind: str, trained: str
-) -> GeneralizationTestSet:
-    early = lists.ids.get(EARLY)
-    return GeneralizationTestSet(
-        name,
-        data.folder,
-        split=data.split,
-        part=QuestionPart(f"{lists.name}:{kind}", asked, data.split),
-        learn_part=QuestionPart(f"{lists.name}:{trained}", lists.ids[trained], "train", early=early),
-        trained_on=trained,
-        variant=f"{lists.name}, {PARTS[kind]}",
-    )
-
-
-def _limit_ids(data: SourceSplit, ids: frozenset[str]) -> frozenset[str]:
-    return frozenset([q.id for q in data.questions() if q.id in ids][: data.limit])
-
-
-def _read_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists:
-    """The lists of a folder, which must be of this dataset."""
+def _read_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of a folder, which must be of this dataset."""
     folder = Path(options.split)
     about = read_split_manifest(folder)
     trained = next((name for name in TRAINED if name in about["parts"]), "")
@@ -151,15 +139,14 @@ def _read_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists
         part.check(data.source.data_id(), role, (q.id for q in data.questions(role)))
     ids = {name: part.ids for name, part in parts.items()}
     early = parts[trained].early
-    return _SplitLists(str(about["name"]), trained, ids if early is None else {**ids, EARLY: early})
+    return str(about["name"]), ids if early is None else {**ids, EARLY: early}
 
 
-def _build_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists:
-    """The lists of an expression or a named split, made here and not kept."""
+def _build_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of an expression or a named split, made here and not kept."""
     spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
-    made = split(spec, SplitQuestions((str(data.folder),), data.split))
-    ids = {part.name: frozenset(part.ids) for part in made.parts}
-    return _SplitLists(made.name, next(name for name in TRAINED if name in ids), ids)
+    held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
+    return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
 
 
 def findings(
@@ -167,7 +154,7 @@ def findings(
 ) -> Findings:
     """A line for the questions with the property, with what is compared there, and one for those without."""
     assert isinstance(plan, CompositionalPlan)
-    rows = {kind: one.log.records.filter_condition(one.test_set.condition) for kind, one in runs.items()}
+    rows = {kind: run.log.records.filter_condition(run.test_set.condition) for kind, run in runs.items()}
     rows.update(plan.given)
     held = [accuracy.measure(rows[HELD])[0]]
     if REST in rows:
@@ -175,14 +162,9 @@ def findings(
     held += [replace(accuracy.measure(rows[kind])[0], metric=kind) for kind in (TEXT, UPPER) if kind in rows]
     if TEXT in rows and UPPER in rows:
         held.append(measure_runs(rows[HELD], rows[TEXT], rows[UPPER]))
-    lines = [_build_row(plan.split, HELD, held)]
-    if REST in rows:
-        lines.append(_build_row(plan.split, REST, [accuracy.measure(rows[REST])[0]]))
-    return Findings(tuple(lines))
-
-
-def _build_row(name: str, kind: str, scores: list[Score]) -> FindingsRow:
-    return FindingsRow((("split", name), ("questions", PARTS[kind])), tuple(scores))
+    scores = {HELD: held} | ({REST: [accuracy.measure(rows[REST])[0]]} if REST in rows else {})
+    of = {kind: (("split", plan.split), ("questions", PARTS[kind])) for kind in scores}
+    return Findings(tuple(FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
 
 
 def _read_run_rows(folder: Path, kind: str, asked: frozenset[str], data: SourceSplit) -> RunRecords:
