@@ -9,7 +9,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -81,10 +81,8 @@ class RunSpec:
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
-        o = self.options
+        options, name = self.options, parse_model_name(self.model)
         learned = open_source(self.learn_from) if self.learn_from else source
-        name = parse_model_name(self.model)
-        traits = name.traits
         spec: dict[str, Any] = {
             "model": self.model,
             "data": str(self.data.resolve()),
@@ -92,13 +90,14 @@ class RunSpec:
             "split": self.split,
             "limit": self.limit,
             "conditions": list(self.conditions),
-            "seed": o.seed,
+            "seed": options.seed,
         }
-        if traits.prompted:
-            spec |= {"prompt": build_prompt_spec(self.mode), "max_tokens": o.max_tokens, "temperature": o.temperature}
+        if name.traits.prompted:
+            spec["prompt"] = build_prompt_spec(self.mode)
+            spec |= {"max_tokens": options.max_tokens, "temperature": options.temperature}
         describe = getattr(MODELS.load(name.kind), "describe_run", None)
-        spec |= describe(name.target, o, learned.schema) if describe else {}
-        if traits.learns:
+        spec |= describe(name.target, options, learned.schema) if describe else {}
+        if name.traits.learns:
             spec |= {"learned_from": learned.data_id()}
             spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}
         known = spec.get("trained_on")
@@ -117,13 +116,10 @@ class RunSpec:
 
     def _locate_files(self) -> dict[str, str]:
         """Where the files are whose content the spec identifies: for the command that runs it again."""
-        found = {
-            "images": str(self.images.resolve()) if self.images else "",
-            "learn_from": str(self.learn_from.resolve()) if self.learn_from else "",
-            "part": self.part.place if self.part else "",
-            "learn_part": self.learn_part.place if self.learn_part else "",
-        }
-        return {name: place for name, place in found.items() if place}
+        folders = {"images": self.images, "learn_from": self.learn_from}
+        parts = {"part": self.part, "learn_part": self.learn_part}
+        places = {name: str(folder.resolve()) for name, folder in folders.items() if folder}
+        return places | {name: part.place for name, part in parts.items() if part and part.place}
 
 
 def evaluate(
@@ -174,7 +170,10 @@ def evaluate(
         pictures.refuse_changed(writer, len(ids))
         before = len(writer.done)
         if before and writer.unrecorded:
-            warn(_describe_unrecorded(out, writer.unrecorded))
+            begun = "was begun by an earlier version, which did not record by content what its responses depend on"
+            unseen = ": questions whose picture was missing were asked without it; to be sure, choose another --out"
+            assumed = "; it is assumed that nothing has changed since"
+            warn(f"{out} {begun}{unseen if 'images_id' in writer.unrecorded else assumed}")
         items = pictures.iter_examples(_iter_pending(run, prompts, writer), writer, run.mode)
         if isinstance(model, ServedModel):
             items = require_one_server(model, server, writer, items)
@@ -183,8 +182,8 @@ def evaluate(
             pairs = _record_identity(writer, model, _predict(model, items, run.model, reads, shown))
             _write_predictions(writer, pairs, tell, pictures.count_prompts(len(ids), len(run.conditions)))
         except ModelError as error:
-            kept = "the responses so far are kept, run the same command again to resume"
-            raise UserError(f"{error}; {kept}") from error
+            resume = "the responses so far are kept, run the same command again to resume"
+            raise UserError(f"{error}; {resume}") from error
         if isinstance(model, ServedModel):
             warn_of_fingerprints(model, writer, warn)
         pictures.record_counts(writer, len(ids))
@@ -211,16 +210,6 @@ def _record_sources(writer: RunWriter, model: Model) -> None:
         writer.spec["sources"] = {**sources, **writer.spec.get("sources", {})}
 
 
-def _describe_unrecorded(folder: Path, fields: Sequence[str]) -> str:
-    """What is unknown of a run that an earlier version began."""
-    sentence = f"{folder} was begun by an earlier version, which did not record by content what its responses depend on"
-    if "images_id" in fields:
-        return (
-            f"{sentence}: questions whose picture was missing were asked without it; to be sure, choose another --out"
-        )
-    return f"{sentence}; it is assumed that nothing has changed since"
-
-
 def build_run_model(
     run: RunSpec,
     source: QuestionSource,
@@ -232,21 +221,18 @@ def build_run_model(
     if run.learn_part is not None:
         run.learn_part.check(learned.data_id(), "train", (q.id for q in learned.questions("train")))
 
-    def make_reader(split: str) -> Callable[[], Iterator[Question]]:
-        def read() -> Iterator[Question]:
-            found = learned.questions(split) if split in learned.splits else iter(())
-            if run.learn_part is not None:
-                found = run.learn_part.select(split, found)
-            return map(join_action, found) if run.joined else found
-
-        return read
+    def read(split: str) -> Iterator[Question]:
+        questions = learned.questions(split) if split in learned.splits else iter(())
+        if run.learn_part is not None:
+            questions = run.learn_part.select(split, questions)
+        return map(join_action, questions) if run.joined else questions
 
     setting = ModelSetting(
-        train=make_reader("train"),
+        train=partial(read, "train"),
         schema=learned.schema(),
         options=run.options,
         memory=memory,
-        choosing=make_reader("val"),
+        choosing=partial(read, "val"),
         scenes=learned.scenes,
         shown=lambda: ((picture.name, picture.png()) for picture in _iter_pictures(run, source)),
         warn=warn,
@@ -300,7 +286,7 @@ def _write_predictions(
 
 def build_prediction(item: EvalExample, response: Response) -> Prediction:
     """A response as the log keeps it; text is parsed as what the question expects."""
-    answer, status, reason = response.answer, response.status, response.reason
+    answer, status = response.answer, response.status
     if answer is None and not status:
         schema = item.scenes[0].schema if item.scenes else OPEN
         answer = parse_response(response.raw, infer_expected(item.question, schema))
@@ -311,7 +297,7 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         answer=answer,
         raw=shorten(response.raw),
         status="answered" if answer is not None else status,
-        reason=reason,
+        reason=response.reason,
         seconds=response.seconds,
         cost=response.cost,
         tokens=response.tokens,
@@ -354,20 +340,20 @@ def _predict(
         if hasattr(model, "ready"):
             model.ready(prompts)
         start = time.perf_counter()
-        made = predict_checked(model, prompts, name)
+        responses = predict_checked(model, prompts, name)
         each = (time.perf_counter() - start) / len(block)
-        for item, response in zip(block, made, strict=True):
-            yield item, response if response.seconds is not None else _add_seconds(response, each)
+        for item, response in zip(block, responses, strict=True):
+            yield item, replace(response, seconds=each) if response.seconds is None else response
 
 
 def _stream(
     model: Any, items: Iterator[EvalExample], reads: frozenset[str]
 ) -> Iterator[tuple[EvalExample, Response] | None]:
     """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
-    first = list(islice(items, 1))
-    if not first:
+    first = next(items, None)
+    if first is None:
         return  # nothing to ask: the server need not even be there
-    items = chain(first, items)
+    items = chain([first], items)
     with asyncio.Runner() as runner:
         loop = runner.get_loop()  # run directly: Runner.run sets a signal handler each time, which is slow
         stop = _watch_interrupt(loop)
@@ -409,7 +395,3 @@ def _watch_interrupt(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
     if threading.current_thread() is threading.main_thread():
         loop.add_signal_handler(signal.SIGINT, set_stop)
     return stop
-
-
-def _add_seconds(response: Response, seconds: float) -> Response:
-    return replace(response, seconds=seconds)

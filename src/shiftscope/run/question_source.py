@@ -71,12 +71,10 @@ class VqaFiles:
 
     def questions(self, split: str) -> Iterator[Question]:
         before = self._list_digests(split)
-        found = vqa.read_joined(
-            self._locate_file(split, QUESTIONS_SUFFIX), self._locate_file(split, ANSWERS_SUFFIX)
-        ).questions
+        questions = vqa.read_joined(*self._locate_files(split)).questions
         if self._compute_digests(split) != before:
             raise UserError(f"{self.folder}: the audit changed while it was read; run the same command again")
-        yield from found
+        yield from questions
 
     def scenes(self, question: Question) -> Sequence[Scene]:
         return ()
@@ -94,12 +92,11 @@ class VqaFiles:
         from PIL import Image
 
         buffer = BytesIO()
-        broken = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
         try:
             data = read_whole(path)
             with Image.open(BytesIO(data)) as opened:
                 opened.convert("RGB").save(buffer, "PNG")
-        except broken as error:
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise BrokenImage(f"{path}: cannot be read as an image ({error})") from None
         if path in self._picture_digests and self._picture_digests[path] != digest_of(data):
             raise UserError(f"{path} changed during the run; run the same command again")
@@ -137,13 +134,14 @@ class VqaFiles:
         return self._seen[split]
 
     def _compute_digests(self, split: str) -> tuple[str, str]:
-        questions, answers = (self._locate_file(split, what) for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX))
+        questions, answers = self._locate_files(split)
         return file_digest(questions), file_digest(answers)
 
-    def _locate_file(self, split: str, what: str) -> Path:
+    def _locate_files(self, split: str) -> tuple[Path, Path]:
         if split not in self.splits:
             raise unknown("split", split, self.splits, str(self.folder))
-        return set_file(self.folder, FOLDERS[split], what)
+        folder = FOLDERS[split]
+        return set_file(self.folder, folder, QUESTIONS_SUFFIX), set_file(self.folder, folder, ANSWERS_SUFFIX)
 
 
 class BrokenImage(UserError):
@@ -175,12 +173,9 @@ class VqaPrompts:
 
     def missing_pictures(self, limit: int | None = None) -> dict[str, str]:
         """The questions about an image that the folder does not have, each with the first such image."""
-        found: dict[str, str] = {}
-        for question in self._questions[:limit]:
-            missing = next((name for name in question.scenes if self._source.find_picture(name) is None), None)
-            if missing is not None:
-                found[question.id] = missing
-        return found
+        find = self._source.find_picture
+        missing = {q.id: [name for name in q.scenes if find(name) is None] for q in self._questions[:limit]}
+        return {question: names[0] for question, names in missing.items() if names}
 
     def pictures(self, limit: int | None = None) -> dict[str, str]:
         """The images of the questions that exist, each with its file and digest."""
@@ -205,16 +200,16 @@ class VqaPrompts:
 
     def _read_pictures(self, question: Question) -> tuple[tuple[Picture, ...], str]:
         """The pictures of a question; none, and why, where one of them cannot be shown."""
-        found = []
+        pictures = []
         for name in question.scenes:
             try:
-                picture = self._source.read_picture(name)
+                png = self._source.read_picture(name)
             except BrokenImage as error:
                 return (), str(error)
-            if picture is None:
+            if png is None:
                 return (), f"image {name!r} has no picture"
-            found.append(Picture(picture, name=name))
-        return tuple(found), ""
+            pictures.append(Picture(png, name=name))
+        return tuple(pictures), ""
 
 
 class DatasetSource:
@@ -245,11 +240,10 @@ class DatasetSource:
 
     def scenes(self, question: Question) -> Sequence[Scene]:
         if not self._scenes:
-            for shard in self.dataset.shards():
-                if shard.images:
-                    self.dataset.check_file(shard.images)
-            files = [self.dataset.folder / s.images.path for s in self.dataset.shards() if s.images]
-            for table in (t for f in files for t in iterate_row_groups(f, ["scene"])):
+            files = [shard.images for shard in self.dataset.shards() if shard.images]
+            for file in files:
+                self.dataset.check_file(file)
+            for table in (t for f in files for t in iterate_row_groups(self.dataset.folder / f.path, ["scene"])):
                 for text in table["scene"].to_pylist():
                     scene = Scene.from_json(json.loads(text))
                     self._scenes[scene.id] = scene
