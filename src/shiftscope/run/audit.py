@@ -28,22 +28,7 @@ from ..store.dataset import Dataset
 from .blind_baselines import BlindBaselines
 
 RecipeOptions = Mapping[str, Any]  # settings by name; others keep their defaults
-
-
-def check_recipes(recipes: Mapping[str, RecipeOptions]) -> None:
-    """Refuse unknown recipes and settings."""
-    for recipe, options in recipes.items():
-        names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
-        for name in options:
-            if name not in names:
-                raise unknown(f"setting of {recipe}", name, names)
-
-
-# The proportion study: what a model learns from training sets with more and more shortcut samples (VQA-VS, §5.3
-# and Figure 7), with the question-only model in place of theirs by default.
-
-MODEL = "question_only"
-TellProportion = Callable[[int, int], None]
+Tell = Callable[[str, int, int], None]  # what is under way, done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +46,24 @@ def run_proportion_study(
     blind: BlindBaselines,
     shortcuts: Sequence[str],
     shares: Sequence[int] = PROPORTIONS,
-    model: str = MODEL,
-    tell: TellProportion = lambda done, total: None,
+    model: str = "question_only",
+    tell: Tell = lambda what, done, total: None,
 ) -> tuple[BlendScore, ...]:
-    """A score for every shortcut and share; shortcuts without a head or a tail to blend are left out."""
-    listed = [b for name in shortcuts for b in build_proportion_sets(blind.audit, name, shares, blind.seed)]
-    made = []
-    for done, blend in enumerate(listed):
-        tell(done, len(listed))
+    """What a model learns from training sets with more and more shortcut samples (VQA-VS, §5.3 and Figure 7).
+
+    A score for every shortcut and share; shortcuts without a head or a tail to blend are left out. By default the
+    question-only model stands in place of theirs.
+    """
+    blends = [b for name in shortcuts for b in build_proportion_sets(blind.audit, name, shares, blind.seed)]
+    scores = []
+    for done, blend in enumerate(blends):
+        tell("blending", done, len(blends))
         records = blind.answer_test(model, train=blend.rows)
         part = dict(records.facts)[blend.shortcut]
         head, tail, *_ = measure(replace(records, facts=(*records.facts, (PART, part))))
-        made.append(BlendScore(blend.shortcut, blend.share, len(blend.rows), head, tail))
-    tell(len(listed), len(listed))
-    return tuple(made)
-
-
-Tell = Callable[[str, int, int], None]  # what is under way, done, of how many
+        scores.append(BlendScore(blend.shortcut, blend.share, len(blend.rows), head, tail))
+    tell("blending", len(blends), len(blends))
+    return tuple(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +96,7 @@ class AuditResult:
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
 
 
-def read_audit_samples(files: AuditFiles) -> QuestionTable:
+def _read_samples(files: AuditFiles) -> QuestionTable:
     """The samples of the files, or of a dataset of ours with the objects of its scenes."""
     if files.dataset is None:
         return read_question_table(files.questions, files.annotations, files.objects, files.splits)
@@ -140,9 +126,13 @@ def audit_files(
     refuse_folder(out, files.paths, folders)
     with lock_folder(out):
         refuse_folder(out, files.paths, folders)
-        check_recipes(recipes or {})
+        for recipe, options in (recipes or {}).items():
+            names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
+            for name in options:
+                if name not in names:
+                    raise unknown(f"setting of {recipe}", name, names)
         tell("reading", 0, 0)
-        samples = read_audit_samples(files)
+        samples = _read_samples(files)
         tell("labelling", 0, 0)
         found = audit_shortcuts(samples, settings)
         parted = {name: RECIPES.load(name).build_recipe(found, options) for name, options in (recipes or {}).items()}
@@ -174,14 +164,13 @@ def _measure_blind(
             scores[model] = baselines.score(model)
         except UserError as error:
             skipped.append((model, str(error)))
-    studied: tuple[BlendScore, ...] = ()
+    blends: tuple[BlendScore, ...] = ()
     if proportions:
-        shortcuts = tuple(found.labels)
         try:
-            studied = run_proportion_study(baselines, shortcuts, proportions, tell=lambda d, n: tell("blending", d, n))
+            blends = run_proportion_study(baselines, tuple(found.labels), proportions, tell=tell)
         except UserError as error:
             skipped.append(("the proportion study", str(error)))
-    return AuditResult(found, scores, studied, parted, tuple(skipped))
+    return AuditResult(found, scores, blends, parted, tuple(skipped))
 
 
 def collect_figures(made: AuditResult) -> dict[str, Any]:

@@ -53,19 +53,15 @@ class BlindBaselines:
             options=ModelOptions(seed=self.seed),
         )
         built = build_model(CALLED.get(model, model), setting)
-        asked = self._examples
         rows: list[tuple[QuestionRecord, Prediction | None]] = []
-        for start in range(0, len(asked), AT_ONCE):
-            some = asked[start : start + AT_ONCE]
-            prompts = [Prompt(question, scenes=tuple(self._find_scenes(question))) for _, question in some]
-            made = predict_checked(built, prompts, model)
-            for (one, _), response in zip(some, made, strict=True):
-                rows.append((one, Prediction(one.question, response.answer, confidence=response.belief)))
-        return self._mark_shortcuts(records_of(rows))
-
-    def _mark_shortcuts(self, records: RunRecords) -> RunRecords:
-        """With a fact a shortcut, also for one whose groups are all balanced."""
-        nowhere = Column((), np.full(len(records), -1, np.int32))
+        for start in range(0, len(self._examples), AT_ONCE):
+            examples = self._examples[start : start + AT_ONCE]
+            prompts = [Prompt(question, scenes=tuple(self._find_scenes(question))) for _, question in examples]
+            responses = predict_checked(built, prompts, model)
+            for (record, _), response in zip(examples, responses, strict=True):
+                rows.append((record, Prediction(record.question, response.answer, confidence=response.belief)))
+        records = records_of(rows)
+        nowhere = Column((), np.full(len(records), -1, np.int32))  # of a shortcut whose groups are all balanced
         parts = {name: dict(records.facts).get(name, nowhere) for name in self.audit.labels}
         return replace(records, facts=tuple(parts.items()))
 
@@ -90,12 +86,12 @@ class BlindBaselines:
         audit, rows = self.audit, self.audit.split.rows(TEST)
         answers = read_annotator_answers(audit.samples, rows)
         parts = {name: groups.part for name, groups in audit.test.items()}
-        made = []
+        examples = []
         for at, question in enumerate(self._iter_questions(rows)):
             facts = tuple((name, PART_NAMES[part[at]]) for name, part in parts.items() if part[at])
-            one = QuestionRecord(question.id, question.scenes, question.answer, answers[at], facts)
-            made.append((one, question))
-        return made
+            record = QuestionRecord(question.id, question.scenes, question.answer, answers[at], facts)
+            examples.append((record, question))
+        return examples
 
     def _find_scenes(self, question: Question) -> Sequence[Scene]:
         return [self._object_scenes[name] for name in question.scenes if name in self._object_scenes]
@@ -106,12 +102,8 @@ class BlindBaselines:
         samples, objects = self.audit.samples, self.audit.samples.objects
         if objects is None:
             return {}
-        return {
-            str(image): Scene(
-                tuple(
-                    Object((("name", objects.kinds[code]),))
-                    for code in objects.codes[objects.at[k] : objects.at[k + 1]].tolist()
-                )
-            )
-            for k, image in enumerate(samples.images.values)
-        }
+        scenes = {}
+        for k, image in enumerate(samples.images.values):
+            codes = objects.codes[objects.at[k] : objects.at[k + 1]].tolist()
+            scenes[str(image)] = Scene(tuple(Object((("name", objects.kinds[code]),)) for code in codes))
+        return scenes
