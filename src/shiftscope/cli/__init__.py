@@ -1,7 +1,5 @@
 """The command line: one file per verb, thin over a library call. Errors are one sentence and exit code 2."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Convert a dataset to another tool's form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

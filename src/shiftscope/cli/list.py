@@ -1,7 +1,5 @@
 """List what there is: suites, models, metrics, shifts, ops, tests, and what plugins add to them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

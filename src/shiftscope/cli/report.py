@@ -1,7 +1,5 @@
 """Report: one page that shows where models break, how surely, and on what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

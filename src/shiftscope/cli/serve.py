@@ -1,7 +1,5 @@
 """Serve a model behind an OpenAI-compatible endpoint."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from shlex import quote

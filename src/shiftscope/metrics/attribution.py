@@ -17,8 +17,6 @@ The shares are of all questions, so they add up to the error, and the changes of
 variants add up to the drop between them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

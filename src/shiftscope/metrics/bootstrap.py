@@ -1,7 +1,5 @@
 """Bootstrap intervals: scenes drawn with replacement, for figures that are no sum of shares."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

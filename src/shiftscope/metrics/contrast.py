@@ -18,8 +18,6 @@ and beside them
 A side without a response is wrong, and has no answer to be the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -6,8 +6,6 @@ imbalanced if its normalised entropy is below 0.9, and an answer is rare in it i
 times the average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ execution continued with a default answer or stopped there as undefined. A model
 such ratio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ Rows carry a fact a shortcut (`QT`, `KW`, …), head or tail, as `shiftscope aud
 `audit_split`, the part of the audit that they are in; rows that do not are all of the IID test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Statistics: paired tests between runs, Holm correction, smallest detectable drop, slopes, seeds."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Slices: a value per row averaged over all rows and over slices, each with its count and interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ Two ways to normalise. *official*: answers are compared as they are where all an
 normalised. *always*: normalised.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

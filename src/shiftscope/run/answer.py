@@ -3,8 +3,6 @@
 Where a file has lost its programs, they are read off the texts, by the templates that these were worded from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 

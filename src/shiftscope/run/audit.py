@@ -4,8 +4,6 @@ The folder it makes (`shortcuts/audit_folder.py`) has VQA-VS's files, `marks.par
 and parts, by which runs are scored), `audit.json` (all figures), and what the caller adds, such as a report.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace

@@ -5,8 +5,6 @@
 keep the one that does best on the IID val split, never an OOD one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property

@@ -10,8 +10,6 @@ program_text the program in words beside the question: parsing is done for the m
 that is allowed, and counted apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

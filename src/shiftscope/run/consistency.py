@@ -5,8 +5,6 @@ allowed, asked without it under the condition `missing_image`. Pictures outside 
 by content: `images.json`, beside the run, names each with its digest.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain

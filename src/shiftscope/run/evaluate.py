@@ -3,8 +3,6 @@
 A run that was stopped resumes; responses of an endpoint are kept as they arrive.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

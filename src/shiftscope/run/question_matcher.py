@@ -6,8 +6,6 @@ else the longest question the text contains. A scene in words is known by those 
 such words the first question of that text is taken, and the model is asked blind: it is shown no scene.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections import defaultdict

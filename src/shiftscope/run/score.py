@@ -1,7 +1,5 @@
 """Score: the figures of a run, or of a results file beside its annotations, without the model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

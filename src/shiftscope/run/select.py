@@ -5,8 +5,6 @@ al., 2022, section 2.2 and Table 4), so the runs must be of an IID validation sp
 needs --on-ood, which marks the chosen run for good.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Built-in models know the questions of one dataset; QuestionMatcher finds which o
 as words. What a client may send is bounded, and one that hangs up is ignored.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

@@ -4,8 +4,6 @@ The questions are read once, or twice where something is drawn from them; the da
 written depends on the questions, the property, the shots and the seed alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ What a test is, its test sets and its table, is said by its file in `run/general
 datasets (`OUT/data`), these are run (`OUT/runs`), and what the test finds in the runs is kept (`OUT/result.json`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """Accuracy drops: of one set of rows from another, and of variants from their originals, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 

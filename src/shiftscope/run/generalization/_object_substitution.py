@@ -10,8 +10,6 @@ frequent in its place, the changed program must be one that we have words for, a
 is worded again from it. An annotation does not say all: "no" is taken only where the image has no such thing.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

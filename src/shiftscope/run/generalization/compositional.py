@@ -12,8 +12,6 @@ other is taken to be so trained.
 *generalization_score*  (model - text_only) / (iid_size - text_only)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ al., 2021). A variant's answer is what its program gives on its images; where th
 should make of the original's answer, the variant is dropped, and counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ removed, in one seeded order, and every question is worded again from what is le
 so that the words of all levels come from one hand.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ that many irrelevant images mean "no" does.
 That it holds is checked by execution for every question: what its parts' answers combine to must be its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

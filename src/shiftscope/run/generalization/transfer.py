@@ -18,8 +18,6 @@ Where the model returns its programs and Y has scenes, the programs are run on t
 same with that dictionary, which is written to `runs/X_to_Y/names.csv`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
