@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from asked import dataset
 from command import refused, shiftscope
-from shiftscope.cli.train import TrainDevice, _print_training, command
+from shiftscope.cli.train import _print_training, command
 from shiftscope.lang.text import parse_program
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
 from shiftscope.models.nsvqa.scene_parser.loss import WEIGHTS
@@ -45,15 +45,7 @@ def folder(data):
 
 def train(data, out, **options):
     command(
-        **{
-            "model": "p_nsvqa",
-            "data": str(data),
-            "out": out,
-            "epochs": 1,
-            "device": TrainDevice.CPU,
-            "workers": 1,
-            **options,
-        }
+        **{"model": "p_nsvqa", "data": str(data), "out": out, "epochs": 1, "device": "cpu", "workers": 1, **options}
     )
 
 

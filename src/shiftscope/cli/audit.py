@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,24 +15,6 @@ from ._console import print_json, print_table, shard_bar, warn
 if TYPE_CHECKING:
     from ..result import Score
     from ..run.audit import AuditFiles, AuditResult
-
-
-class AuditStatistics(StrEnum):
-    ALL = "all"
-    TRAIN = "train"
-
-
-class AuditSplitWay(StrEnum):
-    AUTO = "auto"
-    DRAWN = "drawn"
-    GIVEN = "given"
-
-
-class AuditAnswerTypes(StrEnum):
-    AUTO = "auto"
-    GIVEN = "given"
-    PREFIXES = "prefixes"
-    LEARNED = "learned"
 
 
 Several = list[Path] | None
@@ -50,21 +31,22 @@ def command(
     val: Annotated[Several, typer.Option(help="Questions of the val split.")] = None,
     test: Annotated[Several, typer.Option(help="Questions of the IID test.")] = None,
     split: Annotated[
-        AuditSplitWay,
+        Literal["auto", "drawn", "given"],
         typer.Option(
             help="drawn at random, or given by the rows' own split fields; auto: given by --train and "
             "--test or by a dataset of ours that has both, else drawn."
         ),
-    ] = AuditSplitWay.AUTO,
+    ] = "auto",
     shares: Annotated[str, typer.Option(help="Percent of a drawn split: train, val and IID test.")] = "70,5,25",
     imbalanced: Annotated[float, typer.Option(help="Normalised entropy below which a group is imbalanced.")] = 0.9,
     rare: Annotated[float, typer.Option(help="An answer is rare below this many times the mean count.")] = 1.2,
     statistics: Annotated[
-        AuditStatistics, typer.Option(help="Samples that keywords and key objects are chosen by.")
-    ] = AuditStatistics.ALL,
+        Literal["all", "train"], typer.Option(help="Samples that keywords and key objects are chosen by.")
+    ] = "all",
     types: Annotated[
-        AuditAnswerTypes, typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones.")
-    ] = AuditAnswerTypes.AUTO,
+        Literal["auto", "given", "prefixes", "learned"],
+        typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones."),
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
@@ -90,14 +72,14 @@ def command(
     from ..shortcuts.audit_folder import AUDIT_FILE, REPORT_FILE
 
     files = _collect_files(dataset, questions, annotations, objects, (train, val, test))
-    if files.splits and split is AuditSplitWay.DRAWN:
+    if files.splits and split == "drawn":
         raise UserError("--train and --test give the split; omit --split drawn, or use --questions")
     settings = AuditSettings(
         imbalanced=imbalanced,
         rare=rare,
-        statistics=statistics.value,
-        types=types.value,
-        split="given" if files.splits else split.value,
+        statistics=statistics,
+        types=types,
+        split="given" if files.splits else split,
         seed=seed,
         shares=_parse_split_shares(shares),
     )

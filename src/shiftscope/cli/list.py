@@ -4,33 +4,21 @@ from typing import Annotated
 
 import typer
 
+from .. import registry
 from ..errors import unknown
-from ..registry import (
-    FORMATS,
-    GENERALIZATION_TESTS,
-    METRICS,
-    MODELS,
-    NOTATIONS,
-    SCHEMAS,
-    SHIFTS,
-    SUITES,
-    WORLDS,
-    Registry,
-)
-from ..registry import SECTIONS as REPORT_SECTIONS
 from ._console import print_json, print_table
 
-REGISTRIES: dict[str, Registry] = {
-    "suites": SUITES,
-    "models": MODELS,
-    "metrics": METRICS,
-    "shifts": SHIFTS,
-    "schemas": SCHEMAS,
-    "dialects": NOTATIONS,
-    "formats": FORMATS,
-    "tests": GENERALIZATION_TESTS,
-    "worlds": WORLDS,
-    "sections": REPORT_SECTIONS,
+REGISTRIES: dict[str, registry.Registry] = {
+    "suites": registry.SUITES,
+    "models": registry.MODELS,
+    "metrics": registry.METRICS,
+    "shifts": registry.SHIFTS,
+    "schemas": registry.SCHEMAS,
+    "dialects": registry.NOTATIONS,
+    "formats": registry.FORMATS,
+    "tests": registry.GENERALIZATION_TESTS,
+    "worlds": registry.WORLDS,
+    "sections": registry.SECTIONS,
 }
 SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])
 
@@ -59,5 +47,5 @@ def _list_section(section: str) -> list[tuple[str, str]]:
         from ..lang.op import all_ops
 
         return [(op.usage, op.summary) for op in all_ops().values()]
-    registry = REGISTRIES[section]
-    return [(name, registry.summary(name)) for name in registry.names()]
+    entries = REGISTRIES[section]
+    return [(name, entries.summary(name)) for name in entries.names()]

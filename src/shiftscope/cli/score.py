@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,16 +12,6 @@ from ._console import print_json, print_table, warn
 
 if TYPE_CHECKING:
     from ..result import Score
-
-
-class ScoreNormalisation(StrEnum):
-    OFFICIAL = "official"
-    ALWAYS = "always"
-
-
-class ScoreForm(StrEnum):
-    OFFICIAL = "official"
-    THIRDS = "thirds"
 
 
 def command(
@@ -45,24 +34,16 @@ def command(
     metric: Annotated[list[str] | None, typer.Option(help="Metric (shiftscope list metrics); may be repeated.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Also per kind, template, …; a comma crosses two.")] = None,
     normalise: Annotated[
-        ScoreNormalisation | None, typer.Option(help="vqa_accuracy: official (where annotators differ) or always.")
+        Literal["official", "always"] | None, typer.Option(help="vqa_accuracy: where annotators differ, or always.")
     ] = None,
     form: Annotated[
-        ScoreForm | None, typer.Option(help="vqa_accuracy: official (averaged over annotators) or thirds.")
+        Literal["official", "thirds"] | None, typer.Option(help="vqa_accuracy: averaged over annotators, or thirds.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per figure.")] = False,
 ) -> None:
     """Compute figures with their counts and 95% intervals, in percent."""
     from ..metrics import list_defaults, load_metric
-    from ..run.score import (
-        compare_runs,
-        describe_other_splits,
-        describe_sample,
-        read_results,
-        score_records,
-        score_run,
-        score_seeds,
-    )
+    from ..run import score as scoring
     from ..store.question_part import read_part
     from ..store.run_log import read_run
 
@@ -70,7 +51,7 @@ def command(
     if audit is not None and not audit.is_dir():
         kind = "a file" if audit.exists() else "no folder"
         raise UserError(f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file")
-    options = {k: v.value for k, v in (("normalise", normalise), ("form", form)) if v is not None}
+    options = {k: v for k, v in (("normalise", normalise), ("form", form)) if v is not None}
     if run.is_dir():
         if annotations is not None:
             raise UserError(f"{run} is a run, which has its answers; omit --annotations")
@@ -78,11 +59,11 @@ def command(
             raise UserError(f"{run} is a run, which has its questions; omit --sample")
         single = load_metric(metric[0]) if metric and len(metric) == 1 else None
         if single is not None and single.measure_runs is not None and single.runs:
-            _print_scores(compare_runs(single, runs), as_json)
+            _print_scores(scoring.compare_runs(single, runs), as_json)
             return
         chosen = (metric or (), by or (), options, audit, warn)
-        scores = score_seeds(runs, *chosen) if len(runs) > 1 else score_run(run, *chosen)
-        declared = describe_sample(read_run(run))
+        scores = scoring.score_seeds(runs, *chosen) if len(runs) > 1 else scoring.score_run(run, *chosen)
+        declared = scoring.describe_sample(read_run(run))
     else:
         if not run.exists():
             raise UserError(f"{run}: no such run or results file")
@@ -94,14 +75,14 @@ def command(
         if annotations is None:
             raise UserError(f"{run} is a file; give the true answers with --annotations FILE or --audit DIR")
         part = read_part(sample) if sample else None
-        results = read_results(run, annotations, part.ids if part else None)
+        results = scoring.read_results(run, annotations, part.ids if part else None)
         declared = f"{sample} ({results.asked:,} of {results.population:,} questions)" if part else ""
         measured = metric or (list_defaults("audit") if annotations.is_dir() else ())
-        scores = score_records(results.records, measured, by or (), options)
+        scores = scoring.score_records(results.records, measured, by or (), options)
         if results.extra:
             test = "the IID test of " if annotations.is_dir() else ""
             note = f"{results.extra:,} predictions in {run} are for questions not in {test}{annotations}"
-            warn(f"{note}: {describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
+            warn(f"{note}: {scoring.describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
     _print_scores(scores, as_json, declared)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,26 +17,16 @@ if TYPE_CHECKING:
     from ..trained_folder import TrainedFolder
 
 
-class TrainVisualLevel(StrEnum):
-    EASY = "easy"
-    MID = "mid"
-    HARD = "hard"
-
-
-class TrainDevice(StrEnum):
-    AUTO = "auto"
-    CUDA = "cuda"
-    CPU = "cpu"
-
-
 def command(
     model: Annotated[str, typer.Option(help="A trainable model, as nsvqa; models of the same parts share one folder.")],
     data: Annotated[str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")],
-    visual: Annotated[TrainVisualLevel | None, typer.Option(help="Visual level, if not the suite variant's.")] = None,
+    visual: Annotated[
+        Literal["easy", "mid", "hard"] | None, typer.Option(help="Another visual level of the suite's variant.")
+    ] = None,
     images: Annotated[int, typer.Option(min=1, help="Training images; a suite validates on a quarter more.")] = 20_000,
-    device: Annotated[TrainDevice, typer.Option(help="A GPU trains in bfloat16 and draws the images too.")] = (
-        TrainDevice.AUTO
-    ),
+    device: Annotated[
+        Literal["auto", "cuda", "cpu"], typer.Option(help="A GPU trains in bfloat16 and draws the images too.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Of weights and order; the data stay the same.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The model's folder; an unfinished training resumes.")] = None,
     only: Annotated[str, typer.Option(help="Train this part alone, such as the scene parser (scene).")] = "",
@@ -57,14 +46,14 @@ def command(
     spec = TrainSpec(
         model,
         data,
-        visual.value if visual else "",
+        visual or "",
         images,
         seed,
         only,
         other,
         epochs or None,
         read_part(part) if part else None,
-        device.value,
+        device,
         workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
         shlex.join(["shiftscope", *sys.argv[1:]]),
     )

@@ -22,23 +22,13 @@ from ..registry import SUITES
 from ..result import Lineage
 from ..scene import Scene
 from ..schema import OPEN, Schema
-from ..shortcuts.audit_folder import (
-    ANSWERS_SUFFIX,
-    DATASET_MANIFEST,
-    QUESTIONS_SUFFIX,
-    TEST_FOLDER,
-    TRAIN_FOLDER,
-    VAL_FOLDER,
-    check_audit,
-    has_audit_traces,
-    set_file,
-)
+from ..shortcuts import audit_folder
 from ..store.dataset import Dataset, data_id, find_schema
 from ..store.shard import iterate_row_groups, read_questions
 from ..suites import load_suite
 from .conditions import DatasetPrompts, EvalExample, digest_content
 
-FOLDERS = {"train": TRAIN_FOLDER, "val": VAL_FOLDER, "test": TEST_FOLDER}
+FOLDERS = {"train": audit_folder.TRAIN_FOLDER, "val": audit_folder.VAL_FOLDER, "test": audit_folder.TEST_FOLDER}
 DIGITS = 12  # of an image's number in the names of COCO's files: 000000000042, COCO_val2014_000000000042
 THREADS = 4  # that read pictures
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
@@ -57,7 +47,10 @@ class VqaFiles:
     @property
     def splits(self) -> tuple[str, ...]:
         """Those that have questions: a given split may lack a val."""
-        files = {split: set_file(self.folder, name, QUESTIONS_SUFFIX) for split, name in FOLDERS.items()}
+        files = {
+            split: audit_folder.set_file(self.folder, name, audit_folder.QUESTIONS_SUFFIX)
+            for split, name in FOLDERS.items()
+        }
         return tuple(split for split, path in files.items() if path.is_file() and path.stat().st_size > len("[]\n"))
 
     def data_id(self) -> str:
@@ -141,7 +134,9 @@ class VqaFiles:
         if split not in self.splits:
             raise unknown("split", split, self.splits, str(self.folder))
         folder = FOLDERS[split]
-        return set_file(self.folder, folder, QUESTIONS_SUFFIX), set_file(self.folder, folder, ANSWERS_SUFFIX)
+        return audit_folder.set_file(self.folder, folder, audit_folder.QUESTIONS_SUFFIX), audit_folder.set_file(
+            self.folder, folder, audit_folder.ANSWERS_SUFFIX
+        )
 
 
 class BrokenImage(UserError):
@@ -261,11 +256,11 @@ QuestionSource = DatasetSource | VqaFiles  # what can be asked and learned from
 
 def open_source(folder: Path, images: Path | None = None) -> QuestionSource:
     """The dataset or audit in a folder; `images` is the folder of an audit's pictures."""
-    if (folder / DATASET_MANIFEST).exists() or not has_audit_traces(folder):
+    if (folder / audit_folder.DATASET_MANIFEST).exists() or not audit_folder.has_audit_traces(folder):
         if images is not None:
             raise UserError(f"{folder} is not an audit: a dataset holds its images; omit --images")
         return DatasetSource(Dataset.open(folder))
-    check_audit(folder)
+    audit_folder.check_audit(folder)
     return VqaFiles(folder, images)
 
 

@@ -29,17 +29,9 @@ from ..result import (
     records_of,
 )
 from ..server_identity import identities_differ
+from ..shortcuts import audit_folder
 from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES
 from ..shortcuts.audit import TEST as IID_TEST
-from ..shortcuts.audit_folder import (
-    ANSWERS_SUFFIX,
-    TEST_FOLDER,
-    add_marks,
-    check_audit,
-    is_audit,
-    read_splits,
-    set_file,
-)
 from ..store.question_part import explain_difference
 from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
 from .question_source import VqaFiles
@@ -107,7 +99,7 @@ def _score_missing_images(records: RunRecords, by: Sequence[str]) -> tuple[Score
 
 def _mark_audit(log: RunLog, audit: Path, run: Path, warn: Warn) -> RunRecords:
     """The rows that an audit has, marked with their shortcuts; warns about the others."""
-    rows = add_marks(log.records, audit)
+    rows = audit_folder.add_marks(log.records, audit)
     split, column, lacking = dict(log.spec).get("split"), rows.column(AUDIT_SPLIT), rows.question.codes < 0
     if split in column.values and lacking.any():
         # Questions that were not asked yet are of the run's own split; in which OOD sets is not known.
@@ -202,7 +194,7 @@ def _find_audit(log: RunLog, warn: Warn) -> Path | None:
     """The audit whose files a run was asked about, if it is still there as it was."""
     spec = dict(log.spec)
     folder = Path(str(spec.get("data", "")))
-    if not is_audit(folder):
+    if not audit_folder.is_audit(folder):
         return None
     if VqaFiles(folder).data_id() != spec.get("data_id"):
         warn(f"the audit in {folder} is no longer the one that this run was asked about; no shortcuts scored")
@@ -218,8 +210,8 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
     """
     audit = annotations if annotations.is_dir() else None
     if audit is not None:
-        check_audit(audit)
-        annotations = set_file(audit, TEST_FOLDER, ANSWERS_SUFFIX)
+        audit_folder.check_audit(audit)
+        annotations = audit_folder.set_file(audit, audit_folder.TEST_FOLDER, audit_folder.ANSWERS_SUFFIX)
     every = list(_read_examples(annotations))
     examples = every if sample is None else [one for one in every if one.question in sample]
     names = {one.question for one in examples}
@@ -232,7 +224,7 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
     extra = predictions.keys() - names
     elsewhere: tuple[tuple[str, int], ...] = ()
     if audit is not None and extra:
-        splits = read_splits(audit)
+        splits = audit_folder.read_splits(audit)
         counts = Counter(splits.get(name) for name in extra)
         elsewhere = tuple((name, counts[name]) for name in SPLIT_NAMES if counts[name])
     if len(extra) == len(predictions):
@@ -244,7 +236,7 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
         raise UserError(f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}")
     records = records_of([(one, predictions.get(one.question)) for one in examples])
     if audit:
-        records = add_marks(records, audit)
+        records = audit_folder.add_marks(records, audit)
     return ResultsFile(records, len(examples), len(every), len(extra), elsewhere)
 
 

@@ -36,9 +36,9 @@ from . import (
     GeneralizationTestSet,
     SourceSplit,
     draw_option,
+    measure_gap,
     option,
 )
-from ._accuracy_drop import measure_gap
 
 APPLIES = (
     "it needs a dataset with train and test questions, and what is held out of training: one of "

@@ -30,9 +30,10 @@ from . import (
     SourceSplit,
     collect_questions,
     draw_option,
+    measure_originals,
+    measure_pairs,
     option,
 )
-from ._accuracy_drop import measure_originals, measure_pairs
 from ._object_substitution import LEVEL as ANOTHER_OBJECT
 from ._object_substitution import ObjectSubstitution
 from ._question_shape import (

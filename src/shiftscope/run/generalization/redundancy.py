@@ -29,9 +29,10 @@ from . import (
     collect_questions,
     draw_option,
     format_reasons,
+    measure_originals,
+    measure_pairs,
     option,
 )
-from ._accuracy_drop import measure_originals, measure_pairs
 
 APPLIES = "it needs questions about one image with programs in GQA's manner, and scene graphs to run them on"
 NAME = "redundancy"

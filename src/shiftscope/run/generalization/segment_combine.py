@@ -31,8 +31,8 @@ from . import (
     SourceSplit,
     collect_questions,
     draw_option,
+    measure_pairs,
 )
-from ._accuracy_drop import measure_pairs
 from ._question_shape import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 
 APPLIES = (

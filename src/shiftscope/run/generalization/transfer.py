@@ -54,10 +54,11 @@ from . import (
     GeneralizationTestSet,
     SourceSplit,
     format_reasons,
+    measure_gap,
     option,
+    select_common,
     sort_reasons,
 )
-from ._accuracy_drop import measure_gap, select_common
 from ._name_dictionary import (
     NameDictionary,
     Pair,
