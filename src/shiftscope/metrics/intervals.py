@@ -46,7 +46,7 @@ class Estimate(NamedTuple):
     scenes: int
     p: float  # of a value so far from 0, two-sided, by Student's t over scenes
 
-    def to_score(self) -> dict[str, float | None]:
+    def to_score(self) -> dict[str, Any]:
         """The value, low and high of a Score."""
         return {name: none_if_nan(getattr(self, name)) for name in ("value", "low", "high")}
 

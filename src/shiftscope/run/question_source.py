@@ -47,10 +47,8 @@ class VqaFiles:
     @property
     def splits(self) -> tuple[str, ...]:
         """Those that have questions: a given split may lack a val."""
-        files = {
-            split: audit_folder.set_file(self.folder, name, audit_folder.QUESTIONS_SUFFIX)
-            for split, name in FOLDERS.items()
-        }
+        suffix = audit_folder.QUESTIONS_SUFFIX
+        files = {split: audit_folder.set_file(self.folder, name, suffix) for split, name in FOLDERS.items()}
         return tuple(split for split, path in files.items() if path.is_file() and path.stat().st_size > len("[]\n"))
 
     def data_id(self) -> str:
@@ -133,10 +131,9 @@ class VqaFiles:
     def _locate_files(self, split: str) -> tuple[Path, Path]:
         if split not in self.splits:
             raise unknown("split", split, self.splits, str(self.folder))
-        folder = FOLDERS[split]
-        return audit_folder.set_file(self.folder, folder, audit_folder.QUESTIONS_SUFFIX), audit_folder.set_file(
-            self.folder, folder, audit_folder.ANSWERS_SUFFIX
-        )
+        suffixes = (audit_folder.QUESTIONS_SUFFIX, audit_folder.ANSWERS_SUFFIX)
+        questions, answers = (audit_folder.set_file(self.folder, FOLDERS[split], suffix) for suffix in suffixes)
+        return questions, answers
 
 
 class BrokenImage(UserError):
