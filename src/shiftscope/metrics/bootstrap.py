@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from ..columns import Column
 from ..result import Floats
 from ..rng import derive
-from .intervals import LEVEL, sum_bins, widening_factor
+from .intervals import LEVEL, Array, sum_bins, widening_factor
 
 REPLICATES = 1000
 MOST_GROUPS = 10_000  # more clusters are dealt into so many groups; widths are then off by about 1%
@@ -23,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 class SceneBootstrap:
     """The replicates of one set of rows."""
 
-    def __init__(self, cluster: npt.NDArray[Any], replicates: int = REPLICATES) -> None:
+    def __init__(self, cluster: Array, replicates: int = REPLICATES) -> None:
         """`cluster` numbers the scene of each row."""
         present = np.bincount(cluster) > 0
         self.clusters = int(present.sum())
@@ -36,7 +35,7 @@ class SceneBootstrap:
         number[present] = dealt
         self._group: Ints = number[cluster]
 
-    def sum_by_slice(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    def sum_by_slice(self, values: Array, at: Array | None = None, size: int = 1) -> Floats:
         """The sum of the values of each slice in each replicate; a row whose slice is -1 is in none."""
         out = np.empty((self.replicates, size))
         drawn = _draw_groups(self.groups, self.replicates)
@@ -48,12 +47,12 @@ class SceneBootstrap:
                 out[start : start + _AT_ONCE, left : left + wide] = weights @ per_group
         return out
 
-    def count_clusters(self, at: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    def count_clusters(self, at: Array, size: int) -> Array:
         """How many clusters the rows of each slice come from; groups of them, where there are very many."""
         found = np.unique(at.astype(np.int64) * self.groups + self._group)
         return np.bincount(found // self.groups, minlength=size)
 
-    def _sum_by_group(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+    def _sum_by_group(self, values: Array, at: Array | None, left: int, wide: int) -> Floats:
         group, weights = self._group, np.asarray(values, np.float64)
         if at is None:
             return sum_bins(group, weights, self.groups).reshape(-1, 1)
@@ -87,7 +86,7 @@ def bootstrap_interval(replicates: Floats, value: npt.ArrayLike, scenes: float) 
     return middle + (low - middle) * longer, middle + (high - middle) * longer
 
 
-def resample_shares(resampling: SceneBootstrap, right: Floats, at: npt.NDArray[Any], size: int) -> Floats:
+def resample_shares(resampling: SceneBootstrap, right: Floats, at: Array, size: int) -> Floats:
     """The share of each slice in each replicate: [replicate, slice], to compare slices by; every row is in one.
 
     Where all rows of a slice agree, its share is drawn from what the exact binomial interval allows.

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from ..kernels import exact
 from ..result import Floats, RunRecords
 
+Array = npt.NDArray[Any]
+ShareInterval = tuple[Floats, Floats, Floats]  # of each slice its share, of each scene influence and weight
 LEVEL = 0.95
 FEW_SCENES = 10  # with fewer, an interval is wide whatever the answers; tables mention it
 _TAIL = (1 - LEVEL) / 2
@@ -33,8 +35,8 @@ class SliceShares(NamedTuple):
 class RatioTerm(NamedTuple):
     """A share as numerator and denominator, row by row: hits ≤ among."""
 
-    hits: npt.NDArray[Any]
-    among: npt.NDArray[Any]
+    hits: Array
+    among: Array
 
 
 class Estimate(NamedTuple):
@@ -62,9 +64,7 @@ class SceneClusters:
     by the share of images they have in common: 1 if all are, as for rows of one image.
     """
 
-    def __init__(
-        self, cluster: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None, weights: Floats | None = None
-    ) -> None:
+    def __init__(self, cluster: Array, rows: Array | None = None, weights: Floats | None = None) -> None:
         """`cluster` numbers the scene of each row; with `rows` and `weights`, of each entry of a row."""
         found, at = np.unique(cluster, return_inverse=True)
         self.count = len(found)
@@ -76,9 +76,7 @@ class SceneClusters:
     def from_records(cls, records: RunRecords) -> SceneClusters:
         return cluster_runs([records])
 
-    def estimate_shares(
-        self, hits: npt.NDArray[Any], among: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1
-    ) -> SliceShares:
+    def estimate_shares(self, hits: Array, among: Array, at: Array | None = None, size: int = 1) -> SliceShares:
         """Hits among those that count, of each slice; a row whose slice is -1 is in none."""
         made, low, high = np.empty((3, size))
         scenes = np.empty(size, np.int64)
@@ -103,7 +101,7 @@ class SceneClusters:
             ends.append(_compute_ends(value, variance, worth, worth, _prior(weight), _DOUBT, 1.0))
         return _combine_intervals(measured, ends, coefficients)
 
-    def estimate_difference(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> Estimate:
+    def estimate_difference(self, first: Array, second: Array) -> Estimate:
         """The mean of what two values of each row differ by, first less second.
 
         As a difference of two shares: by how much the first is above, and by how much below. Each has an
@@ -129,19 +127,17 @@ class SceneClusters:
         ]
         return _combine_intervals([up, down], ends, (1, -1))
 
-    def effective_size(self, hits: npt.NDArray[Any], among: npt.NDArray[Any]) -> float:
+    def effective_size(self, hits: Array, among: Array) -> float:
         """How many independent answers would give an interval as wide as this share's."""
         (value,), (low,), (high,), _ = self.estimate_shares(hits, among)
         near = min(max(value, 1e-3), 1 - 1e-3)
         return float(4 * near * (1 - near) * (_Z / (high - low)) ** 2)
 
-    def sum_by_scene(self, values: npt.NDArray[Any]) -> Floats:
+    def sum_by_scene(self, values: Array) -> Floats:
         """The sum of the values of each scene's rows."""
         return self._sum_by_slice(values, None, 0, 1).ravel()
 
-    def _compute_influence(
-        self, hits: npt.NDArray[Any], among: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int
-    ) -> tuple[Floats, Floats, Floats]:
+    def _compute_influence(self, hits: Array, among: Array, at: Array | None, left: int, wide: int) -> ShareInterval:
         """The share of each slice; what each scene moves it by, and weighs in it: [slice, scene]."""
         among = np.asarray(among, np.float64)
         hits = np.where(among > 0, np.asarray(hits, np.float64), 0.0)
@@ -153,7 +149,7 @@ class SceneClusters:
             influence = self._sum_by_slice(hits, at, left, wide) / whole[:, None] - value[:, None] * weight
         return value, influence, weight
 
-    def _sum_by_slice(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+    def _sum_by_slice(self, values: Array, at: Array | None, left: int, wide: int) -> Floats:
         """[slice, scene]"""
         values = np.asarray(values, np.float64)
         if self._rows is not None and self._weights is not None:
@@ -183,7 +179,7 @@ def cluster_runs(runs: Sequence[RunRecords]) -> SceneClusters:
     return SceneClusters(every, np.concatenate(rows), np.concatenate(weights))
 
 
-def sum_by_slice(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+def sum_by_slice(values: Array, at: Array | None = None, size: int = 1) -> Floats:
     """The sum of the values of each slice; a row whose slice is -1, or beyond the last, is in none."""
     values = np.asarray(values, np.float64)
     if at is None:
@@ -192,7 +188,7 @@ def sum_by_slice(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, s
     return sum_bins(at[inside], values[inside], size)
 
 
-def sum_bins(at: npt.NDArray[Any], values: Floats, size: int) -> Floats:
+def sum_bins(at: Array, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(at, values, size), np.float64)
 
 
@@ -233,9 +229,6 @@ def _compute_correlations(influences: Floats) -> Floats:
     made = np.clip(np.where(np.isfinite(made), made, 0.0), -1.0, 1.0)
     np.fill_diagonal(made, 1.0)
     return np.asarray(made, np.float64)
-
-
-ShareInterval = tuple[Floats, Floats, Floats]  # of one part: its share, and of each scene influence and weight
 
 
 def _combine_intervals(

@@ -61,6 +61,7 @@ def _strip_punctuation(text: str) -> str:
     return _LONE_PERIOD.sub("", out, count=_MOST_PERIODS)
 
 
+Ints = npt.NDArray[np.int64]
 DEFAULT_FOR = "annotators"
 FORMS = ("official", "thirds")
 NORMALISATIONS = ("official", "always")
@@ -103,9 +104,7 @@ def score_row_agreement(records: RunRecords, form: str = "official", normalise: 
     return np.asarray((ours + theirs) / np.maximum(3 * lengths, 1), np.float64)
 
 
-def _count_matches(
-    records: RunRecords, spell: Callable[[str], str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _count_matches(records: RunRecords, spell: Callable[[str], str]) -> tuple[Ints, Ints]:
     """[row] how many annotators gave the row's answer, so spelled; and the number of each annotator's spelling."""
     numbers: dict[str, int] = {}
     spelled = [numbers.setdefault(spell(text), len(numbers)) for text in records.literal.values]

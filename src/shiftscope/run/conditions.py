@@ -28,6 +28,7 @@ from ..store.image import StoredImage
 from ..store.shard import Shard, ShardFile, iterate_row_groups, read_questions
 
 CACHED_PICTURES = 64
+Ids = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,7 @@ class DatasetPrompts:
 
     remedy = "make the data again with pictures"  # where some have none
 
-    def __init__(
-        self, dataset: Dataset, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, dataset: Dataset, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> None:
         check_mode(mode)
         self._dataset, self._split, self._mode, self._joined, self._only = dataset, split, mode, joined, only
         self._index = ImageIndex(dataset.folder, dataset.shards(), dataset.check_file)
@@ -110,9 +109,7 @@ class DatasetPrompts:
         self._dataset.check_file(file)
         return self._dataset.folder / file.path
 
-    def iter_examples(
-        self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
-    ) -> Iterator[EvalExample]:
+    def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
         """The prompts under a condition, but for the questions that are done."""
         pairs = (
             (shard, question)

@@ -55,6 +55,8 @@ LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
+Warn = Callable[[str], None]
+Responses = Iterator[tuple[EvalExample, Response] | None]  # None: no response came for a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def evaluate(
     cache: Path | None = None,
     use_cache: bool = True,
     tell: Tell = lambda done, total: None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    warn: Warn = lambda sentence: None,
     count: Tell = lambda new, before: None,
 ) -> RunLog:
     """Run it; the same call again resumes, and repeats what failed.
@@ -177,8 +179,9 @@ def evaluate(
             items = require_one_server(model, server, writer, items)
         try:
             shown = partial(_iter_pictures, run, source)
-            pairs = _record_identity(writer, model, _predict(model, items, run.model, reads, shown))
-            _write_predictions(writer, pairs, tell, pictures.count_prompts(len(ids), len(run.conditions)))
+            responses = _predict(model, items, run.model, reads, shown)
+            total = pictures.count_prompts(len(ids), len(run.conditions))
+            _write_predictions(writer, model, responses, tell, total)
         except ModelError as error:
             resume = "the responses so far are kept, run the same command again to resume"
             raise UserError(f"{error}; {resume}") from error
@@ -191,16 +194,6 @@ def evaluate(
         return log
 
 
-def _record_identity(
-    writer: RunWriter, model: Model, pairs: Iterator[tuple[EvalExample, Response] | None]
-) -> Iterator[tuple[EvalExample, Response] | None]:
-    """The same; before the first is kept, the spec records what the model loaded to give it."""
-    for k, pair in enumerate(pairs):
-        if k == 0:
-            _record_sources(writer, model)
-        yield pair
-
-
 def _record_sources(writer: RunWriter, model: Model) -> None:
     """Add what a class of the user's has loaded by now; a file stays as it was first recorded."""
     sources = get_identity(model, writer.spec).get("sources")
@@ -209,10 +202,7 @@ def _record_sources(writer: RunWriter, model: Model) -> None:
 
 
 def build_run_model(
-    run: RunSpec,
-    source: QuestionSource,
-    memory: DiskResponseCache | None = None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    run: RunSpec, source: QuestionSource, memory: DiskResponseCache | None = None, warn: Warn = lambda sentence: None
 ) -> Model:
     """The run's model, with what it may learn from and be chosen by."""
     learned = open_source(run.learn_from) if run.learn_from else source
@@ -258,16 +248,16 @@ def _iter_pending(run: RunSpec, prompts: SplitPrompts, writer: RunWriter) -> Ite
         yield from prompts.iter_examples(condition, run.limit, done)
 
 
-def _write_predictions(
-    writer: RunWriter, pairs: Iterator[tuple[EvalExample, Response] | None], tell: Tell, total: int
-) -> None:
-    """Ask, parse and keep; responses are kept however this ends. None: no response came for a while."""
+def _write_predictions(writer: RunWriter, model: Model, responses: Responses, tell: Tell, total: int) -> None:
+    """Ask, parse and keep; responses are kept however this ends."""
     rows: list[tuple[QuestionRecord, Prediction]] = []
     done = len(writer.done)
     last = time.monotonic()
     tell(done, total)
     try:
-        for pair in pairs:
+        for k, pair in enumerate(responses):
+            if k == 0:  # before anything is kept
+                _record_sources(writer, model)
             if pair is not None:
                 item, response = pair
                 done += 1
@@ -318,7 +308,7 @@ def shorten(raw: str) -> str:
 
 def _predict(
     model: Any, items: Iterator[EvalExample], name: str, reads: frozenset[str], shown: Callable[[], Iterator[Picture]]
-) -> Iterator[tuple[EvalExample, Response] | None]:
+) -> Responses:
     """Every item with its response, as they come; None now and then while nothing comes.
 
     A model that adapts to its test images does so before the first batch that shows one.
@@ -344,9 +334,7 @@ def _predict(
             yield item, replace(response, seconds=each) if response.seconds is None else response
 
 
-def _stream(
-    model: Any, items: Iterator[EvalExample], reads: frozenset[str]
-) -> Iterator[tuple[EvalExample, Response] | None]:
+def _stream(model: Any, items: Iterator[EvalExample], reads: frozenset[str]) -> Responses:
     """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
     first = next(items, None)
     if first is None:

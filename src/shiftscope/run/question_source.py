@@ -26,7 +26,7 @@ from ..shortcuts import audit_folder
 from ..store.dataset import Dataset, data_id, find_schema
 from ..store.shard import iterate_row_groups, read_questions
 from ..suites import load_suite
-from .conditions import DatasetPrompts, EvalExample, digest_content
+from .conditions import DatasetPrompts, EvalExample, Ids, digest_content
 
 FOLDERS = {"train": audit_folder.TRAIN_FOLDER, "val": audit_folder.VAL_FOLDER, "test": audit_folder.TEST_FOLDER}
 DIGITS = 12  # of an image's number in the names of COCO's files: 000000000042, COCO_val2014_000000000042
@@ -70,7 +70,7 @@ class VqaFiles:
     def scenes(self, question: Question) -> Sequence[Scene]:
         return ()
 
-    def prompts(self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None) -> VqaPrompts:
+    def prompts(self, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> VqaPrompts:
         """The prompts of a split; `joined` changes none, since VQA files know no actions."""
         check_mode(mode)
         return VqaPrompts(self, split, mode, only)
@@ -150,7 +150,7 @@ def _digest_picture(path: Path) -> str:
 class VqaPrompts:
     """The questions of one split."""
 
-    def __init__(self, source: VqaFiles, split: str, mode: str, only: frozenset[str] | None = None) -> None:
+    def __init__(self, source: VqaFiles, split: str, mode: str, only: Ids | None = None) -> None:
         self._source, self._mode = source, mode
         self._questions = tuple(q for q in source.questions(split) if only is None or q.id in only)
 
@@ -173,9 +173,7 @@ class VqaPrompts:
         """The images of the questions that exist, each with its file and digest."""
         return self._source.digest_pictures(name for q in self._questions[:limit] for name in q.scenes)
 
-    def iter_examples(
-        self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
-    ) -> Iterator[EvalExample]:
+    def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
         if condition not in ("as_is", "blind"):
             raise UserError(f"condition {condition!r} needs scenes, which VQA files do not have; use as_is or blind")
         for question in islice(self._questions, limit):
@@ -241,9 +239,7 @@ class DatasetSource:
                     self._scenes[scene.id] = scene
         return [self._scenes[name] for name in question.scenes]
 
-    def prompts(
-        self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
-    ) -> DatasetPrompts:
+    def prompts(self, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> DatasetPrompts:
         return DatasetPrompts(self.dataset, split, mode, joined, only)
 
 

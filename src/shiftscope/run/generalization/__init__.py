@@ -104,6 +104,7 @@ class GeneralizationPlan:
     considered: int = 0  # questions that were looked at
     left_out: tuple[tuple[str, int], ...] = ()  # a reason, and how many have it
     why_not: str = ""  # where nothing applies: one sentence
+    context: Any = None  # what `findings` needs to know besides
 
 
 def collect_questions(
@@ -149,6 +150,9 @@ class GeneralizationRun:
     log: RunLog
     folder: Path
     new: int = 0  # rows that were not there before
+
+
+TestRuns = Mapping[str, GeneralizationRun]  # by test set
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class ObjectSubstitution:
         assert program is not None and question.answer is not None
         noun = get_noun_attribute(schema)
         lexicon = self._lexicons.setdefault(schema.name, Lexicon(schema))
-        chance = derive("contrast", "objects", self._seed, question.id)
+        rng = derive("contrast", "objects", self._seed, question.id)
         ours = not schema.closed and _word_question(program) == question.text
         places = _find_places(question, noun, lexicon, ours)
         if not places:
@@ -88,8 +88,8 @@ class ObjectSubstitution:
         # "does the cube share its size with a cube?" could mean the cube itself
         once = not schema.closed or any(n.op == "same" for n in program.nodes)
         taken = {n.params[-1] for n in program.nodes if _has_name(n.op, n.params, noun)} if once else set()
-        for k in chance.permutation(sorted(places)).tolist():
-            for name in self._iter_candidates(program, k, present, schema, chance):
+        for k in rng.permutation(sorted(places)).tolist():
+            for name in self._iter_candidates(program, k, present, schema, rng):
                 other = _rename(program, k, name)
                 if name in taken or not (schema.closed or _word_question(other)):
                     continue
@@ -103,13 +103,11 @@ class ObjectSubstitution:
                     return made, other, answer
         return NO_OTHER
 
-    def _iter_candidates(
-        self, program: Program, k: int, present: list[str], schema: Schema, chance: Any
-    ) -> Iterator[str]:
+    def _iter_candidates(self, program: Program, k: int, present: list[str], schema: Schema, rng: Any) -> Iterator[str]:
         """Names that can be told apart from the image's other things and from the one replaced."""
         name = program.nodes[k].params[-1]
         here, away = set(present), set(self._list_pool(program, k, schema)) - {*present, *OWN_PARTS}
-        tried = [n for some in (here, away) for n in _shuffle(some, chance)[:TRIED]]
+        tried = [n for some in (here, away) for n in _shuffle(some, rng)[:TRIED]]
         overlap = _load_overlap(schema, self._wordnet)
         for other in tried:
             if other == name or not (schema.closed or _is_alike(name, other)):
@@ -181,9 +179,9 @@ def _is_alike(name: str, other: str) -> bool:
     return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
 
 
-def _shuffle(names: Iterable[str], chance: Any) -> list[str]:
+def _shuffle(names: Iterable[str], rng: Any) -> list[str]:
     listed = sorted(names)
-    return [listed[i] for i in chance.permutation(len(listed))]
+    return [listed[i] for i in rng.permutation(len(listed))]
 
 
 def _is_single(found: int | Undefined) -> bool:

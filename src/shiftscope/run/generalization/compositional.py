@@ -13,7 +13,7 @@ other is taken to be so trained.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -32,9 +32,9 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     draw_option,
     measure_gap,
     option,
@@ -75,14 +75,6 @@ class CompositionalOptions(GeneralizationOptions):
 SplitIds = Mapping[str, frozenset[str]]  # part → its questions
 
 
-@dataclass(frozen=True, slots=True)
-class CompositionalPlan(GeneralizationPlan):
-    """A plan that remembers the split's name and the runs to compare with."""
-
-    split: str = ""
-    given: Mapping[str, RunRecords] = field(default_factory=dict)  # text_only, iid_size
-
-
 def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan:
     """The questions with the property, those without, and what the score compares with."""
     if not data.is_dataset:
@@ -120,7 +112,7 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
             test_sets.append(replace(test_set, model="" if model == SAME else model, condition=condition))
     over = len(whole) - sum(map(len, asked.values()))
     left = (("more than --limit", over),) if over else ()
-    return CompositionalPlan(tuple(test_sets), len(whole), left, split=split_name, given=given)
+    return GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
 
 
 def _read_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
@@ -147,13 +139,11 @@ def _build_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str,
     return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
 
 
-def findings(
-    plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: CompositionalOptions
-) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: CompositionalOptions) -> Findings:
     """A line for the questions with the property, with what is compared there, and one for those without."""
-    assert isinstance(plan, CompositionalPlan)
+    split_name, given = plan.context
     rows = {kind: run.log.records.filter_condition(run.test_set.condition) for kind, run in runs.items()}
-    rows.update(plan.given)
+    rows.update(given)
     held = [accuracy.measure(rows[HELD])[0]]
     if REST in rows:
         held.append(measure_gap("gap", rows[REST], rows[HELD]))
@@ -161,7 +151,7 @@ def findings(
     if TEXT in rows and UPPER in rows:
         held.append(measure_runs(rows[HELD], rows[TEXT], rows[UPPER]))
     scores = {HELD: held} | ({REST: [accuracy.measure(rows[REST])[0]]} if REST in rows else {})
-    of = {kind: (("split", plan.split), ("questions", PARTS[kind])) for kind in scores}
+    of = {kind: (("split", split_name), ("questions", PARTS[kind])) for kind in scores}
     return Findings(tuple(FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
 
 

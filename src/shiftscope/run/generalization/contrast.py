@@ -9,7 +9,7 @@ should make of the original's answer, the variant is dropped, and counted.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,9 +25,9 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
     measure_originals,
@@ -295,7 +295,7 @@ def _list_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     yield "one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)
 
 
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: ContrastOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: ContrastOptions) -> Findings:
     """Accuracy on originals and variants, the paired drop, how often the answer stays; then over all."""
     records, questions = runs[NAME].log.records, runs[NAME].test_set.questions or ()
     twins = {q.id: str(q.note("twin")) for q in questions if q.note("twin") is not None}

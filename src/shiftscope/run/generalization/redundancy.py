@@ -7,7 +7,6 @@ so that the words of all levels come from one hand.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +22,9 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
     format_reasons,
@@ -89,7 +88,7 @@ def _explain_exclusion(question: Question, data: SourceSplit) -> str:
     return "" if is_sayable(program) else UNSAYABLE
 
 
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: RedundancyOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: RedundancyOptions) -> Findings:
     """Accuracy at each level and its drop from level 0, paired; how long the questions are."""
     run = runs[NAME]
     questions = run.test_set.questions or ()

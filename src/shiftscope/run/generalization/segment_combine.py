@@ -26,9 +26,9 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
     measure_pairs,
@@ -39,6 +39,7 @@ APPLIES = (
     "it needs questions about several images that count images (how many images …) or ask whether there is "
     "at least 1 (there is at least 1 image …), with programs and scenes"
 )
+Row = tuple[QuestionRecord, Prediction]
 NAME, TITLE = "segment_combine", "segment-combine"
 SEGMENTS, COMBINED = "segments", "combined"
 PART = "+image"  # what the id of a question about image k ends in
@@ -129,9 +130,7 @@ def _build_segments(question: Question, data: SourceSplit, seed: int) -> list[Qu
     return segments
 
 
-def findings(
-    plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: SegmentCombineOptions
-) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: SegmentCombineOptions) -> Findings:
     """The question itself beside its segments put together, for each kind of question and for all."""
     run = runs[SEGMENTS]
     questions = run.test_set.questions or ()
@@ -155,9 +154,7 @@ def _is_whole(question: Question) -> bool:
     return question.note("part of") is None
 
 
-def _add_combined(
-    questions: Sequence[Question], rows: Sequence[tuple[QuestionRecord, Prediction]], kinds: Mapping[str, str]
-) -> list[tuple[QuestionRecord, Prediction]]:
+def _add_combined(questions: Sequence[Question], rows: Sequence[Row], kinds: Mapping[str, str]) -> list[Row]:
     """Each question's own row, followed by that of its segments put together where all have one."""
     by_id = {record.question: (record, prediction) for record, prediction in rows}
     parts: dict[str, list[str]] = {q.id: [] for q in questions if _is_whole(q)}
@@ -174,9 +171,7 @@ def _add_combined(
     return combined
 
 
-def _combine_rows(
-    record: QuestionRecord, kind: str, predictions: Sequence[Prediction]
-) -> tuple[QuestionRecord, Prediction]:
+def _combine_rows(record: QuestionRecord, kind: str, predictions: Sequence[Prediction]) -> Row:
     """One row for all segments; a segment without an answer leaves the whole without one."""
     name = f"{record.question}{WHOLE}"
     facts = {**dict(record.facts), "factor": NAME, "level": COMBINED}

@@ -50,9 +50,9 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     format_reasons,
     measure_gap,
     option,
@@ -71,6 +71,7 @@ from ._name_dictionary import (
     read_name_table,
 )
 
+Row = tuple[QuestionRecord, Prediction]
 KINDS = ("binary", "open")
 NAMES_FILE = "names.csv"  # in the folder of a run
 COUNTING = "a counting question"
@@ -166,7 +167,7 @@ class ProgramDiagnostics:
         return scores
 
     @cached_property
-    def _program_rows(self) -> list[tuple[QuestionRecord, Prediction]]:
+    def _program_rows(self) -> list[Row]:
         """The rows with a program of the model, where the scenes are known."""
         if not self.asked.material.is_dataset:
             return []
@@ -191,7 +192,7 @@ class ProgramDiagnostics:
         return names
 
     def _score_on_true_scenes(
-        self, rows: Sequence[tuple[QuestionRecord, Prediction]], names: NameDictionary | None, right: str, missing: str
+        self, rows: Sequence[Row], names: NameDictionary | None, right: str, missing: str
     ) -> list[Score]:
         answered = [(asked, self._execute_program(asked, p, names)) for asked, p in rows]
         lost = ((asked.question, asked.scenes, p.reason == REASON) for asked, p in answered)
@@ -263,14 +264,6 @@ class TransferOptions(GeneralizationOptions):
     wordnet: str = option("", "Folder of WordNet's files, for names: /usr/share/wordnet.", path=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TransferPlan(GeneralizationPlan):
-    """A plan that remembers both sides, and which questions of each count."""
-
-    sides: tuple[TransferSide, ...] = ()
-    asked: Mapping[str, tuple[Question, ...]] = field(default_factory=dict)  # side → questions
-
-
 def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
     """There, and at home for comparison; also the way back, where a model for it is named."""
     if not options.home:
@@ -313,7 +306,7 @@ def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
         )
         for learned, asked, model in directions
     )
-    return TransferPlan(test_sets, considered, left, sides=sides, asked=questions)
+    return GeneralizationPlan(test_sets, considered, left, context=(sides, questions))
 
 
 def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, TransferSide]:
@@ -326,17 +319,17 @@ def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, Tra
     return TransferSide(names[0], home), TransferSide(names[1], data)
 
 
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: TransferOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: TransferOptions) -> Findings:
     """A line for each direction and kind of question."""
-    assert isinstance(plan, TransferPlan)
+    sides, questions = plan.context
     directions = {(run.test_set.trained_on, run.test_set.variant): run for run in runs.values()}
     rows = {direction: run.log.records.filter_condition(AS_IS) for direction, run in directions.items()}
-    sides = {side.name: side for side in plan.sides}
+    side_of = {side.name: side for side in sides}
     table = read_name_table(Path(options.names)) if options.names else ()
     lines: list[FindingsRow] = []
     for (learned, asked), run in directions.items():
         diagnostics = ProgramDiagnostics(
-            sides[learned], sides[asked], plan.asked[asked], run.folder, table, options.wordnet
+            side_of[learned], side_of[asked], questions[asked], run.folder, table, options.wordnet
         )
         for kind in KINDS:
             scores = _score_direction(rows, (learned, asked), kind) + diagnostics.score(kind)
