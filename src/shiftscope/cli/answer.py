@@ -50,8 +50,8 @@ def command(
     disagreements: list[AnsweredQuestion] = []
     rows: list[dict[str, Any]] = []
     given = load_templates(templates) if templates else None
-    asked = read_questions(questions, schema if schema and schema.closed else None)
-    for one in track_progress(answer(asked, lookup, references, given), "answering"):
+    stored = read_questions(questions, schema if schema and schema.closed else None)
+    for one in track_progress(answer(stored, lookup, references, given), "answering"):
         verdicts[one.verdict] += 1
         if one.undefined:
             reasons[one.undefined] += 1

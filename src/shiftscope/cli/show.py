@@ -202,10 +202,10 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
         print(f"answer    {spell(question.answer)}")
     print(f"image     {', '.join(question.scenes)}")
     if question.program:
-        action, asked = split_action(question.program)
+        action, query = split_action(question.program)
         if action is not None:
             print(f"does      {format_program(action)}")
-            print(f"asks      {format_program(asked)}")
+            print(f"asks      {format_program(query)}")
         print(f"program   {format_program(question.program)}\n")
         print_tree(tree)
     for scene in scenes or ():

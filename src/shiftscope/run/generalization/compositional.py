@@ -85,7 +85,7 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
         )
     split_name, ids = _read_split(data, options) if options.split else _build_split(data, options)
     whole = ids["test_iid"]
-    asked = {
+    selected = {
         kind: frozenset([q.id for q in data.questions() if q.id in some][: data.limit])
         for kind, some in ((HELD, ids["test_comp"]), (REST, whole - ids["test_comp"]))
     }
@@ -95,22 +95,23 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
             name,
             data.folder,
             split=data.split,
-            part=QuestionPart(f"{split_name}:{kind}", asked[kind], data.split),
+            part=QuestionPart(f"{split_name}:{kind}", selected[kind], data.split),
             learn_part=QuestionPart(f"{split_name}:{trained}", ids[trained], "train", early=ids.get(EARLY)),
             trained_on=trained,
             variant=f"{split_name}, {PARTS[kind]}",
         )
 
     given: dict[str, RunRecords] = {}
-    test_sets = [build(kind, kind, next(name for name in TRAINED if name in ids)) for kind in asked if asked[kind]]
+    trained = next(name for name in TRAINED if name in ids)
+    test_sets = [build(kind, kind, trained) for kind in selected if selected[kind]]
     for kind, model in ((TEXT, options.text), (UPPER, options.upper)):
         if model and (Path(model) / RUN_FILE).is_file():
-            given[kind] = _read_run_rows(Path(model), kind, asked[HELD], data)  # refused before anything is asked
+            given[kind] = _read_run_rows(Path(model), kind, selected[HELD], data)  # refused before anything is asked
         elif model:
             condition = BLIND if kind == TEXT and model == SAME else AS_IS
             test_set = build(kind, HELD, TRAIN[kind])
             test_sets.append(replace(test_set, model="" if model == SAME else model, condition=condition))
-    over = len(whole) - sum(map(len, asked.values()))
+    over = len(whole) - sum(map(len, selected.values()))
     left = (("more than --limit", over),) if over else ()
     return GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
 
@@ -155,17 +156,17 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: CompositionalOpt
     return Findings(tuple(FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
 
 
-def _read_run_rows(folder: Path, kind: str, asked: frozenset[str], data: SourceSplit) -> RunRecords:
+def _read_run_rows(folder: Path, kind: str, wanted: frozenset[str], data: SourceSplit) -> RunRecords:
     """The rows of a given run that are of the questions with the property; it must have all of them."""
     log = read_run(folder)
     why = explain_difference(dict(log.spec), {"data_id": data.source.data_id(), "split": data.split})
     if why:
         raise UserError(f"{folder} is {why}; the {kind} run must be of the questions that are held out here")
     records = select_text_rows(log.records) if kind == TEXT else log.records.filter_condition(AS_IS)
-    records = records.take(np.array([name in asked for name in records.question.to_list()], bool))
-    if len(records) < len(asked):
+    records = records.take(np.array([name in wanted for name in records.question.to_list()], bool))
+    if len(records) < len(wanted):
         raise UserError(
-            f"{folder} was asked {len(records):,} of the {len(asked):,} questions that are held out, and so "
+            f"{folder} was asked {len(records):,} of the {len(wanted):,} questions that are held out, and so "
             "cannot be compared; run it on all of them"
         )
     return records

@@ -149,7 +149,7 @@ class ProgramDiagnostics:
     """The programs of one run, by a model that learned from one side and was asked about the other."""
 
     learned: TransferSide
-    asked: TransferSide
+    tested: TransferSide
     questions: Sequence[Question]  # of the test set
     run: Path  # its folder
     table: Sequence[Pair]
@@ -160,7 +160,7 @@ class ProgramDiagnostics:
         """Figures of one kind of question; none of a model that returns no programs."""
         questions = [q for q in self.questions if _is_kind(q.answer, kind)]
         scores = self._score_unseen_names(questions) + self._score_mismatched_names(questions)
-        rows = [(asked, p) for asked, p in self._program_rows if _is_kind(asked.truth, kind)]
+        rows = [(record, p) for record, p in self._program_rows if _is_kind(record.truth, kind)]
         if rows:
             scores += self._score_on_true_scenes(rows, None, "true_scenes", "true_missing")
             scores += self._score_on_true_scenes(rows, self.names, "renamed", "renamed_missing")
@@ -169,9 +169,9 @@ class ProgramDiagnostics:
     @cached_property
     def _program_rows(self) -> list[Row]:
         """The rows with a program of the model, where the scenes are known."""
-        if not self.asked.material.is_dataset:
+        if not self.tested.material.is_dataset:
             return []
-        return [(asked, p) for asked, p in read_rows(self.run) if p.program and p.condition == AS_IS]
+        return [(record, p) for record, p in read_rows(self.run) if p.program and p.condition == AS_IS]
 
     @cached_property
     def names(self) -> NameDictionary:
@@ -182,8 +182,8 @@ class ProgramDiagnostics:
                 words.update(word for _, word in iter_program_words(parse_program(prediction.program)))
         names = build_dictionary(
             words,
-            self.asked.scene_names,
-            [side.material.source.schema() for side in (self.learned, self.asked)],
+            self.tested.scene_names,
+            [side.material.source.schema() for side in (self.learned, self.tested)],
             annotated=self.learned.iter_annotated_pairs(),
             table=self.table,
             wordnet=WordNet(Path(self.wordnet)) if self.wordnet else None,
@@ -194,29 +194,29 @@ class ProgramDiagnostics:
     def _score_on_true_scenes(
         self, rows: Sequence[Row], names: NameDictionary | None, right: str, missing: str
     ) -> list[Score]:
-        answered = [(asked, self._execute_program(asked, p, names)) for asked, p in rows]
-        lost = ((asked.question, asked.scenes, p.reason == REASON) for asked, p in answered)
+        answered = [(record, self._execute_program(record, p, names)) for record, p in rows]
+        lost = ((record.question, record.scenes, p.reason == REASON) for record, p in answered)
         return [replace(accuracy.measure(records_of(answered))[0], metric=right), _measure_share(missing, lost)]
 
     def _execute_program(
-        self, asked: QuestionRecord, prediction: Prediction, names: NameDictionary | None
+        self, record: QuestionRecord, prediction: Prediction, names: NameDictionary | None
     ) -> Prediction:
         """Of several objects found the first is taken, as the paper does (A.2); none found is the end."""
         try:
-            scenes = apply_dictionary(names, self.asked.material.scenes(asked.scenes), self.schemas)
+            scenes = apply_dictionary(names, self.tested.material.scenes(record.scenes), self.schemas)
             execution = execute(parse_program(prediction.program), ExecutionWorld(scenes), "default")
         except ProgramError as error:
-            return Prediction(asked.question, None, status="undefined", reason=str(error))
+            return Prediction(record.question, None, status="undefined", reason=str(error))
         lost = [execution.answer] if isinstance(execution.answer, Undefined) else []
         lost += [error for error in execution.errors if error.reason == REASON]
         if lost:
-            return Prediction(asked.question, None, status="undefined", reason=lost[-1].reason)
-        return Prediction(asked.question, execution.answer)
+            return Prediction(record.question, None, status="undefined", reason=lost[-1].reason)
+        return Prediction(record.question, execution.answer)
 
     def _score_unseen_names(self, questions: Sequence[Question]) -> list[Score]:
         """How many questions name what no program of the other side's training questions names."""
         seen = self.learned.words
-        if self.learned is self.asked or not seen:
+        if self.learned is self.tested or not seen:
             return []
         named = [
             (q.id, q.scenes, not seen.issuperset(word for _, word in iter_program_words(q.program)))
@@ -227,10 +227,10 @@ class ProgramDiagnostics:
 
     def _score_mismatched_names(self, questions: Sequence[Question]) -> list[Score]:
         """How many questions call an object they point at otherwise than its scene; and with `names`."""
-        pointing = [q for q in questions if has_object_references(q)] if self.asked.material.is_dataset else []
+        pointing = [q for q in questions if has_object_references(q)] if self.tested.material.is_dataset else []
         if not pointing:
             return []
-        checked = [(q, check_mismatch(q, self.asked.material.scenes(q.scenes), self.names)) for q in pointing]
+        checked = [(q, check_mismatch(q, self.tested.material.scenes(q.scenes), self.names)) for q in pointing]
         return [
             _measure_share(name, ((q.id, q.scenes, mismatch[at]) for q, mismatch in checked))
             for at, name in enumerate(("mismatched_names", "still_mismatched"))
@@ -293,18 +293,18 @@ def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
         directions += [(two, two, back), (two, one, back)]
     test_sets = tuple(
         GeneralizationTestSet(
-            f"{learned.name}_to_{asked.name}",
-            asked.material.folder,
-            split=asked.material.split,
+            f"{learned.name}_to_{tested.name}",
+            tested.material.folder,
+            split=tested.material.split,
             part=QuestionPart(
-                f"shared with {learned.name}", frozenset(q.id for q in questions[asked.name]), asked.material.split
+                f"shared with {learned.name}", frozenset(q.id for q in questions[tested.name]), tested.material.split
             ),
             learn_from=learned.material.folder,
             model=model,
             trained_on=learned.name,
-            variant=asked.name,
+            variant=tested.name,
         )
-        for learned, asked, model in directions
+        for learned, tested, model in directions
     )
     return GeneralizationPlan(test_sets, considered, left, context=(sides, questions))
 
@@ -327,14 +327,14 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: TransferOptions)
     side_of = {side.name: side for side in sides}
     table = read_name_table(Path(options.names)) if options.names else ()
     lines: list[FindingsRow] = []
-    for (learned, asked), run in directions.items():
+    for (learned, tested), run in directions.items():
         diagnostics = ProgramDiagnostics(
-            side_of[learned], side_of[asked], questions[asked], run.folder, table, options.wordnet
+            side_of[learned], side_of[tested], questions[tested], run.folder, table, options.wordnet
         )
         for kind in KINDS:
-            scores = _score_direction(rows, (learned, asked), kind) + diagnostics.score(kind)
+            scores = _score_direction(rows, (learned, tested), kind) + diagnostics.score(kind)
             if scores:
-                of = (("learned from", learned), ("asked about", asked), ("questions", kind))
+                of = (("learned from", learned), ("asked about", tested), ("questions", kind))
                 lines.append(FindingsRow(of, tuple(scores)))
     return Findings(tuple(lines))
 
@@ -348,12 +348,12 @@ def _score_direction(rows: Mapping[tuple[str, str], RunRecords], direction: tupl
     if not len(here):
         return []
     scores = [accuracy.measure(here)[0]]
-    learned, asked = direction
-    if learned != asked:
+    learned, tested = direction
+    if learned != tested:
         if len(home := select_kind(rows[learned, learned])):
             scores.append(measure_gap("home_drop", home, here))
-        if (asked, asked) in rows:
-            scores.append(measure_gap("native_drop", *select_common(select_kind(rows[asked, asked]), here)))
+        if (tested, tested) in rows:
+            scores.append(measure_gap("native_drop", *select_common(select_kind(rows[tested, tested]), here)))
     with suppress(UserError):  # a model that returns no programs
         scores.append(missing_objects.measure(here)[0])
     return scores
