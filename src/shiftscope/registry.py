@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import UserError, unknown
 
@@ -87,6 +87,13 @@ class Registry:
             _warn(f"plugin {entry.plugin}: {self.noun} {name!r} cannot be read ({error})")
             lines = []
         return lines[0] if lines else ""
+
+    def read_constant(self, name: str, constant: str) -> Any:
+        """A literal that the module assigns to a name, read without running the module; None where there is none."""
+        for node in ast.parse(self._find(name).source.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [constant]:
+                return ast.literal_eval(node.value)
+        return None
 
     def load(self, name: str) -> ModuleType:
         """The module of an entry; whatever a plugin raises is one sentence that names it."""
@@ -167,6 +174,7 @@ WORLDS = Registry("world", "shiftscope.world", ("WORLD",), "shiftscope.worlds")
 MODELS = Registry("model", "shiftscope.models", ("build",), "shiftscope.models")
 METRICS = Registry("metric", "shiftscope.metrics", ("measure", "measure_runs"), "shiftscope.metrics")
 SHIFTS = Registry("shift", "shiftscope.shift", plugins="shiftscope.shifts")
+RECIPES = Registry("recipe", "shiftscope.shift", ("build_recipe",))  # the shifts that an audit can make
 FORMATS = Registry("format", "shiftscope.formats", plugins="shiftscope.formats")
 SECTIONS = Registry("report section", "shiftscope.report.sections", plugins="shiftscope.sections")
 SCHEMAS = Registry("schema", "shiftscope.schemas", ("SCHEMA",))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..errors import UserError
+from ..registry import RECIPES
 from . import _options as shared
 from ._console import print_json, print_table, shard_bar, warn
 
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 Several = list[Path] | None
 Names = list[str] | None
+RECIPE_NAMES = " or ".join(RECIPES.names())
 
 
-def command(
+def _audit(
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the sets, the figures and the report.")],
     dataset: Annotated[Path | None, typer.Argument(help="A dataset of ours; else give --questions.")] = None,
     questions: Annotated[Several, typer.Option(help="VQA or GQA questions; may be repeated.")] = None,
@@ -50,22 +54,10 @@ def command(
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
-    recipe: Annotated[Names, typer.Option(help="Also make the sets of gqa_ood or changing_priors; repeatable.")] = None,
-    gqa_alpha: Annotated[
-        float | None, typer.Option(help="gqa_ood: an answer is rare below 1 + this times the mean count.")
-    ] = None,
-    gqa_entropy: Annotated[
-        float | None, typer.Option(help="gqa_ood: keep groups below this entropy, instead of by mean and deviation.")
-    ] = None,
-    gqa_by: Annotated[
-        str | None, typer.Option(help="gqa_ood: the groups, local (GQA's own) or a shortcut such as QT+KW.")
-    ] = None,
-    priors_share: Annotated[
-        float | None, typer.Option(help="changing_priors: at most this share goes to the test (1/3).")
-    ] = None,
+    recipe: Annotated[Names, typer.Option(help=f"Also make sets by {RECIPE_NAMES}; repeatable.")] = None,
     as_json: shared.AsJson = False,
+    recipe_settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
     from ..report.audit_page import write_audit_page
     from ..run.audit import audit_files, collect_figures
     from ..shortcuts.audit import AuditSettings
@@ -83,10 +75,9 @@ def command(
         seed=seed,
         shares=_parse_split_shares(shares),
     )
-    given: dict[str, dict[str, Any]] = {
-        "gqa_ood": {"alpha": gqa_alpha, "entropy": gqa_entropy, "by": gqa_by},
-        "changing_priors": {"share": priors_share},
-    }
+    for name in recipe_settings:
+        if name not in (recipe or ()):
+            raise UserError(f"settings of {name} are given; name it with --recipe {name}")
     source = ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
     with shard_bar("auditing") as bar:
         made = audit_files(
@@ -95,7 +86,7 @@ def command(
             settings,
             blind=blind,
             proportions=_parse_shares(proportions),
-            recipes=_collect_recipes(recipe or (), given),
+            recipes={name: recipe_settings.get(name, {}) for name in recipe or ()},
             also=lambda folder, made: write_audit_page(
                 folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
             ),
@@ -107,6 +98,32 @@ def command(
     _print_audit(made)
     print(f"sets in {out}, figures in {out / AUDIT_FILE}")
     print(f"report: {out / REPORT_FILE}")
+
+
+def _list_recipe_options() -> Iterator[tuple[Parameter, str, str]]:
+    """The options that the files of recipes add, each with its recipe and the setting that it gives."""
+    for recipe in RECIPES.names():
+        for flag, (setting, kind, about) in (RECIPES.read_constant(recipe, "AUDIT_OPTIONS") or {}).items():
+            option = typer.Option(f"--{flag}", help=f"{recipe}: {about}")
+            annotation = Annotated[(float if kind == "float" else str) | None, option]
+            parameter = Parameter(flag.replace("-", "_"), Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            yield parameter, recipe, setting
+
+
+def command(**given: Any) -> None:
+    """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
+    settings: dict[str, dict[str, Any]] = {}
+    for parameter, recipe, setting in RECIPE_OPTIONS:
+        if (value := given.pop(parameter.name)) is not None:
+            settings.setdefault(recipe, {})[setting] = value
+    _audit(**given, recipe_settings=settings)
+
+
+RECIPE_OPTIONS = list(_list_recipe_options())
+_parameters = [p for p in signature(_audit, eval_str=True).parameters.values() if p.name != "recipe_settings"]
+_parameters[-1:-1] = [parameter for parameter, _, _ in RECIPE_OPTIONS]  # before --json
+command.__signature__ = Signature(_parameters)  # type: ignore[attr-defined]
+command.__annotations__ = {p.name: p.annotation for p in _parameters}
 
 
 def _collect_files(
@@ -148,15 +165,6 @@ def _parse_split_shares(text: str) -> tuple[float, float]:
     except ValueError:
         raise UserError(f"{text!r} are no shares of a split; write per cents as in 70,5,25") from None
     return train / 100, val / 100
-
-
-def _collect_recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The recipes named, with the settings given for them."""
-    chosen = {recipe: {k: v for k, v in s.items() if v is not None} for recipe, s in given.items()}
-    for recipe, settings in chosen.items():
-        if settings and recipe not in names:
-            raise UserError(f"settings of {recipe} are given; name it with --recipe {recipe}")
-    return {name: chosen.get(name, {}) for name in names}
 
 
 def _print_audit(made: AuditResult) -> None:

@@ -23,9 +23,10 @@ from ..metrics import head_tail, shortcut_gap
 from ..model import ModelOptions, ModelSetting, Prompt, build_model, predict_checked
 from ..question import Question
 from ..question_table import QuestionTable, Rows, SampleSet
+from ..registry import RECIPES
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
-from ..shift import RECIPES, RecipeSets, vqa_vs
+from ..shift import RecipeSets, vqa_vs
 from ..shortcuts.audit import (
     PROPORTIONS,
     TEST,
