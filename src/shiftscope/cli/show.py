@@ -40,7 +40,7 @@ def command(
         raise UserError(f"{path}: no such file or folder")
     if (path / "manifest.json").exists():
         if verify:
-            show_verification(path, as_json)
+            _verify(path, as_json)
         else:
             show_example(path, split, index, image, as_json, after)
         return
@@ -108,7 +108,7 @@ def _name_object(scene: Scene, i: int) -> str:
     return name if o.id == name else f"{name} {o.id or i}".strip()
 
 
-def show_verification(folder: Path, as_json: bool) -> None:
+def _verify(folder: Path, as_json: bool) -> None:
     """Read every byte of a dataset; refuse the first file that is not what was written."""
     from ..store.dataset import Dataset
 

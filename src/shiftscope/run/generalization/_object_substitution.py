@@ -36,7 +36,7 @@ from . import SourceSplit
 from ._question_shape import truncate_program
 
 TRIED = 40  # names that are tried in a place before it is given up
-LEVEL = "another object"
+ANOTHER_OBJECT = "another object"  # what was changed, as the table calls it
 NO_NAME = "no object's name stands in the text exactly once"
 NO_OTHER = "no other object's name that fits changes the answer"
 KNOWN = (  # of what these are given the question speaks as known, and it must be there
@@ -228,10 +228,11 @@ def _replace_mention(text: str, where: Mention, name: str, lexicon: Lexicon) -> 
         return None
     phrase = plural(word) if several else word
     before = re.sub(
-        r"\b(an?)(\s+)$", lambda m: f"{_match_case(m[1], article(phrase))}{m[2]}", text[:start], flags=re.IGNORECASE
+        r"\b(an?)(\s+)$", lambda m: f"{match_case(article(phrase), m[1])}{m[2]}", text[:start], flags=re.IGNORECASE
     )
-    return f"{before}{_match_case(text[start:end], phrase)}{text[end:]}"
+    return f"{before}{match_case(phrase, text[start:end])}{text[end:]}"
 
 
-def _match_case(old: str, new: str) -> str:
-    return new[0].upper() + new[1:] if old[:1].isupper() and not new[:1].isupper() else new
+def match_case(words: str, like: str) -> str:
+    """With a capital where the words that they replace had one."""
+    return words[0].upper() + words[1:] if like[:1].isupper() else words

@@ -34,8 +34,7 @@ from . import (
     measure_pairs,
     option,
 )
-from ._object_substitution import LEVEL as ANOTHER_OBJECT
-from ._object_substitution import ObjectSubstitution
+from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
 from ._question_shape import (
     COUNT_GROUP_BY,
     VERIFY_COUNT,
@@ -84,7 +83,7 @@ class QuantifierChange:
             return None
         start, end = found[0].span(1)
         words = self.phrase or self.after
-        made = f"{text[:start]}{_match_case(words, text[start:end])}{text[end:]}"
+        made = f"{text[:start]}{match_case(words, text[start:end])}{text[end:]}"
         return _make_singular(made) if self.after == "at least one" else made
 
     def change_program(self, program: Program) -> Program:
@@ -129,10 +128,6 @@ def _build_pattern(words: str, shape: QuestionShape) -> str:
     return rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
 
 
-def _match_case(words: str, like: str) -> str:
-    return words[0].upper() + words[1:] if like[:1].isupper() else words
-
-
 def _make_singular(text: str) -> str:
     """With the main verb in the singular, for "at least one of the …"; as it is where none is clearly it."""
     verbs = [m for m in re.finditer(r"\b(are|have)\b", text, re.IGNORECASE) if not _CLAUSE.search(text[: m.start()])]
@@ -140,7 +135,7 @@ def _make_singular(text: str) -> str:
         return text
     (verb,) = verbs
     phrase = {"are": "is", "have": "has"}[verb[0].lower()]
-    return f"{text[: verb.start()]}{_match_case(phrase, verb[0])}{text[verb.end() :]}"
+    return f"{text[: verb.start()]}{match_case(phrase, verb[0])}{text[verb.end() :]}"
 
 
 APPLIES = (
