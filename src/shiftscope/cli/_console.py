@@ -13,6 +13,8 @@ from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import warn
+
 if TYPE_CHECKING:
     from ..lang.exec.exact import TraceLine
 
@@ -27,11 +29,6 @@ LINE_SECONDS = 30.0  # between progress lines in a log
 
 def print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, allow_nan=False))
-
-
-def warn(sentence: str) -> None:
-    """Tell a person something that stops nothing, on the error stream."""
-    print(f"shiftscope: {sentence}", file=sys.stderr, flush=True)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
@@ -126,8 +123,7 @@ def _print_progress_lines(what: str) -> Callable[[int, int, str], None]:
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
             of = f" of {total:,}" if total else ""
-            line = f"shiftscope: {what}: {done:,}{of}{f', {words}' if words else ''}"
-            print(line, file=sys.stderr, flush=True)
+            warn(f"{what}: {done:,}{of}{f', {words}' if words else ''}")
 
     return update
 

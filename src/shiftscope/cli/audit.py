@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..registry import RECIPES
 from . import _options as shared
-from ._console import print_json, print_table, shard_bar, warn
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..result import Score

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..records import canonical_json
 from . import _options as shared
-from ._console import print_json, print_table, shard_bar, warn
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..result import CacheUse, RunLog

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import UserError
-from ._console import print_json, print_table, warn
+from ..errors import UserError, warn
+from ._console import print_json, print_table
 
 if TYPE_CHECKING:
     from ..result import Score

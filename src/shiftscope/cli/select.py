@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import warn
 from . import _options as shared
-from ._console import print_json, print_table, warn
+from ._console import print_json, print_table
 
 if TYPE_CHECKING:
     from ..run.select import Selection

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..registry import STUDIES
-from ._console import print_json, print_table, shard_bar, warn
+from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..run.study.entries import StudyRecord

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..registry import GENERALIZATION_TESTS
 from . import _options as shared
-from ._console import print_json, print_table, shard_bar, warn
+from ._console import print_json, print_table, shard_bar
 from .run import parse_parameters, print_cache_use, refuse_cache_conflict
 
 if TYPE_CHECKING:
