@@ -105,7 +105,8 @@ def _list_recipe_options() -> Iterator[tuple[Parameter, str, str]]:
     for recipe in RECIPES.names():
         for flag, (setting, kind, about) in (RECIPES.read_constant(recipe, "AUDIT_OPTIONS") or {}).items():
             option = typer.Option(f"--{flag}", help=f"{recipe}: {about}")
-            annotation = Annotated[(float if kind == "float" else str) | None, option]
+            value: Any = float | None if kind == "float" else str | None
+            annotation = Annotated[value, option]
             parameter = Parameter(flag.replace("-", "_"), Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             yield parameter, recipe, setting
 
