@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -12,6 +13,11 @@ class UserError(Exception):
     """A mistake in what the user gave us. The command line prints it as one sentence and exits with 2."""
 
     exit_code = 2
+
+
+def warn(sentence: str) -> None:
+    """Tell a person something that stops nothing, on the error stream."""
+    print(f"shiftscope: {sentence}", file=sys.stderr, flush=True)
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:

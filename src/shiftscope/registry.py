@@ -17,9 +17,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .errors import UserError, unknown
+from .errors import UserError, unknown, warn
 
 
 class RegistryEntry(NamedTuple):
@@ -59,9 +59,11 @@ class Registry:
         for name, entry in _find_plugins(self.plugins, tuple(sys.path)) if self.plugins else ():
             if name in found:
                 taken = f"by {found[name].plugin}" if found[name].plugin else f"by a built-in {self.noun}"
-                _warn(f"plugin {entry.plugin}: {self.noun} {name!r} is left out, the name is taken {taken}")
+                _warn_once(f"plugin {entry.plugin}: {self.noun} {name!r} is left out, the name is taken {taken}")
             elif not entry.source.is_file():
-                _warn(f"plugin {entry.plugin}: {self.noun} {name!r} is left out, there is no module {entry.module}")
+                _warn_once(
+                    f"plugin {entry.plugin}: {self.noun} {name!r} is left out, there is no module {entry.module}"
+                )
             else:
                 found[name] = entry
         return dict(sorted(found.items()))
@@ -84,9 +86,16 @@ class Registry:
         try:
             lines = (ast.get_docstring(ast.parse(entry.source.read_text("utf-8"))) or "").splitlines()
         except (SyntaxError, ValueError) as error:
-            _warn(f"plugin {entry.plugin}: {self.noun} {name!r} cannot be read ({error})")
+            _warn_once(f"plugin {entry.plugin}: {self.noun} {name!r} cannot be read ({error})")
             lines = []
         return lines[0] if lines else ""
+
+    def read_constant(self, name: str, constant: str) -> Any:
+        """A literal that the module assigns to a name, read without running the module; None where there is none."""
+        for node in ast.parse(self._find(name).source.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [constant]:
+                return ast.literal_eval(node.value)
+        return None
 
     def load(self, name: str) -> ModuleType:
         """The module of an entry; whatever a plugin raises is one sentence that names it."""
@@ -113,7 +122,7 @@ class Registry:
             except UserError as error:
                 if not entry.plugin:
                     raise
-                _warn(str(error))
+                _warn_once(str(error))
             else:
                 yield name, module
 
@@ -154,11 +163,11 @@ def _locate(module: str) -> Path:
 
 
 @cache
-def _warn(sentence: str) -> None:
-    """Say it once on the error stream, and not again in each worker process."""
+def _warn_once(sentence: str) -> None:
+    """Warn once, and not again in each worker process."""
     workers = sys.modules.get("multiprocessing.process")
     if workers is None or workers.parent_process() is None:
-        print(f"shiftscope: {sentence}", file=sys.stderr)
+        warn(sentence)
 
 
 SUITES = Registry("suite", "shiftscope.suites", ("SUITE",), "shiftscope.suites")
@@ -168,6 +177,7 @@ WORLDS = Registry("world", "shiftscope.world", ("WORLD",), "shiftscope.worlds")
 MODELS = Registry("model", "shiftscope.models", ("build",), "shiftscope.models")
 METRICS = Registry("metric", "shiftscope.metrics", ("measure", "measure_runs"), "shiftscope.metrics")
 SHIFTS = Registry("shift", "shiftscope.shift", plugins="shiftscope.shifts")
+RECIPES = Registry("recipe", "shiftscope.shift", ("build_recipe",))  # the shifts that an audit can make
 FORMATS = Registry("format", "shiftscope.formats", plugins="shiftscope.formats")
 SECTIONS = Registry("report section", "shiftscope.report.sections", plugins="shiftscope.sections")
 SCHEMAS = Registry("schema", "shiftscope.schemas", ("SCHEMA",))

@@ -9,7 +9,7 @@ import pytest
 from asked import dataset
 from command import refused, shiftscope
 from lazy import lazy
-from shiftscope.cli.train import TrainDevice, _print_training, command
+from shiftscope.cli.train import _print_training, command
 from shiftscope.lang.text import parse_program
 from shiftscope.models.nsvqa.neuro_symbolic import NsvqaParsers
 from shiftscope.models.nsvqa.trained_model import SCENE_PARSER, read_trained_model, write_combined_model
@@ -45,15 +45,7 @@ def folder(data):
 
 def train(data, out, **options):
     command(
-        **{
-            "model": "p_nsvqa",
-            "data": str(data),
-            "out": out,
-            "epochs": 1,
-            "device": TrainDevice.CPU,
-            "workers": 1,
-            **options,
-        }
+        **{"model": "p_nsvqa", "data": str(data), "out": out, "epochs": 1, "device": "cpu", "workers": 1, **options}
     )
 
 

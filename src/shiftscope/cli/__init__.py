@@ -1,10 +1,7 @@
 """The command line: one file per verb, thin over a library call. Errors are one sentence and exit code 2."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TextIO
 
 LONGEST = 600  # characters of an error; a broken file may quote megabytes of itself
 
@@ -12,12 +9,12 @@ LONGEST = 600  # characters of an error; a broken file may quote megabytes of it
 def main() -> None:
     """Run `shiftscope`; the entry point of the package."""
     try:
-        _main()
+        _run_command()
     except KeyboardInterrupt:  # outside of any command: while it is being loaded, or has just ended
         _leave("stopped; run the same command again to resume", 130)
 
 
-def _main() -> None:
+def _run_command() -> None:
     from ..errors import UserError
     from ._app import command
 
@@ -30,7 +27,7 @@ def _main() -> None:
         _leave(str(error), error.exit_code)
     except SystemExit as error:
         if isinstance(error.__context__, BrokenPipeError):  # the reader (head, less) has seen enough
-            _silence(sys.stdout)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         raise
     except OSError as error:  # the system refuses something, and says why
@@ -57,7 +54,3 @@ def _leave(message: str, code: int) -> None:
         line = f"{line[: LONGEST - 200]} … {line[-200:]}"
     print(f"shiftscope: {line}", file=sys.stderr)
     sys.exit(code)
-
-
-def _silence(stream: TextIO) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,7 +1,5 @@
 """The command line's verbs, found by file name; a verb's module is imported to know its options."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import cache

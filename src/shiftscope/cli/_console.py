@@ -13,6 +13,8 @@ from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import warn
+
 if TYPE_CHECKING:
     from ..lang.exec.exact import TraceLine
 
@@ -20,17 +22,13 @@ T = TypeVar("T")
 NARROWEST = 20  # characters of a terminal that is written for
 UNBOUNDED = 500  # characters of a line that nothing bounds
 GAP = 3  # characters between columns
+PICTURE_WIDTH = 96  # characters, at most
 READABLE = 24  # minimum characters of a wrapped column
 LINE_SECONDS = 30.0  # between progress lines in a log
 
 
 def print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, allow_nan=False))
-
-
-def warn(sentence: str) -> None:
-    """Tell a person something that stops nothing, on the error stream."""
-    print(f"shiftscope: {sentence}", file=sys.stderr)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
@@ -125,8 +123,7 @@ def _print_progress_lines(what: str) -> Callable[[int, int, str], None]:
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
             of = f" of {total:,}" if total else ""
-            line = f"shiftscope: {what}: {done:,}{of}{f', {words}' if words else ''}"
-            print(line, file=sys.stderr, flush=True)
+            warn(f"{what}: {done:,}{of}{f', {words}' if words else ''}")
 
     return update
 
@@ -137,26 +134,19 @@ def shard_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
     if not sys.stderr.isatty():
         yield _print_progress_lines(what)
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[words]}"),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[words]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, words="", rate="")
 
         def update(done: int, total: int, words: str) -> None:
@@ -167,17 +157,9 @@ def shard_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
         yield update
 
 
-PICTURE_WIDTH = 96  # characters, at most
-
-
-def is_watched() -> bool:
-    """Whether the output is a terminal."""
-    return sys.stdout.isatty()
-
-
 def print_picture(png: bytes) -> None:
     """Print the picture if the output is a terminal: two pixels per character, in true colour."""
-    if not is_watched():
+    if not sys.stdout.isatty():
         return
     from PIL import Image
     from rich.color import Color

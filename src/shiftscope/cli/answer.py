@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,23 +17,18 @@ if TYPE_CHECKING:
 SHOWN = 3  # disagreements printed in full
 
 
-class ReferenceRule(StrEnum):
-    STRICT = "strict"
-    DEFAULT = "default"
-
-
 def command(
     questions: Annotated[Path, typer.Option(help="Questions with programs: CLEVR, Super-CLEVR, CLEVR_HYP, GQA, COVR.")],
     scenes: Annotated[Path | None, typer.Option(help="Scene file or folder.")] = None,
     graphs: Annotated[Path | None, typer.Option(help="GQA scene graphs.")] = None,
     templates: Annotated[
-        Path | None,
-        typer.Option(help="Template files the questions were worded from, to recover programs from their text."),
+        Path | None, typer.Option(help="Templates of the questions, to recover programs from their text.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write [{question_index, answer}] here.")] = None,
     references: Annotated[
-        ReferenceRule, typer.Option(help="strict: an ill-founded reference is undefined; default: take the first.")
-    ] = ReferenceRule.STRICT,
+        Literal["strict", "default"],
+        typer.Option(help="strict: an ill-founded reference is undefined; default: take the first."),
+    ] = "strict",
     trace: Annotated[bool, typer.Option("--trace", help="Print every question's trace.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, the summary last.")] = False,
 ) -> None:
@@ -56,8 +50,8 @@ def command(
     disagreements: list[AnsweredQuestion] = []
     rows: list[dict[str, Any]] = []
     given = load_templates(templates) if templates else None
-    asked = read_questions(questions, schema if schema and schema.closed else None)
-    for one in track_progress(answer(asked, lookup, references.value, given), "answering"):
+    stored = read_questions(questions, schema if schema and schema.closed else None)
+    for one in track_progress(answer(stored, lookup, references, given), "answering"):
         verdicts[one.verdict] += 1
         if one.undefined:
             reasons[one.undefined] += 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
+from ..registry import RECIPES
+from . import _options as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
@@ -18,102 +19,66 @@ if TYPE_CHECKING:
     from ..run.audit import AuditFiles, AuditResult
 
 
-class AuditStatistics(StrEnum):
-    ALL = "all"
-    TRAIN = "train"
-
-
-class AuditSplitWay(StrEnum):
-    AUTO = "auto"
-    DRAWN = "drawn"
-    GIVEN = "given"
-
-
-class AuditAnswerTypes(StrEnum):
-    AUTO = "auto"
-    GIVEN = "given"
-    PREFIXES = "prefixes"
-    LEARNED = "learned"
-
-
 Several = list[Path] | None
+Names = list[str] | None
+RECIPE_NAMES = " or ".join(RECIPES.names())
 
 
-def command(
+def _audit(
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the sets, the figures and the report.")],
     dataset: Annotated[Path | None, typer.Argument(help="A dataset of ours; else give --questions.")] = None,
-    questions: Annotated[
-        Several, typer.Option(help="VQA questions (wrapped or bare) or GQA questions; repeat for several.")
-    ] = None,
-    annotations: Annotated[Several, typer.Option(help="VQA annotations; repeat for several.")] = None,
-    objects: Annotated[
-        Several, typer.Option(help="COCO instances, GQA scene graphs or a YOLO folder: what images show.")
-    ] = None,
+    questions: Annotated[Several, typer.Option(help="VQA or GQA questions; may be repeated.")] = None,
+    annotations: Annotated[Several, typer.Option(help="VQA annotations; may be repeated.")] = None,
+    objects: Annotated[Several, typer.Option(help="Objects: COCO instances, GQA scene graphs, a YOLO folder.")] = None,
     train: Annotated[Several, typer.Option(help="Questions of the train split, instead of a drawn one.")] = None,
     val: Annotated[Several, typer.Option(help="Questions of the val split.")] = None,
     test: Annotated[Several, typer.Option(help="Questions of the IID test.")] = None,
     split: Annotated[
-        AuditSplitWay,
+        Literal["auto", "drawn", "given"],
         typer.Option(
             help="drawn at random, or given by the rows' own split fields; auto: given by --train and "
             "--test or by a dataset of ours that has both, else drawn."
         ),
-    ] = AuditSplitWay.AUTO,
-    shares: Annotated[str, typer.Option(help="Per cent of a drawn split: train, val and IID test.")] = "70,5,25",
-    imbalanced: Annotated[
-        float, typer.Option(help="A group is imbalanced if its normalised entropy is below this.")
-    ] = 0.9,
+    ] = "auto",
+    shares: Annotated[str, typer.Option(help="Percent of a drawn split: train, val and IID test.")] = "70,5,25",
+    imbalanced: Annotated[float, typer.Option(help="Normalised entropy below which a group is imbalanced.")] = 0.9,
     rare: Annotated[float, typer.Option(help="An answer is rare below this many times the mean count.")] = 1.2,
     statistics: Annotated[
-        AuditStatistics, typer.Option(help="Samples that keywords and key objects are chosen by.")
-    ] = AuditStatistics.ALL,
+        Literal["all", "train"], typer.Option(help="Samples that keywords and key objects are chosen by.")
+    ] = "all",
     types: Annotated[
-        AuditAnswerTypes, typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones.")
-    ] = AuditAnswerTypes.AUTO,
+        Literal["auto", "given", "prefixes", "learned"],
+        typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones."),
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
-    proportions: Annotated[
-        str, typer.Option(help="Study training sets with these per cent of shortcut samples, as in 0,30,70,100.")
-    ] = "",
-    recipe: Annotated[
-        list[str] | None, typer.Option(help="Also make the sets of gqa_ood or changing_priors; may be repeated.")
-    ] = None,
-    gqa_alpha: Annotated[
-        float | None, typer.Option(help="gqa_ood: an answer is rare below 1 + this times the mean count.")
-    ] = None,
-    gqa_entropy: Annotated[
-        float | None, typer.Option(help="gqa_ood: keep groups below this entropy, instead of by mean and deviation.")
-    ] = None,
-    gqa_by: Annotated[
-        str | None, typer.Option(help="gqa_ood: the groups, local (GQA's own) or a shortcut such as QT+KW.")
-    ] = None,
-    priors_share: Annotated[
-        float | None, typer.Option(help="changing_priors: at most this share goes to the test (1/3).")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
+    recipe: Annotated[Names, typer.Option(help=f"Also make sets by {RECIPE_NAMES}; repeatable.")] = None,
+    as_json: shared.AsJson = False,
+    recipe_settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
     from ..report.audit_page import write_audit_page
     from ..run.audit import audit_files, collect_figures
     from ..shortcuts.audit import AuditSettings
     from ..shortcuts.audit_folder import AUDIT_FILE, REPORT_FILE
 
     files = _collect_files(dataset, questions, annotations, objects, (train, val, test))
-    if files.splits and split is AuditSplitWay.DRAWN:
+    if files.splits and split == "drawn":
         raise UserError("--train and --test give the split; omit --split drawn, or use --questions")
     settings = AuditSettings(
         imbalanced=imbalanced,
         rare=rare,
-        statistics=statistics.value,
-        types=types.value,
-        split="given" if files.splits else split.value,
+        statistics=statistics,
+        types=types,
+        split="given" if files.splits else split,
         seed=seed,
         shares=_parse_split_shares(shares),
     )
-    given: dict[str, dict[str, Any]] = {
-        "gqa_ood": {"alpha": gqa_alpha, "entropy": gqa_entropy, "by": gqa_by},
-        "changing_priors": {"share": priors_share},
-    }
+    for name in recipe_settings:
+        if name not in (recipe or ()):
+            raise UserError(f"settings of {name} are given; name it with --recipe {name}")
+    source = ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
     with shard_bar("auditing") as bar:
         made = audit_files(
             files,
@@ -121,9 +86,9 @@ def command(
             settings,
             blind=blind,
             proportions=_parse_shares(proportions),
-            recipes=_collect_recipes(recipe or (), given),
+            recipes={name: recipe_settings.get(name, {}) for name in recipe or ()},
             also=lambda folder, made: write_audit_page(
-                folder / REPORT_FILE, made.found, made.blind, made.blends, source=_describe_source(files)
+                folder / REPORT_FILE, made.found, made.blind, made.blends, source=source
             ),
             tell=lambda what, done, total: bar(done, total, what),
         )
@@ -133,6 +98,33 @@ def command(
     _print_audit(made)
     print(f"sets in {out}, figures in {out / AUDIT_FILE}")
     print(f"report: {out / REPORT_FILE}")
+
+
+def _list_recipe_options() -> Iterator[tuple[Parameter, str, str]]:
+    """The options that the files of recipes add, each with its recipe and the setting that it gives."""
+    for recipe in RECIPES.names():
+        for flag, (setting, kind, about) in (RECIPES.read_constant(recipe, "AUDIT_OPTIONS") or {}).items():
+            option = typer.Option(f"--{flag}", help=f"{recipe}: {about}")
+            value: Any = float | None if kind == "float" else str | None
+            annotation = Annotated[value, option]
+            parameter = Parameter(flag.replace("-", "_"), Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            yield parameter, recipe, setting
+
+
+def command(**given: Any) -> None:
+    """Find which shortcuts a dataset has, build an OOD test set for each, and report how strong they are."""
+    settings: dict[str, dict[str, Any]] = {}
+    for parameter, recipe, setting in RECIPE_OPTIONS:
+        if (value := given.pop(parameter.name)) is not None:
+            settings.setdefault(recipe, {})[setting] = value
+    _audit(**given, recipe_settings=settings)
+
+
+RECIPE_OPTIONS = list(_list_recipe_options())
+_parameters = [p for p in signature(_audit, eval_str=True).parameters.values() if p.name != "recipe_settings"]
+_parameters[-1:-1] = [parameter for parameter, _, _ in RECIPE_OPTIONS]  # before --json
+command.__signature__ = Signature(_parameters)  # type: ignore[attr-defined]
+command.__annotations__ = {p.name: p.annotation for p in _parameters}
 
 
 def _collect_files(
@@ -176,46 +168,30 @@ def _parse_split_shares(text: str) -> tuple[float, float]:
     return train / 100, val / 100
 
 
-def _collect_recipes(names: Sequence[str], given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The recipes named, with the settings given for them."""
-    chosen = {recipe: {k: v for k, v in s.items() if v is not None} for recipe, s in given.items()}
-    for recipe, settings in chosen.items():
-        if settings and recipe not in names:
-            raise UserError(f"settings of {recipe} are given; name it with --recipe {recipe}")
-    return {name: chosen.get(name, {}) for name in names}
-
-
-def _describe_source(files: AuditFiles) -> str:
-    return ", ".join(path.name for path in ([files.dataset] if files.dataset else files.questions))
-
-
 def _print_audit(made: AuditResult) -> None:
-    from ..shortcuts.audit_statistics import compute_audit_statistics as table_of
+    from ..shortcuts.audit_statistics import compute_audit_statistics
 
     found = made.found
     for remark in found.samples.remarks:
-        print(f"shiftscope: {remark}", file=sys.stderr)
+        warn(str(remark))
     for why in dict.fromkeys(why for _, why in found.missing):
         left = ", ".join(shortcut for shortcut, reason in found.missing if reason == why)
-        print(f"shiftscope: left out: {left}: {why}", file=sys.stderr)
+        warn(f"left out: {left}: {why}")
     for model, why in made.skipped:
-        print(f"shiftscope: left out: {model}: {why}", file=sys.stderr)
+        warn(f"left out: {model}: {why}")
     for kind, unseen in found.unseen.items():
-        print(
-            f"shiftscope: {kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
-            f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen",
-            file=sys.stderr,
+        warn(
+            f"{kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
+            f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen"
         )
-    counts = found.split.counts()
     drawn = "drawn" if found.split.made else "as given"
-    split = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+    split = ", ".join(f"{name} {n:,}" for name, n in found.split.counts().items())
     print(f"{len(found.samples):,} samples; split {drawn}: {split}; question types {found.types}")
-    columns = ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness")
     print_table(
-        columns,
+        ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness"),
         [
             (n.shortcut, n.test_groups, n.imbalanced, n.head, n.tail, n.val_tail, f"{n.degree:.3f}")
-            for n in table_of(found)
+            for n in compute_audit_statistics(found)
         ],
     )
     for recipe, one in made.recipes.items():
@@ -225,17 +201,9 @@ def _print_audit(made: AuditResult) -> None:
         given = ((name, f"{v:.3g}" if isinstance(v, float) else v) for name, v in one.settings.items() if v is not None)
         print(f"{recipe} ({', '.join(f'{name} {value}' for name, value in given)}): {figures}")
     if made.blind:
-        _print_blind(made)
-
-
-def _print_blind(made: AuditResult) -> None:
-    names = ["IID", *made.found.labels, "mean OOD"]
-    rows = []
-    for model, scores in made.blind.items():
-        values = {"IID": _format_score(scores, "iid"), "mean OOD": _format_score(scores, "mean_ood")}
-        values |= {name: _format_score(scores, "ood", name) for name in made.found.labels}
-        rows.append((model, *(values[name] for name in names)))
-    print_table(("solved, %", *names), rows)
+        columns = {"IID": ("iid",), **{name: ("ood", name) for name in found.labels}, "mean OOD": ("mean_ood",)}
+        rows = [(model, *(_format_score(s, *of) for of in columns.values())) for model, s in made.blind.items()]
+        print_table(("solved, %", *columns), rows)
 
 
 def _format_score(scores: Sequence[Score], metric: str, shortcut: str = "") -> str:

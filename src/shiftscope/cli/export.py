@@ -1,12 +1,11 @@
 """Convert a dataset to another tool's form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from . import _options as shared
 from ._console import print_json, shard_bar
 
 
@@ -14,7 +13,7 @@ def command(
     folder: Annotated[Path, typer.Argument(help="A dataset made by shiftscope make.")],
     to: Annotated[str, typer.Option(help="clevr, covr, covr_compositional, hf or webdataset.")],
     out: Annotated[Path | None, typer.Option(help="New folder; FOLDER-FORM by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Convert a dataset: clevr and covr (official files), hf (flat Parquet), webdataset (tar shards)."""
     from ..store.exports import export_dataset

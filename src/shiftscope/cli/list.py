@@ -1,38 +1,24 @@
 """List what there is: suites, models, metrics, shifts, ops, tests, and what plugins add to them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
+from .. import registry
 from ..errors import unknown
-from ..registry import (
-    FORMATS,
-    GENERALIZATION_TESTS,
-    METRICS,
-    MODELS,
-    NOTATIONS,
-    SCHEMAS,
-    SHIFTS,
-    SUITES,
-    WORLDS,
-    Registry,
-)
-from ..registry import SECTIONS as REPORT_SECTIONS
 from ._console import print_json, print_table
 
-REGISTRIES: dict[str, Registry] = {
-    "suites": SUITES,
-    "models": MODELS,
-    "metrics": METRICS,
-    "shifts": SHIFTS,
-    "schemas": SCHEMAS,
-    "dialects": NOTATIONS,
-    "formats": FORMATS,
-    "tests": GENERALIZATION_TESTS,
-    "worlds": WORLDS,
-    "sections": REPORT_SECTIONS,
+REGISTRIES: dict[str, registry.Registry] = {
+    "suites": registry.SUITES,
+    "models": registry.MODELS,
+    "metrics": registry.METRICS,
+    "shifts": registry.SHIFTS,
+    "schemas": registry.SCHEMAS,
+    "dialects": registry.NOTATIONS,
+    "formats": registry.FORMATS,
+    "tests": registry.GENERALIZATION_TESTS,
+    "worlds": registry.WORLDS,
+    "sections": registry.SECTIONS,
 }
 SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])
 
@@ -45,7 +31,7 @@ def command(
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
-        rows = list_section(section)
+        rows = _list_section(section)
         if as_json:
             for name, line in rows:
                 print_json({"section": section, "name": name, "summary": line})
@@ -55,11 +41,11 @@ def command(
             print(f"{section}: none yet\n")
 
 
-def list_section(section: str) -> list[tuple[str, str]]:
+def _list_section(section: str) -> list[tuple[str, str]]:
     """(name, one line) of everything in a section."""
     if section == "ops":
         from ..lang.op import all_ops
 
         return [(op.usage, op.summary) for op in all_ops().values()]
-    registry = REGISTRIES[section]
-    return [(name, registry.summary(name)) for name in registry.names()]
+    entries = REGISTRIES[section]
+    return [(name, entries.summary(name)) for name in entries.names()]

@@ -1,22 +1,19 @@
 """Report: one page that shows where models break, how surely, and on what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from . import _options as shared
 from ._console import print_json
 
 
 def command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs, made by shiftscope run.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
-    data: Annotated[
-        Path | None, typer.Option(help="The dataset, where it is no longer where the runs found it.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    data: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the runs.")] = None,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Make one self-contained page of runs: it opens offline, prints, and needs no other file."""
     from ..report.run_page import report

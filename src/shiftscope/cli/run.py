@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,78 +12,52 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..records import canonical_json
+from . import _options as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
-    from ..result import CacheUse, RunLog, RunRecords
+    from ..result import CacheUse, RunLog
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Option(help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class."),
-    ],
-    data: Annotated[
-        str, typer.Option(help="The folder of a dataset or of an audit, or a suite: its dataset is then made once.")
-    ],
+    model: shared.ModelName,
+    data: Annotated[str, typer.Option(help="Folder of a dataset or an audit, or a suite, which is then made once.")],
     out: Annotated[Path, typer.Option(help="The run's folder; an unfinished run resumes.")],
     split: Annotated[str, typer.Option(help="Which questions.")] = "test",
-    part: Annotated[
-        str, typer.Option(help="Only these of them: FOLDER:PART of shiftscope split, or a JSON file of ids.")
-    ] = "",
+    part: Annotated[str, typer.Option(help="Only these: FOLDER:PART of shiftscope split, or a JSON file of ids.")] = "",
     limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions; 0 for all.")] = 0,
     condition: Annotated[
         list[str] | None,
         typer.Option(help="as_is, blind, other_image, scene_text, program_text, or all; may be repeated."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="short: asks for one word; free: lets the model reason first.")] = "short",
-    joined: Annotated[
-        bool, typer.Option("--joined", help="Tell an action and the question about its outcome in one sentence.")
-    ] = False,
-    learn_from: Annotated[
-        Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
-    ] = None,
-    learn_part: Annotated[
-        str, typer.Option(help="Only these of the train split, as for --part; FOLDER tells what to stop by.")
-    ] = "",
-    in_flight: Annotated[int, typer.Option(min=1, help="Calls to an endpoint at once.")] = 16,
+    mode: shared.Mode = "short",
+    joined: Annotated[bool, typer.Option("--joined", help="Put an action and its question into one text.")] = False,
+    learn_from: shared.LearnFrom = None,
+    learn_part: Annotated[str, typer.Option(help="Train only on these, as --part; FOLDER sets what to stop by.")] = "",
+    in_flight: shared.InFlight = 16,
     price: Annotated[str, typer.Option(help="Price of a million tokens read and written, as in 0.15,0.60.")] = "",
     max_tokens: Annotated[int, typer.Option(min=1, help="Tokens a response may have.")] = 512,
     temperature: Annotated[float, typer.Option(min=0, help="0 for the likeliest response.")] = 0.0,
-    parameters: Annotated[str, typer.Option(help="JSON sent to the endpoint besides; null drops a parameter.")] = "",
+    parameters: shared.Parameters = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for a call.")] = 120.0,
     retries: Annotated[int, typer.Option(min=0, help="Further attempts at a call that failed.")] = 8,
-    key_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the endpoint's key.")
-    ] = "OPENAI_API_KEY",
-    cache: Annotated[
-        Path | None, typer.Option(help="Folder of the responses already paid for; shared by all runs.")
-    ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Pay for every response: read none from the cache, keep none there.")
-    ] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Prompts at once, for hf models.")] = 8,
-    device: Annotated[str, typer.Option(help="For models run here: cpu, cuda, cuda:1, mps.")] = "auto",
+    key_env: shared.KeyEnv = "OPENAI_API_KEY",
+    cache: shared.CacheFolder = None,
+    no_cache: shared.NoCache = False,
+    batch: shared.Batch = 8,
+    device: shared.Device = "auto",
     dtype: Annotated[str, typer.Option(help="For hf models: float32, bfloat16, float16.")] = "auto",
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
+    trust_remote_code: shared.TrustRemoteCode = False,
+    seed: shared.Seed = 0,
     trained_on: Annotated[str, typer.Option(help="What the model was trained on; the report compares by it.")] = "",
     variant: Annotated[str, typer.Option(help="What the report calls this data.")] = "",
-    images: Annotated[
-        Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")
-    ] = None,
+    images: shared.ImageFolder = None,
     allow_missing: Annotated[
-        bool,
-        typer.Option(
-            "--allow-missing", help="Ask questions whose picture is missing without it, as a condition missing_image."
-        ),
+        bool, typer.Option("--allow-missing", help="Ask without missing pictures, as a condition missing_image.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Ask a model the questions of a dataset and keep every response; the same command again resumes."""
     from ..model import ModelOptions
@@ -115,7 +88,7 @@ def command(
     conditions = read_conditions(condition or ["as_is"])
     with shard_bar(f"making {data}") as making:
         folder = resolve_data(data, making)
-    order = RunSpec(
+    spec = RunSpec(
         model,
         folder,
         split,
@@ -135,12 +108,12 @@ def command(
     counts: list[tuple[int, int]] = []
     with shard_bar(f"asking {model}") as tell:
         log = evaluate(
-            order,
+            spec,
             out,
             cache=cache,
             use_cache=not no_cache,
             tell=lambda done, total: tell(done, total, ""),
-            warn=_warn,
+            warn=warn,
             count=lambda new, before: counts.append((new, before)),
         )
     _print_summary(log, out, as_json, *counts[-1])
@@ -153,24 +126,17 @@ def refuse_cache_conflict(cache: Path | None, no_cache: bool) -> None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
 
 
-def print_cache_use(use: CacheUse | None, replies: int) -> None:
+def print_cache_use(use: CacheUse | None, responses: int) -> None:
     """How much of what was answered an endpoint did not say just now."""
     if use is None:
         return
-    age = "" if use.oldest is None else f", the oldest {_format_age(time.time() - use.oldest)} old"
-    print(f"{use.replies:,} of {replies:,} replies came from the cache{age}")
-
-
-def _format_age(seconds: float) -> str:
-    """In the largest unit that is not too coarse: 95 minutes, 2 days."""
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {unit}"
-    return f"{max(0.0, seconds):.0f} seconds"
-
-
-def _warn(sentence: str) -> None:
-    print(f"shiftscope: {sentence}", file=sys.stderr)
+    age = ""
+    if use.oldest is not None:  # in the largest unit that is not too coarse: 95 minutes, 2 days
+        seconds = max(0.0, time.time() - use.oldest)
+        units = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+        size, unit = next((one for one in units if seconds >= 2 * one[0]), units[-1])
+        age = f", the oldest {seconds / size:,.0f} {unit} old"
+    print(f"{use.replies:,} of {responses:,} replies came from the cache{age}")
 
 
 def _parse_price(text: str) -> tuple[float, float] | None:
@@ -196,53 +162,51 @@ def parse_parameters(text: str) -> dict[str, Any]:
     return found
 
 
-def _find_commonest_reason(records: RunRecords) -> str:
-    """The reason most failures have."""
-    failed = records.take(records.status.equals("failed")).reason.to_list()
-    counts = Counter(reason or "no reason given" for reason in failed)
-    return str(min(counts, key=lambda reason: (-counts[reason], reason)))
-
-
-def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
-    """How many replies there are of each kind, under each condition, and how many of them are new.
-
-    A question without a reply counts as wrong.
-    """
+def _summarize_condition(log: RunLog, condition: str) -> dict[str, Any]:
+    """How many responses there are of each kind; a question without one counts as wrong."""
     import numpy as np
 
     from ..metrics.accuracy import score_rows
     from ..result import MISSING, STATUSES
+
+    rows = log.records.filter_condition(condition)
+    summary: dict[str, Any] = {"condition": condition, "questions": log.count_expected(condition)}
+    summary |= {status: int(rows.status.equals(status).sum()) for status in (*STATUSES, MISSING)}
+    summary["replies"] = len(rows) - summary["failed"] - summary[MISSING]
+    scored = score_rows(rows)
+    known = scored.values[scored.scorable]
+    summary["accuracy"] = round(100 * float(known.mean()), 2) if len(known) else None
+    summary |= {"metric": scored.metric} | ({"form": scored.form} if scored.form else {})
+    summary["share_answered"] = round(100 * summary["replies"] / len(rows), 2)
+    if summary["failed"]:  # the reason that most failures have
+        reasons = rows.take(rows.status.equals("failed")).reason.to_list()
+        counts = Counter(reason or "no reason given" for reason in reasons)
+        summary["reason"] = str(min(counts, key=lambda reason: (-counts[reason], reason)))
+    summary["cost"] = None if np.isnan(rows.cost).all() else round(float(np.nansum(rows.cost)), 6)
+    return summary
+
+
+def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int) -> None:
+    """A row for each condition, and how many of the responses are new."""
+    from ..result import MISSING, STATUSES
     from ..run.score import describe_sample
 
-    rows = []
-    for condition in dict.fromkeys(log.records.condition.to_list()):
-        some = log.records.filter_condition(condition)
-        wanted = log.count_expected(condition)
-        row: dict[str, Any] = {"condition": condition, "questions": wanted}
-        for status in (*STATUSES, MISSING):
-            row[status] = int(some.status.equals(status).sum())
-        row["replies"] = len(some) - row["failed"] - row[MISSING]
-        scored = score_rows(some)
-        known = scored.values[scored.scorable]
-        row["accuracy"] = round(100 * float(known.mean()), 2) if len(known) else None
-        row |= {"metric": scored.metric} | ({"form": scored.form} if scored.form else {})
-        row["share_answered"] = round(100 * row["replies"] / len(some), 2)
-        if row["failed"]:
-            row["reason"] = _find_commonest_reason(some)
-        row["cost"] = None if np.isnan(some.cost).all() else round(float(np.nansum(some.cost)), 6)
-        rows.append(row)
+    rows = [_summarize_condition(log, condition) for condition in dict.fromkeys(log.records.condition.to_list())]
+    sample = describe_sample(log)
     if as_json:
-        told: dict[str, Any] = {"folder": str(out), "asked": new, "asked_before": before}
-        told |= {"sample": sample} if (sample := describe_sample(log)) else {}
-        told |= {"cache": log.cache.to_json()} if log.cache else {}
-        print_json(told | {"conditions": rows})
+        summary: dict[str, Any] = {"folder": str(out), "asked": new, "asked_before": before}
+        summary |= {"sample": sample} if sample else {}
+        summary |= {"cache": log.cache.to_json()} if log.cache else {}
+        print_json(summary | {"conditions": rows})
         return
     always = ("condition", "questions", "replies", "share_answered", "accuracy")
     names = ("condition", "questions", "replies", *STATUSES, MISSING, "share_answered", "accuracy", "cost")
     shown = [k for k in names if any(row.get(k) for row in rows) or k in always]
-    titles = {"share_answered": "answered %", "accuracy": f"{format_accuracy_title(rows)} %", "answered": "legible"}
+    forms = {row.get("form") for row in rows if row["metric"] == "vqa_accuracy"}
+    accuracy = f"VQA accuracy ({', '.join(sorted(map(str, forms)))})" if forms else "accuracy"
+    titles = {"share_answered": "answered %", "accuracy": f"{accuracy} %", "answered": "legible"}
     print_table([titles.get(k, k) for k in shown], [[row.get(k) for k in shown] for row in rows])
-    if sample := describe_sample(log):
+    if sample:
         print(f"a sample: {sample}")
     for row in rows:
         if row["failed"]:
@@ -254,12 +218,6 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
         )
     print_cache_use(log.cache, len(log.records))
     print(f"{_describe_done(log, out, new, before)}; next: shiftscope score {shlex.quote(str(out))}")
-
-
-def format_accuracy_title(rows: list[dict[str, Any]]) -> str:
-    """What the accuracy of a run is."""
-    forms = {row.get("form") for row in rows if row["metric"] == "vqa_accuracy"}
-    return f"VQA accuracy ({', '.join(sorted(map(str, forms)))})" if forms else "accuracy"
 
 
 def _describe_done(log: RunLog, out: Path, new: int, before: int) -> str:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import UserError
-from ._console import print_json, print_table, warn
+from ..errors import UserError, warn
+from ._console import print_json, print_table
 
 if TYPE_CHECKING:
     from ..result import Score
-
-
-class ScoreNormalisation(StrEnum):
-    OFFICIAL = "official"
-    ALWAYS = "always"
-
-
-class ScoreForm(StrEnum):
-    OFFICIAL = "official"
-    THIRDS = "thirds"
 
 
 def command(
@@ -32,13 +21,9 @@ def command(
     ],
     annotations: Annotated[
         Path | None,
-        typer.Option(
-            "--annotations", "--questions", help="The true answers for a results file: VQA annotations, questions."
-        ),
+        typer.Option("--annotations", "--questions", help="True answers for a results file: annotations, questions."),
     ] = None,
-    audit: Annotated[
-        Path | None, typer.Option(help="Folder of an audit: score its IID test and all its OOD sets at once.")
-    ] = None,
+    audit: Annotated[Path | None, typer.Option(help="Folder of an audit: score its IID test and its OOD sets.")] = None,
     sample: Annotated[
         str,
         typer.Option(
@@ -46,31 +31,19 @@ def command(
             "FOLDER:PART of shiftscope split. Those without a response count as wrong."
         ),
     ] = "",
-    metric: Annotated[
-        list[str] | None, typer.Option(help="What to measure (shiftscope list metrics); repeat for several.")
-    ] = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Also per slice: kind, template, length, …; a comma crosses two.")
-    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Metric (shiftscope list metrics); may be repeated.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Also per kind, template, …; a comma crosses two.")] = None,
     normalise: Annotated[
-        ScoreNormalisation | None, typer.Option(help="vqa_accuracy: official (where annotators differ) or always.")
+        Literal["official", "always"] | None, typer.Option(help="vqa_accuracy: where annotators differ, or always.")
     ] = None,
     form: Annotated[
-        ScoreForm | None, typer.Option(help="vqa_accuracy: official (averaged over annotators) or thirds.")
+        Literal["official", "thirds"] | None, typer.Option(help="vqa_accuracy: averaged over annotators, or thirds.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per figure.")] = False,
 ) -> None:
     """Compute figures with their counts and 95% intervals, in percent."""
-    from ..metrics.metric import list_defaults, load_metric
-    from ..run.score import (
-        compare_runs,
-        describe_other_splits,
-        describe_sample,
-        read_results,
-        score_records,
-        score_run,
-        score_seeds,
-    )
+    from ..metrics import list_defaults, load_metric
+    from ..run import score as scoring
     from ..store.question_part import read_part
     from ..store.run_log import read_run
 
@@ -78,22 +51,19 @@ def command(
     if audit is not None and not audit.is_dir():
         kind = "a file" if audit.exists() else "no folder"
         raise UserError(f"{audit} is {kind}; --audit takes the folder that shiftscope audit made, --annotations a file")
-    options = {k: v.value for k, v in (("normalise", normalise), ("form", form)) if v is not None}
+    options = {k: v for k, v in (("normalise", normalise), ("form", form)) if v is not None}
     if run.is_dir():
         if annotations is not None:
             raise UserError(f"{run} is a run, which has its answers; omit --annotations")
         if sample:
             raise UserError(f"{run} is a run, which has its questions; omit --sample")
-        together = load_metric(metric[0]) if metric and len(metric) == 1 else None
-        if together is not None and together.measure_runs is not None and together.runs:
-            _print_scores(compare_runs(together, runs), as_json)
+        single = load_metric(metric[0]) if metric and len(metric) == 1 else None
+        if single is not None and single.measure_runs is not None and single.runs:
+            _print_scores(scoring.compare_runs(single, runs), as_json)
             return
-        chosen = (metric or (), by or (), options, audit)
-        if len(runs) > 1:
-            scores = score_seeds(runs, *chosen, warn=warn)
-        else:
-            scores = score_run(run, *chosen, warn=warn)
-        declared = describe_sample(read_run(run))
+        chosen = (metric or (), by or (), options, audit, warn)
+        scores = scoring.score_seeds(runs, *chosen) if len(runs) > 1 else scoring.score_run(run, *chosen)
+        declared = scoring.describe_sample(read_run(run))
     else:
         if not run.exists():
             raise UserError(f"{run}: no such run or results file")
@@ -105,36 +75,28 @@ def command(
         if annotations is None:
             raise UserError(f"{run} is a file; give the true answers with --annotations FILE or --audit DIR")
         part = read_part(sample) if sample else None
-        results = read_results(run, annotations, part.ids if part else None)
+        results = scoring.read_results(run, annotations, part.ids if part else None)
         declared = f"{sample} ({results.asked:,} of {results.population:,} questions)" if part else ""
         measured = metric or (list_defaults("audit") if annotations.is_dir() else ())
-        scores = score_records(results.records, measured, by or (), options)
+        scores = scoring.score_records(results.records, measured, by or (), options)
         if results.extra:
             test = "the IID test of " if annotations.is_dir() else ""
             note = f"{results.extra:,} predictions in {run} are for questions not in {test}{annotations}"
-            warn(f"{note}: {describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
+            warn(f"{note}: {scoring.describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
     _print_scores(scores, as_json, declared)
 
 
-def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") -> None:
-    if not as_json:
-        _print_score_table(scores, sample)
-    for score in scores if as_json else ():
-        print_json(_score_to_json(score, sample))
-
-
 def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
+    from ..metrics.slices import WITHOUT_ANSWER, to_percent
+
     data: dict[str, Any] = {
         "metric": score.metric,
-        "value": _to_percent(score.value),
+        "value": to_percent(score.value),
         "n": score.n,
-        "low": _to_percent(score.low),
-        "high": _to_percent(score.high),
-        "answered": _to_percent(score.response_rate),
-        "missing": score.missing,
-        "undefined": score.undefined,
-        "unreadable": score.unreadable,
-        "failed": score.failed,
+        "low": to_percent(score.low),
+        "high": to_percent(score.high),
+        "answered": to_percent(score.response_rate),
+        **{name: getattr(score, name) for name in WITHOUT_ANSWER},
     }
     data |= {"form": score.form} if score.form else {}
     data |= {"scenes": score.scenes} if score.scenes is not None else {}
@@ -143,18 +105,20 @@ def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
     return data | ({"slice": dict(score.slice)} if score.slice else {})
 
 
-def _to_percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 10)
-
-
 def _has_few_scenes(score: Score) -> bool:
     from ..metrics.intervals import FEW_SCENES
 
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
 
 
-def _print_score_table(scores: tuple[Score, ...], sample: str) -> None:
-    apart = [n for n in ("missing", "undefined", "unreadable", "failed") if any(getattr(s, n) for s in scores)]
+def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") -> None:
+    from ..metrics.slices import WITHOUT_ANSWER
+
+    if as_json:
+        for score in scores:
+            print_json(_score_to_json(score, sample))
+        return
+    apart = [n for n in WITHOUT_ANSWER if any(getattr(s, n) for s in scores)]
     sliced = any(s.slice for s in scores)
     rows = []
     for s in scores:

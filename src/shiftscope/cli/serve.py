@@ -1,7 +1,5 @@
 """Serve a model behind an OpenAI-compatible endpoint."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from shlex import quote
@@ -9,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from . import _options as shared
 from ._console import print_json
 
 
@@ -17,14 +16,9 @@ def command(
     data: Annotated[Path, typer.Option(help="The dataset whose questions are asked.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8000,
     host: Annotated[str, typer.Option(help="Who can connect: 127.0.0.1 is this machine alone.")] = "127.0.0.1",
-    learn_from: Annotated[
-        Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")
-    ] = None,
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="For hf models: run code of their own, and load pickled weights."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
+    learn_from: shared.LearnFrom = None,
+    trust_remote_code: shared.TrustRemoteCode = False,
+    seed: shared.Seed = 0,
     idle: Annotated[float, typer.Option(min=0, help="Stop after so many seconds without a request.")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object when ready.")] = False,
 ) -> None:
@@ -42,11 +36,9 @@ def command(
 
     dataset = Dataset.open(data)
     options = ModelOptions(seed=seed, trust_remote_code=trust_remote_code)
-    order = RunSpec(model, data, learn_from=learn_from, options=options)
-    source = DatasetSource(dataset)
-    service = ModelService(
-        model, build_run_model(order, source), QuestionMatcher(dataset), build_root_name(order, source)
-    )
+    spec, source = RunSpec(model, data, learn_from=learn_from, options=options), DatasetSource(dataset)
+    root = build_root_name(spec, source)
+    service = ModelService(model, build_run_model(spec, source), QuestionMatcher(dataset), root)
 
     def print_ready(url: str) -> None:
         if as_json:

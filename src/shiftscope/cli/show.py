@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 from ..errors import UserError
 from ..files import write_whole
 from ..scene import mask_members
-from ._console import is_watched, print_json, print_picture, print_table, print_tree, tree_to_json
+from ._console import print_json, print_picture, print_table, print_tree, tree_to_json
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -26,12 +27,8 @@ def command(
     scenes: Annotated[Path | None, typer.Option(help="The scenes a question file is about, for its trace.")] = None,
     split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
     image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
-    after: Annotated[
-        Path | None, typer.Option(help="Save a picture of the scene after a question's action here.")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Only check every file of a dataset against its hash.")
-    ] = False,
+    after: Annotated[Path | None, typer.Option(help="Save a picture of the scene after the action here.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Only check every file against its hash.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a scene as a table, or a question's program as a tree with its trace on its scene."""
@@ -43,7 +40,7 @@ def command(
         raise UserError(f"{path}: no such file or folder")
     if (path / "manifest.json").exists():
         if verify:
-            show_verification(path, as_json)
+            _verify(path, as_json)
         else:
             show_example(path, split, index, image, as_json, after)
         return
@@ -61,8 +58,8 @@ def command(
         if question is None:
             raise UserError(f"{path}: there is no question {index} in it") from None
         source = scenes or _find_scenes_beside(path)
-        book = SceneLookup(read_scenes(source)) if source else None
-        show_question(question, book.find_scenes(question) if book else None, as_json)
+        lookup = SceneLookup(read_scenes(source)) if source else None
+        show_question(question, lookup.find_scenes(question) if lookup else None, as_json)
         return
     if index >= len(found):
         raise UserError(f"{path}: there is no scene {index} in it; it has {len(found)}")
@@ -72,10 +69,8 @@ def command(
 def _find_scenes_beside(path: Path) -> Path | None:
     """Where CLEVR's own layout keeps the scenes of a question file."""
     name = path.name.replace("questions", "scenes")
-    for candidate in (path.with_name(name), path.parent.parent / "scenes" / name):
-        if candidate != path and candidate.exists():
-            return candidate
-    return None
+    candidates = (path.with_name(name), path.parent.parent / "scenes" / name)
+    return next((one for one in candidates if one != path and one.exists()), None)
 
 
 def show_scene(scene: Scene, as_json: bool) -> None:
@@ -113,7 +108,7 @@ def _name_object(scene: Scene, i: int) -> str:
     return name if o.id == name else f"{name} {o.id or i}".strip()
 
 
-def show_verification(folder: Path, as_json: bool) -> None:
+def _verify(folder: Path, as_json: bool) -> None:
     """Read every byte of a dataset; refuse the first file that is not what was written."""
     from ..store.dataset import Dataset
 
@@ -149,11 +144,14 @@ def show_example(
         raise UserError(f"{folder}: question {index} has no action that can be applied; omit --after")
     if image:
         write_whole(image, pictures[0].png)
-    drawn = (
-        render_picture(changed_scene)
-        if changed_scene is not None and (after or (is_watched() and not as_json))
-        else b""
-    )
+    drawn = b""
+    if changed_scene is not None and (after or (sys.stdout.isatty() and not as_json)):
+        from ..render import open_renderer
+        from ..render.image import encode_png
+
+        [rendered] = open_renderer().render([changed_scene], ("rgb",), changed_scene.size or (480, 320))
+        assert rendered.rgb is not None
+        drawn = encode_png(rendered.rgb)
     if after:
         write_whole(after, drawn)
     if not as_json:
@@ -181,16 +179,6 @@ def apply_action(question: Question, scene: Scene) -> Scene | None:
     return run.worlds[-1].scenes[0] if run.is_defined and run.worlds else None
 
 
-def render_picture(scene: Scene) -> bytes:
-    """A scene drawn now, as PNG."""
-    from ..render import open_renderer
-    from ..render.image import encode_png
-
-    [drawn] = open_renderer().render([scene], ("rgb",), scene.size or (480, 320))
-    assert drawn.rgb is not None
-    return encode_png(drawn.rgb)
-
-
 def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json: bool) -> None:
     """A question: its text, its answers, its program as a tree with the trace."""
     from ..answer import spell
@@ -214,10 +202,10 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
         print(f"answer    {spell(question.answer)}")
     print(f"image     {', '.join(question.scenes)}")
     if question.program:
-        action, asked = split_action(question.program)
+        action, query = split_action(question.program)
         if action is not None:
             print(f"does      {format_program(action)}")
-            print(f"asks      {format_program(asked)}")
+            print(f"asks      {format_program(query)}")
         print(f"program   {format_program(question.program)}\n")
         print_tree(tree)
     for scene in scenes or ():

@@ -20,9 +20,7 @@ def command(
         list[str] | None,
         typer.Argument(help="A dataset's folder, or files of questions: train.jsonl val.jsonl, train=FILE."),
     ] = None,
-    hold_out: Annotated[
-        str, typer.Option(help="Properties joined by | & ~ and brackets: 'has_quant_all & ~has_num_3'.")
-    ] = "",
+    hold_out: Annotated[str, typer.Option(help="Properties, with | & ~ and (): 'has_quant_all & ~has_num_3'.")] = "",
     name: Annotated[str, typer.Option(help="A split of the COVR paper instead: has_num_3_ans_3, …")] = "",
     out: Annotated[Path | None, typer.Option(help="New folder for the lists.")] = None,
     shots: Annotated[
@@ -30,9 +28,7 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
     test: Annotated[str, typer.Option(help="Split of the dataset to test on, if not test (or val).")] = "",
-    listed: Annotated[
-        bool, typer.Option("--list", help="List properties and named splits; with DATA, also counts.")
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List properties and splits; with DATA, also counts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Hold out the questions with a property: lists to train, to stop early, and to test on."""
@@ -83,11 +79,12 @@ def _list_splits(questions: SplitQuestions | None, seed: int, as_json: bool) -> 
     from ..shift.held_out.properties import FAMILIES
     from ..shift.held_out.splits import COVR_SPLITS
 
-    properties = [(", ".join(f.names), f.summary) for f in FAMILIES.values()]
-    properties.append(
-        (f"{PROGRAM_SPLIT}_N", f"The program is one of a fifth that is drawn (N: {', '.join(map(str, DRAWS))}).")
-    )
-    properties.append((f"{LEXICAL_SPLIT}_N", "It has both names of a pair out of a fifth that is drawn."))
+    draws = ", ".join(map(str, DRAWS))
+    properties = [
+        *((", ".join(f.names), f.summary) for f in FAMILIES.values()),
+        (f"{PROGRAM_SPLIT}_N", f"The program is one of a fifth that is drawn (N: {draws})."),
+        (f"{LEXICAL_SPLIT}_N", "It has both names of a pair out of a fifth that is drawn."),
+    ]
     counts: dict[str, dict[str, int]] = {}
     if questions is not None:
         with counting_bar("looking at questions", None) as tell:

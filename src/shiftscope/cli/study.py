@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..registry import STUDIES
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..run.study.entries import StudyRecord
-    from ..run.study.study import StudySpec
 
 group = typer.Typer(
     help="Train models on variants of a suite and evaluate each on all: tables with intervals.", no_args_is_help=True
@@ -26,39 +25,23 @@ CELLS, PAGE = "cells", "report.html"
 
 def command(
     context: typer.Context,
-    out: Annotated[
-        Path | None, typer.Option(help="The study's folder: weights, runs, entries (cells) and report.html.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of weights, runs, entries and report.html.")] = None,
     models: Annotated[str, typer.Option(help="Which models, separated by commas; else all.")] = "",
     factors: Annotated[str, typer.Option(help="Which factors, separated by commas; else all.")] = "",
-    scale: Annotated[
-        str, typer.Option(help="small (480 images, a trial) or paper (30,000 images, for a GPU).")
-    ] = "small",
-    images: Annotated[
-        int | None, typer.Option(min=12, help="Another number of images, over train, val and test.")
-    ] = None,
-    visual: Annotated[
-        str, typer.Option(help="mid or hard: how the variants of the other factors are rendered.")
-    ] = "mid",
+    scale: Annotated[str, typer.Option(help="small (480 images, a trial) or paper (30,000, for a GPU).")] = "small",
+    images: Annotated[int | None, typer.Option(min=12, help="Number of images over train, val and test.")] = None,
+    visual: Annotated[str, typer.Option(help="mid or hard: how variants of other factors are rendered.")] = "mid",
     train: Annotated[str, typer.Option(help="Only these trainings, separated by commas.")] = "",
     seeds: Annotated[str, typer.Option(help="Seeds of the default's training, separated by commas: 0,1,2.")] = "0",
     device: Annotated[str, typer.Option(help="auto, cuda or cpu.")] = "auto",
-    cells: Annotated[
-        Path | None, typer.Option(help="Where entries are stored: a folder, or FILE.jsonl; else OUT/cells.")
-    ] = None,
+    cells: Annotated[Path | None, typer.Option(help="Folder or FILE.jsonl of entries; else OUT/cells.")] = None,
     known: Annotated[Path | None, typer.Option(help="Entries of earlier studies, which are not made again.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Begin no training that would not be done by then.")] = None,
-    runs: Annotated[
-        bool, typer.Option("--runs", help="Write every entry as a run too; at scale small always.")
-    ] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="Write every entry as a run; scale small always does.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
-    tables: Annotated[
-        bool, typer.Option("--tables", help="Train nothing: print the tables of the stored entries.")
-    ] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
-    merge: Annotated[
-        list[Path] | None, typer.Option(help="Put the records of these files into the folder of entries.")
-    ] = None,
+    merge: Annotated[list[Path] | None, typer.Option(help="Add the records of these files to the entries.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Train and test every variant of the suite's factors, entry by entry; resumes where it stopped."""
@@ -74,7 +57,9 @@ def command(
     if not tables:
         if out is None:
             raise UserError("a study needs a folder for its weights: --out DIR")
+        from ..report.measure import has_statistics_extra
         from ..run.study.study import StudySpec
+        from ..run.study.study import study as run_study
         from ..suites.study import load_study
 
         study = load_study(suite)
@@ -96,8 +81,9 @@ def command(
             command=shlex.join(["shiftscope", *sys.argv[1:]]),
         )
         _refuse_foreign(out)
-        _run_study(spec, as_json)
-        if not _are_tests_available():
+        for record in run_study(spec, tell=warn, bar=shard_bar):
+            _print_record(record, as_json)
+        if not has_statistics_extra():
             print("tables need scipy and statsmodels: where these are, use --tables", file=sys.stderr)
             return
     _print_tables(suite, kept, page, out, as_json)
@@ -117,12 +103,6 @@ def _refuse_foreign(out: Path) -> None:
     own = (CELLS, PAGE, MODELS_FOLDER, RUNS, WEIGHTS)
     if out.is_dir() and list_contents(out) and not any((out / name).exists() for name in own):
         raise UserError(f"{out} is not empty and holds no study; name another folder with --out")
-
-
-def _are_tests_available() -> bool:
-    from ..report.measure import has_statistics_extra
-
-    return has_statistics_extra()
 
 
 def _parse_names(text: str) -> tuple[str, ...]:
@@ -148,31 +128,20 @@ def _merge(files: list[Path], into: Path, as_json: bool) -> None:
         print(f"{name}: its last line is cut short and was left out")
 
 
-def _run_study(spec: StudySpec, as_json: bool) -> None:
-    from ..run.study.study import study
-
-    def tell(sentence: str) -> None:
-        print(f"shiftscope: {sentence}", file=sys.stderr, flush=True)
-
-    for record in study(spec, tell=tell, bar=shard_bar):
-        line = _summarize_record(record)
-        if as_json:
-            print_json(line)
-        else:
-            print("  ".join(f"{v:.2f}" if isinstance(v, float) else v for v in line.values()), flush=True)
-
-
-def _summarize_record(record: StudyRecord) -> dict[str, Any]:
+def _print_record(record: StudyRecord, as_json: bool) -> None:
     """A record in a few words."""
     from ..run.study.entries import TransferEntry
 
-    made: dict[str, Any] = {"kind": record.KIND, "trained_on": record.trained.label}
+    line: dict[str, Any] = {"kind": record.KIND, "trained_on": record.trained.label}
     if isinstance(record, TransferEntry):
-        made |= {"asked_about": record.tested.label, "model": record.model}
+        line |= {"asked_about": record.tested.label, "model": record.model}
         for group_name, outcome in record.outcomes:
             if outcome.asked:
-                made[group_name] = round(100 * outcome.right / outcome.asked, 2)
-    return made
+                line[group_name] = round(100 * outcome.right / outcome.asked, 2)
+    if as_json:
+        print_json(line)
+    else:
+        print("  ".join(f"{v:.2f}" if isinstance(v, float) else v for v in line.values()), flush=True)
 
 
 def _print_tables(suite: str, cells: Path, page: Path | None, out: Path | None, as_json: bool) -> None:

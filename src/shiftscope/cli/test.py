@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import UserError
+from ..errors import UserError, warn
 from ..registry import GENERALIZATION_TESTS
-from ._console import print_json, print_table, shard_bar, warn
+from . import _options as shared
+from ._console import print_json, print_table, shard_bar
 from .run import parse_parameters, print_cache_use, refuse_cache_conflict
 
 if TYPE_CHECKING:
-    from ..result import Score
-    from ..run.generalization import FindingsRow, GeneralizationOptions, GeneralizationOutcome
+    from ..run.generalization import FindingsRow, GeneralizationOptions
+    from ..run.test import GeneralizationOutcome
 
 SHARED = ("learn_from", "images")  # taken by the tests that name them
 
@@ -81,14 +82,14 @@ def _build_parameter(flag: str, option: Any) -> Parameter:
         kind, default = str, ",".join(map(str, default))
     elif isinstance(default, tuple):
         kind, default = list[str] | None, None
-    asked = typer.Option(f"--{flag}", help=about["help"], min=about.get("min"))
     if about.get("required"):
         default = Parameter.empty
-    return Parameter(f"own_{option.name}", Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, asked])
+    annotation = Annotated[kind, typer.Option(f"--{flag}", help=about["help"], min=about.get("min"))]
+    return Parameter(f"own_{option.name}", Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _read_options(options: type[GeneralizationOptions], given: dict[str, Any]) -> GeneralizationOptions:
-    found = {}
+    values = {}
     for flag, option in options.list_flags().items():
         value = given[option.name]
         if not value and "fallback" in option.metadata:
@@ -97,8 +98,8 @@ def _read_options(options: type[GeneralizationOptions], given: dict[str, Any]) -
             value = _resolve_data(value)
         elif isinstance(option.default, tuple):
             value = option.default if not value else _read_tuple(flag, value, option.default)
-        found[option.name] = ("" if value is None else str(value)) if isinstance(option.default, str) else value
-    return options(**found)
+        values[option.name] = ("" if value is None else str(value)) if isinstance(option.default, str) else value
+    return options(**values)
 
 
 def _read_tuple(flag: str, value: str | list[str], default: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -122,41 +123,24 @@ def run_test(
     test: str,
     options: Any,
     *,
-    model: Annotated[
-        str,
-        typer.Option(help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class."),
-    ],
-    data: Annotated[str, typer.Option(help="The folder of a dataset, or a suite: its dataset is then made once.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the test's questions, runs and result; an unfinished test resumes.")
-    ] = None,
+    model: shared.ModelName,
+    data: Annotated[str, typer.Option(help="Folder of a dataset, or a suite, which is then made once.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the test; an unfinished test resumes.")] = None,
     split: Annotated[str, typer.Option(help="Which questions.")] = "test",
     limit: Annotated[int, typer.Option(min=0, help="Use only the first so many questions that fit; 0 for all.")] = 0,
-    learn_from: Annotated[
-        Path | None, typer.Option(help="Dataset whose train split a built-in model learns from; else the data.")
-    ] = None,
-    images: Annotated[
-        Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")
-    ] = None,
-    mode: Annotated[str, typer.Option(help="short: a one-word answer; free: reasoning first.")] = "short",
-    in_flight: Annotated[int, typer.Option(min=1, help="Concurrent calls to an endpoint.")] = 16,
-    parameters: Annotated[str, typer.Option(help="More JSON to send to an endpoint; null drops a parameter.")] = "",
-    key_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the endpoint's key.")
-    ] = "OPENAI_API_KEY",
-    cache: Annotated[
-        Path | None, typer.Option(help="Folder of responses already paid for; shared by all runs.")
-    ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Pay for every response: neither read nor write the cache.")
-    ] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Prompts per batch, for hf models.")] = 8,
-    device: Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, mps.")] = "auto",
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="For hf models: run their own code, and load pickled weights.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="For models that use chance.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    learn_from: shared.LearnFrom = None,
+    images: shared.ImageFolder = None,
+    mode: shared.Mode = "short",
+    in_flight: shared.InFlight = 16,
+    parameters: shared.Parameters = "",
+    key_env: shared.KeyEnv = "OPENAI_API_KEY",
+    cache: shared.CacheFolder = None,
+    no_cache: shared.NoCache = False,
+    batch: shared.Batch = 8,
+    device: shared.Device = "auto",
+    trust_remote_code: shared.TrustRemoteCode = False,
+    seed: shared.Seed = 0,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Run a test and print its table; without --out it goes to `test-NAME` here."""
     from ..model import ModelOptions
@@ -165,7 +149,7 @@ def run_test(
 
     refuse_cache_conflict(cache, no_cache)
     folder = Path(_resolve_data(data))
-    asking = ModelOptions(
+    model_options = ModelOptions(
         seed=seed,
         parameters=parse_parameters(parameters),
         batch=batch,
@@ -174,33 +158,37 @@ def run_test(
         in_flight=in_flight,
         key_env=key_env,
     )
-    spec = RunSpec(model, folder, split, limit or None, mode=mode, learn_from=learn_from, options=asking, images=images)
+    spec = RunSpec(
+        model, folder, split, limit or None, mode=mode, learn_from=learn_from, options=model_options, images=images
+    )
     target = out or Path(f"test-{test.replace('_', '-')}")
     with shard_bar(f"asking {model}") as progress:
-        made = run_generalization_test(
-            *(test, spec, target, options),
+        outcome = run_generalization_test(
+            test,
+            spec,
+            target,
+            options,
             cache=cache,
             use_cache=not no_cache,
             tell=lambda test_set, done, total: progress(done, total, test_set),
             warn=warn,
         )
     if as_json:
-        print_json(made.to_json() | {"asked_now": made.new})
+        print_json(outcome.to_json() | {"asked_now": outcome.new})
     else:
-        print_outcome(made, target)
-    if not any(score.n for line in made.lines for score in line.scores):
+        _print_outcome(outcome, target)
+    if not any(score.n for line in outcome.lines for score in line.scores):
         raise typer.Exit(1)  # no response at all
 
 
-def print_outcome(made: GeneralizationOutcome, out: Path) -> None:
+def _print_outcome(outcome: GeneralizationOutcome, out: Path) -> None:
     """The table, what was left out and where everything is."""
-    metrics = list(dict.fromkeys(s.metric for line in made.lines for s in line.scores))
-    facts = list(dict.fromkeys(name for line in made.lines for name, _ in line.of))
-    apart = [
-        name
-        for name in ("missing", "undefined", "unreadable", "failed")
-        if any(getattr(s, name) for line in made.lines for s in line.scores)
-    ]
+    from ..metrics.slices import WITHOUT_ANSWER
+
+    scores = [s for line in outcome.lines for s in line.scores]
+    metrics = list(dict.fromkeys(s.metric for s in scores))
+    facts = list(dict.fromkeys(name for line in outcome.lines for name, _ in line.of))
+    apart = [name for name in WITHOUT_ANSWER if any(getattr(s, name) for s in scores)]
     rows = [
         [
             *(dict(line.of).get(name, "") for name in facts),
@@ -208,20 +196,20 @@ def print_outcome(made: GeneralizationOutcome, out: Path) -> None:
             *(_format_score(line, metric) for metric in metrics),
             *(max(getattr(s, name) for s in line.scores) for name in apart),
         ]
-        for line in made.lines
+        for line in outcome.lines
     ]
     names = [f"{metric.replace('_', ' ')} %" for metric in metrics]
     print_table([*facts, "n", *names, *apart], rows)
-    for why, n in made.plan.left_out:
+    for why, n in outcome.plan.left_out:
         print(f"left out: {n:,} ({why})")
-    print_cache_use(made.cache, made.asked)
-    done = f"wrote {out}" if made.new else f"nothing to do: all replies were in {out} already"
-    print(f"{done}; next: shiftscope report {' '.join(quote(str(run)) for run in made.shown)}")
+    print_cache_use(outcome.cache, outcome.asked)
+    done = f"wrote {out}" if outcome.new else f"nothing to do: all replies were in {out} already"
+    print(f"{done}; next: shiftscope report {' '.join(quote(str(run)) for run in outcome.shown)}")
 
 
 def _format_score(line: FindingsRow, metric: str) -> str:
     """A figure with its 95% interval, in percent."""
-    score: Score | None = next((s for s in line.scores if s.metric == metric), None)
+    score = next((s for s in line.scores if s.metric == metric), None)
     if score is None:
         return ""
     if score.value is None:

@@ -5,55 +5,36 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from . import _options as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..trained_folder import TrainedFolder
 
 
-class TrainVisualLevel(StrEnum):
-    EASY = "easy"
-    MID = "mid"
-    HARD = "hard"
-
-
-class TrainDevice(StrEnum):
-    AUTO = "auto"
-    CUDA = "cuda"
-    CPU = "cpu"
-
-
 def command(
     model: Annotated[str, typer.Option(help="A trainable model, as nsvqa; models of the same parts share one folder.")],
     data: Annotated[str, typer.Option(help="The folder of a dataset, or SUITE[:VARIANT]: nothing is then stored.")],
     visual: Annotated[
-        TrainVisualLevel | None, typer.Option(help="Another visual level of the suite's variant, as make has it.")
+        Literal["easy", "mid", "hard"] | None, typer.Option(help="Another visual level of the suite's variant.")
     ] = None,
-    images: Annotated[
-        int, typer.Option(min=1, help="To train on; a suite has a quarter as many to choose by.")
-    ] = 20_000,
-    device: Annotated[TrainDevice, typer.Option(help="A GPU trains in bfloat16 and draws the images too.")] = (
-        TrainDevice.AUTO
-    ),
+    images: Annotated[int, typer.Option(min=1, help="Training images; a suite validates on a quarter more.")] = 20_000,
+    device: Annotated[
+        Literal["auto", "cuda", "cpu"], typer.Option(help="A GPU trains in bfloat16 and draws the images too.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Of weights and order; the data stay the same.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The model's folder; an unfinished training resumes.")] = None,
     only: Annotated[str, typer.Option(help="Train this part alone, such as the scene parser (scene).")] = "",
-    other: Annotated[
-        Path | None, typer.Option("--from", help="Take the parts that are not trained from this folder.")
-    ] = None,
-    part: Annotated[
-        str,
-        typer.Option(help="Only these questions of a dataset: FOLDER:PART of shiftscope split, or a JSON file of ids."),
-    ] = "",
+    other: Annotated[Path | None, typer.Option("--from", help="Take the parts not trained from this folder.")] = None,
+    part: Annotated[str, typer.Option(help="Only these: FOLDER:PART of shiftscope split, or a JSON file of ids.")] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Of each part; 0 for the default.")] = 0,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Train a model and choose the best epoch on validation data; the same command again resumes.
 
@@ -62,21 +43,21 @@ def command(
     from ..store.question_part import read_part
     from ..train.train import TrainSpec, train
 
-    order = TrainSpec(
+    spec = TrainSpec(
         model,
         data,
-        visual.value if visual else "",
+        visual or "",
         images,
         seed,
         only,
         other,
         epochs or None,
         read_part(part) if part else None,
-        device.value,
+        device,
         workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
         shlex.join(["shiftscope", *sys.argv[1:]]),
     )
-    trained = train(order, out, bar=shard_bar)
+    trained = train(spec, out, bar=shard_bar)
     if int(os.environ.get("RANK", "0")) == 0:
         _print_training(trained, model, as_json)
 
@@ -90,18 +71,17 @@ def _print_training(trained: TrainedFolder, model: str, as_json: bool) -> None:
         return
     for part in parts:
         entry = about[part]
-        rows: list[list[Any]] = [
-            [name.replace("_", " "), f"{100 * share:.2f}", f"{entry['val_counts'][name][1]:,}"]
-            for name, share in entry["val"].items()
-        ]
         print_table(
             ["", "right %", "of"],
-            rows,
+            [
+                [name.replace("_", " "), f"{100 * share:.2f}", f"{entry['val_counts'][name][1]:,}"]
+                for name, share in entry["val"].items()
+            ],
             f"{part.replace('_', ' ')}: trained on {entry['trained_on']}, {entry['examples']:,} examples an "
             f"epoch, epoch {entry['epoch']} of {entry['recipe']['epochs']}, seed {entry['seed']}; on val:",
         )
-    told = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
-    print(f"{told}; on {about['device']}")
+    seconds = ", ".join(f"{name} {value:,.1f} s" for name, value in about["seconds"].items())
+    print(f"{seconds}; on {about['device']}")
     folder = shlex.quote(str(trained.folder))
     lacking = [word for part, word in trained.PARTS.items() if part not in parts]
     step = (

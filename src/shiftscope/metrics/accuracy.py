@@ -4,8 +4,6 @@ Every question of the run counts: one without a response, or with an unparseable
 counted separately. Rows without a known answer are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -17,33 +17,25 @@ The shares are of all questions, so they add up to the error, and the changes of
 variants add up to the drop between them.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError
 from ..result import AS_IS, Bools, Floats, RunRecords, Score
 from .accuracy import score_rows
-from .intervals import RatioTerm, SceneClusters, cluster_runs
-from .slices import has_response, none_if_nan
+from .intervals import RatioTerm, SceneClusters, cluster_runs, none_if_nan
+from .slices import has_response
 
 STAGES = ("no_reply", "format", "language_prior", "perception", "parsing", "reasoning", "unexplained")
 TOTAL = "total"
+Rows = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StageShares:
-    """How much of each question's error falls under each stage: [question, stage], rows add up to 0 or 1."""
+def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
+    """How much of each question's error falls under each stage, and in total (0 or 1); and the questions' rows.
 
-    shares: Floats
-    rows: npt.NDArray[np.int64]  # of the run, under as_is
-
-
-def attribute_stages(records: RunRecords) -> StageShares:
-    """The stages of every question with a known answer, as asked under as_is."""
+    Of every question with a known answer, as asked under as_is.
+    """
     scored = score_rows(records)
     there = has_response(records)
     rows = np.flatnonzero(records.condition.equals(AS_IS) & scored.scorable)
@@ -71,12 +63,11 @@ def attribute_stages(records: RunRecords) -> StageShares:
     complete = asked["scene_text"] & asked["program_text"]
     both = 0.5 * (scene & program)
     columns = (none, unread, prior, scene - both, program - both, neither & complete, neither & ~complete)
-    return StageShares(np.stack(columns, axis=1).astype(np.float64), rows)
+    shares = np.stack(columns).astype(np.float64)
+    return dict(zip((*STAGES, TOTAL), (*shares, shares.sum(axis=0)), strict=True)), rows
 
 
-def _find_condition_rows(
-    records: RunRecords, condition: str, counted: Bools, rows: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _find_condition_rows(records: RunRecords, condition: str, counted: Bools, rows: Rows) -> Rows:
     """The row of the same question under another condition, or -1."""
     there = np.flatnonzero(records.condition.equals(condition) & counted & (records.question.codes >= 0))
     row = np.full(len(records.question.values) + 1, -1, np.int64)
@@ -86,37 +77,26 @@ def _find_condition_rows(
 
 def measure(records: RunRecords) -> tuple[Score, ...]:
     """The share of all questions that go wrong in each stage, and their total, the error."""
-    staged = attribute_stages(records)
-    scenes = SceneClusters.from_records(records.take(staged.rows))
-    every = np.ones(len(staged.rows))
-    made = []
-    for name, hits in _list_columns(staged):
+    stages, rows = _attribute_stages(records)
+    scenes = SceneClusters.from_records(records.take(rows))
+    every = np.ones(len(rows))
+    scores = []
+    for name, hits in stages.items():
         (value,), (low,), (high,), (count,) = scenes.estimate_shares(hits, every)
-        made.append(_make_score("attribution", name, value, low, high, len(every), int(count)))
-    return tuple(made)
+        figures = none_if_nan(value), len(rows), none_if_nan(low), none_if_nan(high)
+        scores.append(Score("attribution", *figures, slice=(("stage", name),), scenes=int(count)))
+    return tuple(scores)
 
 
 def measure_drop(shifted: RunRecords, base: RunRecords) -> tuple[Score, ...]:
     """How much of the drop from base to shifted falls under each stage; scenes they share are paired."""
-    runs = (shifted, base)
-    staged = [attribute_stages(r) for r in runs]
-    scenes = cluster_runs([r.take(s.rows) for r, s in zip(runs, staged, strict=True)])
-    here = np.repeat([True, False], [len(s.rows) for s in staged])
-    made = []
-    for (name, one), (_, other) in zip(_list_columns(staged[0]), _list_columns(staged[1]), strict=True):
-        hits = np.concatenate([one, other])
+    (stages, rows), (base_stages, base_rows) = (_attribute_stages(r) for r in (shifted, base))
+    scenes = cluster_runs([shifted.take(rows), base.take(base_rows)])
+    here = np.repeat([True, False], [len(rows), len(base_rows)])
+    scores = []
+    for name, column in stages.items():
+        hits = np.concatenate([column, base_stages[name]])
         change = scenes.combine((RatioTerm(hits, here), RatioTerm(hits, ~here)), (1, -1))
-        made.append(
-            _make_score("attribution_drop", name, change.value, change.low, change.high, len(one), change.scenes)
-        )
-    return tuple(made)
-
-
-def _list_columns(staged: StageShares) -> list[tuple[str, Floats]]:
-    found = [(name, staged.shares[:, k]) for k, name in enumerate(STAGES)]
-    return [*found, (TOTAL, staged.shares.sum(axis=1))]
-
-
-def _make_score(metric: str, stage: str, value: float, low: float, high: float, n: int, scenes: int) -> Score:
-    ends = none_if_nan(low), none_if_nan(high)
-    return Score(metric, none_if_nan(value), n, *ends, slice=(("stage", stage),), scenes=scenes)
+        at = (("stage", name),)
+        scores.append(Score("attribution_drop", n=len(rows), slice=at, scenes=change.scenes, **change.to_score()))
+    return tuple(scores)

@@ -1,18 +1,15 @@
 """Bootstrap intervals: scenes drawn with replacement, for figures that are no sum of shares."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..columns import Column
-from ..result import Bools, Floats
+from ..result import Floats
 from ..rng import derive
-from .intervals import LEVEL, widening_factor
+from .intervals import LEVEL, Array, sum_bins, widening_factor
 
 REPLICATES = 1000
 MOST_GROUPS = 10_000  # more clusters are dealt into so many groups; widths are then off by about 1%
@@ -25,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 class SceneBootstrap:
     """The replicates of one set of rows."""
 
-    def __init__(self, cluster: npt.NDArray[Any], replicates: int = REPLICATES) -> None:
+    def __init__(self, cluster: Array, replicates: int = REPLICATES) -> None:
         """`cluster` numbers the scene of each row."""
         present = np.bincount(cluster) > 0
         self.clusters = int(present.sum())
@@ -38,7 +35,7 @@ class SceneBootstrap:
         number[present] = dealt
         self._group: Ints = number[cluster]
 
-    def sum_by_slice(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
+    def sum_by_slice(self, values: Array, at: Array | None = None, size: int = 1) -> Floats:
         """The sum of the values of each slice in each replicate; a row whose slice is -1 is in none."""
         out = np.empty((self.replicates, size))
         drawn = _draw_groups(self.groups, self.replicates)
@@ -50,20 +47,18 @@ class SceneBootstrap:
                 out[start : start + _AT_ONCE, left : left + wide] = weights @ per_group
         return out
 
-    def count_clusters(self, among: Bools, at: npt.NDArray[Any] | None, size: int) -> npt.NDArray[Any]:
+    def count_clusters(self, at: Array, size: int) -> Array:
         """How many clusters the rows of each slice come from; groups of them, where there are very many."""
-        where = np.zeros(len(among), np.int64) if at is None else at
-        rows = among & (where >= 0)
-        found = np.unique(where[rows].astype(np.int64) * self.groups + self._group[rows])
+        found = np.unique(at.astype(np.int64) * self.groups + self._group)
         return np.bincount(found // self.groups, minlength=size)
 
-    def _sum_by_group(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+    def _sum_by_group(self, values: Array, at: Array | None, left: int, wide: int) -> Floats:
         group, weights = self._group, np.asarray(values, np.float64)
         if at is None:
-            return _count_by_slice(group, weights, self.groups).reshape(-1, 1)
+            return sum_bins(group, weights, self.groups).reshape(-1, 1)
         inside = (at >= left) & (at < left + wide)
         place = group[inside] * wide + (at[inside] - left)
-        return _count_by_slice(place, weights[inside], self.groups * wide).reshape(self.groups, wide)
+        return sum_bins(place, weights[inside], self.groups * wide).reshape(self.groups, wide)
 
 
 @lru_cache(maxsize=4)
@@ -79,10 +74,6 @@ def _draw_groups(groups: int, replicates: int) -> npt.NDArray[np.uint16]:
     return made
 
 
-def _count_by_slice(at: npt.NDArray[Any], weights: Floats, size: int) -> Floats:
-    return np.asarray(np.bincount(at, weights=weights, minlength=size), np.float64)
-
-
 def bootstrap_interval(replicates: Floats, value: npt.ArrayLike, scenes: float) -> tuple[Floats, Floats]:
     """Low and high of each column; NaN where there is no basis for one."""
     tail = (1 - LEVEL) / 2
@@ -95,16 +86,16 @@ def bootstrap_interval(replicates: Floats, value: npt.ArrayLike, scenes: float) 
     return middle + (low - middle) * longer, middle + (high - middle) * longer
 
 
-def resample_shares(resampling: SceneBootstrap, right: Floats, at: npt.NDArray[Any], size: int) -> Floats:
-    """The share of each slice in each replicate: [replicate, slice], to compare slices by.
+def resample_shares(resampling: SceneBootstrap, right: Floats, at: Array, size: int) -> Floats:
+    """The share of each slice in each replicate: [replicate, slice], to compare slices by; every row is in one.
 
     Where all rows of a slice agree, its share is drawn from what the exact binomial interval allows.
     """
     everyone = np.ones(len(right))
     with np.errstate(invalid="ignore", divide="ignore"):
         made = resampling.sum_by_slice(right, at, size) / resampling.sum_by_slice(everyone, at, size)
-    value = _count_by_slice(at, right, size) / _count_by_slice(at, everyone, size)
-    clusters = resampling.count_clusters(everyone.astype(bool), at, size)
+    value = sum_bins(at, right, size) / sum_bins(at, everyone, size)
+    clusters = resampling.count_clusters(at, size)
     for k in np.flatnonzero((value == 0) | (value == 1)).tolist():
         drawn = derive("bootstrap", "unanimous", k).random(resampling.replicates) ** (1 / int(clusters[k]))
         made[:, k] = drawn if value[k] else 1 - drawn

@@ -18,7 +18,8 @@ from ..errors import UserError
 from ..result import Facts, Floats, RunRecords, Score
 from .accuracy import score_rows
 from .bootstrap import SceneBootstrap, bootstrap_interval
-from .slices import make_slices, none_if_nan, select_base_rows, sum_by_slice
+from .intervals import none_if_nan, sum_by_slice
+from .slices import make_slices, select_base_rows
 
 BINS = 15
 LOWER_IS_BETTER = True

@@ -18,9 +18,7 @@ and beside them
 A side without a response is wrong, and has no answer to be the same.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,21 +27,13 @@ from ..errors import UserError
 from ..result import Bools, RunRecords, Score
 from .accuracy import score_rows
 from .intervals import RatioTerm, SceneClusters
-from .slices import make_scores, none_if_nan, select_base_rows
+from .slices import make_scores, select_base_rows
 
 Rows = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContrastPairs:
-    """Variants beside their originals, as rows of one run."""
-
-    variant: Rows
-    original: Rows
-
-
-def find_pairs(records: RunRecords) -> ContrastPairs:
-    """Every variant with its original, where both are in the run and have a known answer."""
+def _find_pairs(records: RunRecords) -> tuple[Rows, Rows]:
+    """Every variant and its original, side by side, where both are in the run and have a known answer."""
     scorable = records.scorable & (records.question.codes >= 0)
     number = {name: k for k, name in enumerate(records.question.values)}
     row = np.full(len(records.question.values) + 1, -1, np.int64)
@@ -54,14 +44,14 @@ def find_pairs(records: RunRecords) -> ContrastPairs:
         raise UserError("contrast needs examples that name their original (twin); this run has none")
     originals = row[named[records.twin.codes[variants]]]
     good = scorable[variants] & (originals >= 0)
-    return ContrastPairs(variants[good], originals[good])
+    return variants[good], originals[good]
 
 
 def measure(records: RunRecords) -> tuple[Score, ...]:
     """The five figures, with intervals over scenes."""
     rows = select_base_rows(records)
-    found = find_pairs(rows)
-    if not len(found.variant):
+    variants, originals = _find_pairs(rows)
+    if not len(variants):
         raise UserError(
             "contrast needs variants beside their originals in one run; the originals that the variants of "
             "this run name are not in it"
@@ -70,36 +60,22 @@ def measure(records: RunRecords) -> tuple[Score, ...]:
     variant = scored.scorable & (rows.twin.codes >= 0)
     original = scored.scorable & (rows.twin.codes < 0)
     scenes = SceneClusters.from_records(rows)
-    share = {
-        name: _make_score(name, scenes, scored.values, among, rows)
-        for name, among in (("contrast_accuracy", variant), ("original_accuracy", original))
-    }
-    apart = scenes.combine((RatioTerm(scored.values, original), RatioTerm(scored.values, variant)), (1, -1))
-    drop = replace(
-        share["contrast_accuracy"],
-        metric="contrast_drop",
-        value=none_if_nan(apart.value),
-        low=none_if_nan(apart.low),
-        high=none_if_nan(apart.high),
-    )
+
+    def score(name: str, values: npt.NDArray[np.generic], among: Bools) -> Score:
+        return make_scores(name, scenes.estimate_shares(values, among), rows, among)[0]
+
+    contrast = score("contrast_accuracy", scored.values, variant)
+    difference = scenes.combine((RatioTerm(scored.values, original), RatioTerm(scored.values, variant)), (1, -1))
     answer = rows.answer.codes
-    same = np.zeros(len(rows))
-    same[found.variant] = (answer[found.variant] == answer[found.original]) & (answer[found.variant] >= 0)
-    coherency = _make_score("local_coherency", scenes, same, _mark_rows(rows, found.variant), rows)
+    same, paired = np.zeros((2, len(rows)), bool)
+    same[variants] = (answer[variants] == answer[originals]) & (answer[variants] >= 0)
+    paired[variants] = True
     whole = scored.values.copy()
-    np.minimum.at(whole, found.original, scored.values[found.variant])
-    consistency = _make_score("consistency", scenes, whole >= 1, original, rows)
-    return share["contrast_accuracy"], share["original_accuracy"], drop, coherency, consistency
-
-
-def _mark_rows(rows: RunRecords, numbers: Rows) -> Bools:
-    made = np.zeros(len(rows), bool)
-    made[numbers] = True
-    return made
-
-
-def _make_score(
-    name: str, scenes: SceneClusters, values: npt.NDArray[np.generic], among: Bools, rows: RunRecords
-) -> Score:
-    (score,) = make_scores(name, scenes.estimate_shares(values, among), rows, among)
-    return score
+    np.minimum.at(whole, originals, scored.values[variants])
+    return (
+        contrast,
+        score("original_accuracy", scored.values, original),
+        replace(contrast, metric="contrast_drop", **difference.to_score()),
+        score("local_coherency", same, paired),
+        score("consistency", whole >= 1, original),
+    )

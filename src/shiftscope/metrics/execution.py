@@ -5,8 +5,6 @@ given the true scene (condition scene_text), *exact* how often its program equal
 may still give the right answer. A response without a program is not exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import UserError

@@ -4,8 +4,6 @@ COVR (Bogin et al., 2021), section 5: the upper bound is trained on as many exam
 Not clipped: a model below the text-only one is negative, one above the upper bound is over 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..errors import UserError

@@ -6,13 +6,10 @@ imbalanced if its normalised entropy is below 0.9, and an answer is rare in it i
 times the average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
-from ..columns import Column
 from ..errors import UserError
 from ..result import Bools, RunRecords, Score
 from ..shortcuts.concepts import ConceptLabels
@@ -31,13 +28,13 @@ def measure(records: RunRecords, by: Sequence[str] = (), group: str = "kind") ->
     """
 
     def score_part(rows: RunRecords, part: int) -> RowValues:
-        inside = mark_head_tail(rows, group)[part]
+        inside = _mark_head_tail(rows, group)[part]
         if rows.has_annotators.any():
             return score_row_agreement(rows, "thirds"), rows.has_annotators & inside
         return rows.right, (rows.truth.codes >= 0) & inside
 
     def mark_neither(rows: RunRecords) -> RowValues:
-        head, tail = mark_head_tail(rows, group)
+        head, tail = _mark_head_tail(rows, group)
         return ~(head | tail), rows.scorable
 
     form = "VQA accuracy, thirds" if records.has_annotators.any() else ""
@@ -48,24 +45,21 @@ def measure(records: RunRecords, by: Sequence[str] = (), group: str = "kind") ->
     )
 
 
-def mark_head_tail(records: RunRecords, group: str = "kind") -> tuple[Bools, Bools]:
-    """Which rows are head and which are tail; a row of a balanced group is neither."""
+def _mark_head_tail(records: RunRecords, group: str) -> tuple[Bools, Bools]:
+    """Which rows are head and which are tail, by the counts of the true answers in each group.
+
+    A row of a balanced group is neither.
+    """
     column = dict(records.facts).get(PART)
     if column is not None:
         return column.equals("head"), column.equals("tail")
-    codes = make_slices(records, group).codes
+    codes, truth = make_slices(records, group).codes, records.truth.codes
     assert codes is not None
-    return split_head_tail(codes, records.truth)
-
-
-def split_head_tail(group: np.typing.NDArray[np.int32], truth: Column) -> tuple[Bools, Bools]:
-    """Head and tail by the counts of the true answers in each group; -1 is in no group."""
-    inside = (group >= 0) & (truth.codes >= 0)
+    inside = (codes >= 0) & (truth >= 0)
     if not inside.any():
         raise UserError("head_tail needs rows with a known answer and a group, or with the fact 'part'")
-    concepts = int(group.max()) + 1
-    labels = ConceptLabels("group", ((),), np.arange(concepts, dtype=np.int32)[:, None], group)
-    found = build_groups(labels, truth.codes, np.flatnonzero(inside))
-    head, tail = np.zeros((2, len(group)), bool)
-    head[found.head], tail[found.tail] = True, True
+    labels = ConceptLabels("group", ((),), np.arange(int(codes.max()) + 1, dtype=np.int32)[:, None], codes)
+    groups = build_groups(labels, truth, np.flatnonzero(inside))
+    head, tail = np.zeros((2, len(records)), bool)
+    head[groups.head], tail[groups.tail] = True, True
     return head, tail

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from ..kernels import exact
 from ..result import Floats, RunRecords
 
+Array = npt.NDArray[Any]
+ShareInterval = tuple[Floats, Floats, Floats]  # of each slice its share, of each scene influence and weight
 LEVEL = 0.95
 FEW_SCENES = 10  # with fewer, an interval is wide whatever the answers; tables mention it
 _TAIL = (1 - LEVEL) / 2
@@ -33,8 +35,8 @@ class SliceShares(NamedTuple):
 class RatioTerm(NamedTuple):
     """A share as numerator and denominator, row by row: hits ≤ among."""
 
-    hits: npt.NDArray[Any]
-    among: npt.NDArray[Any]
+    hits: Array
+    among: Array
 
 
 class Estimate(NamedTuple):
@@ -46,6 +48,14 @@ class Estimate(NamedTuple):
     scenes: int
     p: float  # of a value so far from 0, two-sided, by Student's t over scenes
 
+    def to_score(self) -> dict[str, Any]:
+        """The value, low and high of a Score."""
+        return {name: none_if_nan(getattr(self, name)) for name in ("value", "low", "high")}
+
+
+def none_if_nan(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
 
 class SceneClusters:
     """The scenes of some rows.
@@ -54,9 +64,7 @@ class SceneClusters:
     by the share of images they have in common: 1 if all are, as for rows of one image.
     """
 
-    def __init__(
-        self, cluster: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None, weights: Floats | None = None
-    ) -> None:
+    def __init__(self, cluster: Array, rows: Array | None = None, weights: Floats | None = None) -> None:
         """`cluster` numbers the scene of each row; with `rows` and `weights`, of each entry of a row."""
         found, at = np.unique(cluster, return_inverse=True)
         self.count = len(found)
@@ -68,9 +76,7 @@ class SceneClusters:
     def from_records(cls, records: RunRecords) -> SceneClusters:
         return cluster_runs([records])
 
-    def estimate_shares(
-        self, hits: npt.NDArray[Any], among: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1
-    ) -> SliceShares:
+    def estimate_shares(self, hits: Array, among: Array, at: Array | None = None, size: int = 1) -> SliceShares:
         """Hits among those that count, of each slice; a row whose slice is -1 is in none."""
         made, low, high = np.empty((3, size))
         scenes = np.empty(size, np.int64)
@@ -87,9 +93,7 @@ class SceneClusters:
 
     def combine(self, parts: Sequence[RatioTerm], coefficients: Sequence[float]) -> Estimate:
         """The sum of shares by their coefficients: a difference is (1, -1)."""
-        return self._combine_terms(*_merge_equal_terms(parts, coefficients))
-
-    def _combine_terms(self, parts: Sequence[RatioTerm], coefficients: Sequence[float]) -> Estimate:
+        parts, coefficients = _merge_equal_terms(parts, coefficients)
         measured = [self._compute_influence(part.hits, part.among, None, 0, 1) for part in parts]
         ends = []
         for value, influence, weight in measured:
@@ -97,7 +101,7 @@ class SceneClusters:
             ends.append(_compute_ends(value, variance, worth, worth, _prior(weight), _DOUBT, 1.0))
         return _combine_intervals(measured, ends, coefficients)
 
-    def estimate_difference(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> Estimate:
+    def estimate_difference(self, first: Array, second: Array) -> Estimate:
         """The mean of what two values of each row differ by, first less second.
 
         As a difference of two shares: by how much the first is above, and by how much below. Each has an
@@ -123,23 +127,21 @@ class SceneClusters:
         ]
         return _combine_intervals([up, down], ends, (1, -1))
 
-    def effective_size(self, hits: npt.NDArray[Any], among: npt.NDArray[Any]) -> float:
+    def effective_size(self, hits: Array, among: Array) -> float:
         """How many independent answers would give an interval as wide as this share's."""
         (value,), (low,), (high,), _ = self.estimate_shares(hits, among)
         near = min(max(value, 1e-3), 1 - 1e-3)
         return float(4 * near * (1 - near) * (_Z / (high - low)) ** 2)
 
-    def sum_by_scene(self, values: npt.NDArray[Any]) -> Floats:
+    def sum_by_scene(self, values: Array) -> Floats:
         """The sum of the values of each scene's rows."""
         return self._sum_by_slice(values, None, 0, 1).ravel()
 
-    def _compute_influence(
-        self, hits: npt.NDArray[Any], among: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int
-    ) -> tuple[Floats, Floats, Floats]:
+    def _compute_influence(self, hits: Array, among: Array, at: Array | None, left: int, wide: int) -> ShareInterval:
         """The share of each slice; what each scene moves it by, and weighs in it: [slice, scene]."""
         among = np.asarray(among, np.float64)
         hits = np.where(among > 0, np.asarray(hits, np.float64), 0.0)
-        whole, right = (_sum_totals(v, at, left, wide) for v in (among, hits))
+        whole, right = (sum_by_slice(v, at if at is None else at - left, wide) for v in (among, hits))
         with np.errstate(invalid="ignore", divide="ignore"):
             value = right / whole
             value = np.where((value > 1) & (value < 1 + 1e-9), 1.0, value)
@@ -147,17 +149,17 @@ class SceneClusters:
             influence = self._sum_by_slice(hits, at, left, wide) / whole[:, None] - value[:, None] * weight
         return value, influence, weight
 
-    def _sum_by_slice(self, values: npt.NDArray[Any], at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+    def _sum_by_slice(self, values: Array, at: Array | None, left: int, wide: int) -> Floats:
         """[slice, scene]"""
         values = np.asarray(values, np.float64)
         if self._rows is not None and self._weights is not None:
             values = values[self._rows] * self._weights
             at = at[self._rows] if at is not None else None
         if at is None:
-            return _sum_bins(self._at, values, self.count).reshape(1, -1)
+            return sum_bins(self._at, values, self.count).reshape(1, -1)
         inside = (at >= left) & (at < left + wide)
         place = (at[inside].astype(np.int64) - left) * self.count + self._at[inside]
-        return _sum_bins(place, values[inside], wide * self.count).reshape(wide, self.count)
+        return sum_bins(place, values[inside], wide * self.count).reshape(wide, self.count)
 
 
 def cluster_runs(runs: Sequence[RunRecords]) -> SceneClusters:
@@ -177,14 +179,16 @@ def cluster_runs(runs: Sequence[RunRecords]) -> SceneClusters:
     return SceneClusters(every, np.concatenate(rows), np.concatenate(weights))
 
 
-def _sum_totals(values: Floats, at: npt.NDArray[Any] | None, left: int, wide: int) -> Floats:
+def sum_by_slice(values: Array, at: Array | None = None, size: int = 1) -> Floats:
+    """The sum of the values of each slice; a row whose slice is -1, or beyond the last, is in none."""
+    values = np.asarray(values, np.float64)
     if at is None:
         return np.array([values.sum()])
-    inside = (at >= left) & (at < left + wide)
-    return _sum_bins(at[inside] - left, values[inside], wide)
+    inside = (at >= 0) & (at < size)
+    return sum_bins(at[inside], values[inside], size)
 
 
-def _sum_bins(at: npt.NDArray[Any], values: Floats, size: int) -> Floats:
+def sum_bins(at: Array, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(at, values, size), np.float64)
 
 
@@ -205,20 +209,15 @@ def _merge_equal_terms(
     made: list[RatioTerm] = []
     by: list[float] = []
     for part, coefficient in zip(parts, coefficients, strict=True):
-        same = next((k for k, one in enumerate(made) if _is_same_term(one, part)), None)
-        if same is None:
+        counted = np.asarray(part.among, np.float64) > 0
+        for k, one in enumerate(made):
+            if np.array_equal(one.among, part.among) and np.array_equal(one.hits[counted], part.hits[counted]):
+                by[k] += coefficient
+                break
+        else:
             made.append(part)
             by.append(coefficient)
-        else:
-            by[same] += coefficient
     return made, by
-
-
-def _is_same_term(one: RatioTerm, other: RatioTerm) -> bool:
-    among = np.asarray(one.among, np.float64)
-    if not np.array_equal(among, np.asarray(other.among, np.float64)):
-        return False
-    return np.array_equal(np.asarray(one.hits)[among > 0], np.asarray(other.hits)[among > 0])
 
 
 def _compute_correlations(influences: Floats) -> Floats:
@@ -230,9 +229,6 @@ def _compute_correlations(influences: Floats) -> Floats:
     made = np.clip(np.where(np.isfinite(made), made, 0.0), -1.0, 1.0)
     np.fill_diagonal(made, 1.0)
     return np.asarray(made, np.float64)
-
-
-ShareInterval = tuple[Floats, Floats, Floats]  # of one part: its share, and of each scene influence and weight
 
 
 def _combine_intervals(
@@ -351,6 +347,14 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
         if abs(c * d - 1) < 1e-13:
             break
     return front * fraction / a
+
+
+def wilson_interval(right: int, of: int) -> tuple[float, float]:
+    """Wilson's interval of a share of which only the counts are known."""
+    p, double = right / of, 2 * (of + _Z**2)
+    center = (2 * of * p + _Z**2) / double
+    half = _Z / double * math.sqrt(4 * of * p * (1 - p) + _Z**2)
+    return center - half if right else 0.0, center + half if right < of else 1.0
 
 
 def student_quantile(freedom: float) -> float:

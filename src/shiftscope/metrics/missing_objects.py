@@ -5,15 +5,13 @@ execution continued with a default answer or stopped there as undefined. A model
 such ratio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import UserError
 from ..result import Bools, RunRecords, Score
-from .slices import RowValues, has_response, score_shares
+from .slices import has_response, score_shares
 
 REASON = "none found"
 LOWER_IS_BETTER = True
@@ -22,14 +20,9 @@ OF_PROGRAMS = (REASON, "several found", "missing attribute", "unknown relation")
 
 def measure(records: RunRecords, by: Sequence[str] = ()) -> tuple[Score, ...]:
     """The ratio over all responses, then over the slices of each column in `by`."""
-
     if not (_has_reason(records, OF_PROGRAMS) | (records.program_right >= 0)).any():
         raise UserError("missing_objects needs a model that runs programs; no response of this run has one")
-
-    def mark_missing(rows: RunRecords) -> RowValues:
-        return _has_reason(rows, (REASON,)), has_response(rows)
-
-    return score_shares("missing_objects", records, mark_missing, by)
+    return score_shares("missing_objects", records, lambda rows: (_has_reason(rows, (REASON,)), has_response(rows)), by)
 
 
 def _has_reason(rows: RunRecords, begin: tuple[str, ...]) -> Bools:

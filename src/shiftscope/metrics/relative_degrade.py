@@ -14,7 +14,7 @@ docs/decisions/008-relative-degrade.md. With A(i, j) the accuracy of the model t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -24,7 +24,8 @@ from ..errors import UserError, unknown
 from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
 from .bootstrap import SceneBootstrap, bootstrap_interval, number_clusters
-from .slices import WITHOUT_ANSWER, none_if_nan, select_base_rows, sum_by_slice
+from .intervals import none_if_nan, sum_by_slice
+from .slices import WITHOUT_ANSWER, select_base_rows
 
 FORMS = ("printed", "footnote", "tabulated", "absolute")
 SUMMED = ("tabulated", "absolute")
@@ -61,39 +62,23 @@ def relative_degrade(accuracy: Mapping[TrainTest, _Number], factor: str, form: s
             )
         return accuracy[trained, tested]
 
+    drops = []  # of each trained model, two added up
     try:
-        made = (
-            _list_distribution_drops(find_accuracy, form)
-            if factor == "distribution"
-            else _list_pair_drops(find_accuracy, VARIANTS[factor])
-        )
+        for i in VARIANTS[factor]:
+            if factor == "distribution":
+                one = find_accuracy(i, "head") - find_accuracy(i, "tail")
+                two = find_accuracy(i, "long") - find_accuracy(i, "oppo")
+                base = find_accuracy(i, i if form == "printed" else "bal")
+            else:
+                base = find_accuracy(i, i)
+                one, two = (base - find_accuracy(i, j) for j in VARIANTS[factor] if j != i)
+            drops.append((one + two) / base)
     except ZeroDivisionError:
         raise UserError(
             f"Relative Degrade of {factor}: a model that is never right in its own domain has nothing to lose"
         ) from None
-    return _mean_drop(made, form)
-
-
-def _list_pair_drops(accuracy: Callable[[str, str], _Number], variants: tuple[str, ...]) -> list[_Number]:
-    made = []
-    for i in variants:
-        one, two = (accuracy(i, i) - accuracy(i, j) for j in variants if j != i)
-        made.append((one + two) / accuracy(i, i))
-    return made
-
-
-def _list_distribution_drops(accuracy: Callable[[str, str], _Number], form: str) -> list[_Number]:
-    made = []
-    for k in VARIANTS["distribution"]:
-        drop = (accuracy(k, "head") - accuracy(k, "tail")) + (accuracy(k, "long") - accuracy(k, "oppo"))
-        made.append(drop / accuracy(k, k if form == "printed" else "bal"))
-    return made
-
-
-def _mean_drop(drops: list[_Number], form: str) -> _Number:
-    """Over the trained models, each of which has two drops added up."""
-    sized = [abs(drop) for drop in drops] if form == "absolute" else drops
-    total = sum(sized[1:], start=sized[0])
+    drops = [abs(drop) for drop in drops] if form == "absolute" else drops
+    total = sum(drops[1:], start=drops[0])
     return total / (len(drops) if form in SUMMED else 2 * len(drops))
 
 
@@ -134,21 +119,16 @@ class ResampledAccuracies(Generic[K]):
         at, scene = np.indices(among.shape)
         resampled = SceneBootstrap(scene.ravel())
         self.scenes = resampled.clusters
-        self._right, self._asked = (
-            resampled.sum_by_slice(sums.ravel(), at.ravel(), len(asked)) for sums in (hits, among)
-        )
-
-    def get_replicates(self, key: K) -> Floats:
-        k = self._place[key]
+        drawn = (resampled.sum_by_slice(sums.ravel(), at.ravel(), len(asked)) for sums in (hits, among))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self._right[:, k] / self._asked[:, k], np.float64)
+            self._replicates = np.divide(*drawn)  # [replicate, key]
 
     def measure_degrade(self, keys: Mapping[TrainTest, K], factor: str, form: str) -> DegradeEstimate:
         """Relative Degrade over the accuracies of these keys; a UserError where one that it needs is missing."""
         there = {pair: key for pair, key in keys.items() if key in self._place}
         value = relative_degrade({pair: self.values[key] for pair, key in there.items()}, factor, form)
         with np.errstate(invalid="ignore", divide="ignore"):
-            replicates = {pair: self.get_replicates(key) for pair, key in there.items()}
+            replicates = {pair: self._replicates[:, self._place[key]] for pair, key in there.items()}
             drawn = relative_degrade(replicates, factor, form)
         return DegradeEstimate.from_replicates(value, drawn, self.scenes)
 
@@ -170,18 +150,18 @@ def measure_runs(runs: Mapping[TrainTest, RunRecords], factor: str, form: str = 
             raise UserError(f"the run trained on {pair[0]!r} and tested on {pair[1]!r} has nothing to score")
         right[pair] = sum_by_slice(s.values * s.scorable, cluster, len(present))
         asked[pair] = sum_by_slice(s.scorable, cluster, len(present))
-    found = ResampledAccuracies(right, asked).measure_degrade({pair: pair for pair in pairs}, factor, form)
+    estimate = ResampledAccuracies(right, asked).measure_degrade({pair: pair for pair in pairs}, factor, form)
     counts: dict[str, Any] = {
         name: sum(int((r.status.equals(name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
         for name in WITHOUT_ANSWER
     }
     return Score(
         f"relative_degrade.{form}",
-        found.value,
+        estimate.value,
         sum(int(s.scorable.sum()) for s in scored),
-        found.low,
-        found.high,
+        estimate.low,
+        estimate.high,
         slice=(("factor", factor),),
-        scenes=found.scenes,
+        scenes=estimate.scenes,
         **counts,
     )

@@ -5,8 +5,6 @@ Rows carry a fact a shortcut (`QT`, `KW`, …), head or tail, as `shiftscope aud
 `audit_split`, the part of the audit that they are in; rows that do not are all of the IID test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,7 +15,7 @@ from ..result import Bools, Facts, RunRecords, Score
 from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES, TEST
 from ..shortcuts.concepts import SHORTCUTS
 from .intervals import RatioTerm, SceneClusters
-from .slices import RowSlices, make_scores, none_if_nan, select_base_rows
+from .slices import RowSlices, make_scores, select_base_rows
 from .vqa_accuracy import score_row_agreement
 
 DEFAULT_FOR = "audit"
@@ -49,8 +47,7 @@ def measure(records: RunRecords) -> tuple[Score, ...]:
 
 
 def _measure_rows(rows: RunRecords, where: Facts) -> tuple[Score, ...]:
-    of = _ShortcutRows(rows)
-    facts = dict(rows.facts)
+    of, facts = _ShortcutRows(rows), dict(rows.facts)
     every = np.ones(len(rows), bool)
     made, sets = [of.estimate_mean("iid", every, where)], []
     anywhere = np.zeros(len(rows), bool)
@@ -85,13 +82,10 @@ class _ShortcutRows:
     def estimate_mean(self, metric: str, among: Bools, where: Facts) -> Score:
         """The mean over some rows."""
         inside = among & self.rows.scorable
-        made = self.scenes.estimate_shares(self.values, inside)
-        (score,) = make_scores(metric, made, self.rows, inside, RowSlices((where,), None), self.form)
-        return score
+        shares = self.scenes.estimate_shares(self.values, inside)
+        return make_scores(metric, shares, self.rows, inside, RowSlices((where,), None), self.form)[0]
 
     def combine_means(self, metric: str, counts: Score, sets: Sequence[Bools], by: Sequence[float]) -> Score:
         """A sum of means by their coefficients; the counts are those of a score."""
         parts = [RatioTerm(self.values, among & self.rows.scorable) for among in sets]
-        made = self.scenes.combine(parts, by)
-        value, low, high = (none_if_nan(one) for one in made[:3])
-        return replace(counts, metric=metric, value=value, low=low, high=high)
+        return replace(counts, metric=metric, **self.scenes.combine(parts, by).to_score())

@@ -1,7 +1,5 @@
 """Statistics: paired tests between runs, Holm correction, smallest detectable drop, slopes, seeds."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,8 +13,8 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Floats, RunRecords, Score
 from .accuracy import score_rows
-from .intervals import LEVEL, SceneClusters, student_p_value, student_quantile
-from .slices import none_if_nan, select_base_rows
+from .intervals import LEVEL, SceneClusters, none_if_nan, student_p_value, student_quantile
+from .slices import WITHOUT_ANSWER, select_base_rows
 
 # Pairing rows of two runs: by id within one dataset; across datasets by content (text, answer and what the
 # images show), since another seed gives other questions the same ids.
@@ -24,14 +22,8 @@ from .slices import none_if_nan, select_base_rows
 Rows = npt.NDArray[np.int64]
 
 
-def align_rows(first: RunRecords, second: RunRecords) -> tuple[Rows, Rows]:
-    """The rows of each that ask the same, side by side."""
-    one, two = find_common_rows((first, second))
-    return one, two
-
-
 def find_common_rows(runs: Sequence[RunRecords]) -> list[Rows]:
-    """The rows of several runs that ask what all of them ask, in the order of the first."""
+    """The rows of each run that ask what all of them ask, side by side, in the order of the first."""
     by_id = len({run.data for run in runs}) == 1
     places = [_index_rows(run, by_id) for run in runs]
     shared = [key for key in places[0] if all(key in place for place in places[1:])]
@@ -87,10 +79,9 @@ class AccuracySlope:
 def compare_models(first: RunRecords, second: RunRecords) -> PairedTest:
     """Two models on the questions that both were asked; no response counts as wrong."""
     a, b = select_base_rows(first), select_base_rows(second)
-    left, right = align_rows(a, b)
-    return run_paired_test(
-        score_rows(a).values[left], score_rows(b).values[right], SceneClusters.from_records(a.take(left))
-    )
+    left, right = find_common_rows((a, b))
+    scenes = SceneClusters.from_records(a.take(left))
+    return run_paired_test(score_rows(a).values[left], score_rows(b).values[right], scenes)
 
 
 def run_paired_test(first: npt.NDArray[Any], second: npt.NDArray[Any], scenes: SceneClusters) -> PairedTest:
@@ -149,12 +140,6 @@ def _scale_to_integers(sums: Floats) -> tuple[npt.NDArray[np.int64], int] | None
     return None
 
 
-def wilson_interval(right: int, of: int) -> tuple[float, float]:
-    """Wilson's interval of a share, of which only the counts are kept."""
-    found = _import_optional("scipy.stats").binomtest(right, of).proportion_ci(LEVEL, method="wilson")
-    return float(found.low), float(found.high)
-
-
 def correct_holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     """The p-values of several factors, corrected so that all hold at once; what has none keeps none."""
     names = [name for name, p in p_values.items() if p is not None]
@@ -169,11 +154,9 @@ def effective_sample_size(records: RunRecords) -> float:
     """How many independent questions would give the accuracy as precisely; 0 where there are none."""
     rows = select_base_rows(records)
     scored = score_rows(rows)
-    return (
-        SceneClusters.from_records(rows).effective_size(scored.values, scored.scorable)
-        if scored.scorable.any()
-        else 0.0
-    )
+    if not scored.scorable.any():
+        return 0.0
+    return SceneClusters.from_records(rows).effective_size(scored.values, scored.scorable)
 
 
 def smallest_detectable_drop(
@@ -200,14 +183,11 @@ def smallest_detectable_drop(
         apart = (accuracy * (1 - accuracy) + after * (1 - after)) ** 0.5
         return float(drop * n**0.5 - z_test * (2 * pooled * (1 - pooled)) ** 0.5 - z_power * apart)
 
-    most = accuracy
-    if most <= 0 or power_shortfall(most) < 0:
+    if accuracy <= 0 or power_shortfall(accuracy) < 0:
         return 1.0
-    return (
-        float(_import_optional("scipy.optimize").brentq(power_shortfall, 0.0, most))
-        if power_shortfall(0.0) < 0
-        else 0.0
-    )
+    if power_shortfall(0.0) >= 0:
+        return 0.0
+    return float(_import_optional("scipy.optimize").brentq(power_shortfall, 0.0, accuracy))
 
 
 def fit_slope(records: RunRecords, level: Floats, weights: Floats | None = None) -> AccuracySlope:
@@ -239,9 +219,7 @@ def average_seeds(scores: Sequence[Score]) -> Score:
     values = np.array([s.value for s in scores if s.value is not None], np.float64)
     if not len(scores) or len({(s.metric, s.form, s.slice) for s in scores}) != 1:
         raise ValueError("seeds aggregate over scores of one metric and slice")
-    summed = {
-        name: sum(getattr(s, name) for s in scores) for name in ("n", "missing", "undefined", "unreadable", "failed")
-    }
+    summed = {name: sum(getattr(s, name) for s in scores) for name in ("n", *WITHOUT_ANSWER)}
     if len(values) < 2:
         return replace(scores[0], **summed) if len(scores) > 1 else scores[0]
     half = student_quantile(len(values) - 1) * float(values.std(ddof=1) / len(values) ** 0.5)
@@ -253,6 +231,5 @@ def _import_optional(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise UserError(
-            f"this needs {module.split('.')[0]}; install it with: pip install 'shiftscope[stats]'"
-        ) from None
+        package = module.partition(".")[0]
+        raise UserError(f"this needs {package}; install it with: pip install 'shiftscope[stats]'") from None

@@ -1,7 +1,5 @@
 """Slices: a value per row averaged over all rows and over slices, each with its count and interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, Floats, RunRecords, Score
-from .intervals import SceneClusters, SliceShares
+from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, RunRecords, Score
+from .intervals import SceneClusters, SliceShares, none_if_nan, sum_by_slice
 
 WITHOUT_ANSWER = ("missing", "undefined", "unreadable", "failed")  # in n, and not right
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,24 +36,20 @@ def make_slices(records: RunRecords, by: str) -> RowSlices:
     inside = np.logical_and.reduce([c.codes >= 0 for c in columns])
     sizes = tuple(max(1, len(c.values)) for c in columns)
     combination = np.ravel_multi_index([np.maximum(c.codes, 0) for c in columns], sizes)
-    found, at = _number_combinations(combination[inside], int(np.prod(sizes)))
+    codes, most = combination[inside], int(np.prod(sizes))
+    if most > len(codes) + 10_000:
+        found, at = np.unique(codes, return_inverse=True)
+    else:  # faster where few combinations are possible
+        there = np.bincount(codes, minlength=most) > 0
+        found, at = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
     picked = zip(*np.unravel_index(found, sizes), strict=True)
     labels = [tuple((n, c.values[k]) for n, c, k in zip(names, columns, row, strict=True)) for row in picked]
     order = sorted(range(len(labels)), key=lambda k: [(isinstance(value, str), value) for _, value in labels[k]])
     place = np.empty(len(labels), np.int32)
     place[order] = np.arange(len(labels), dtype=np.int32)
-    codes = np.full(len(records), -1, np.int32)
-    codes[inside] = place[at]
-    return RowSlices(tuple(labels[k] for k in order), codes)
-
-
-def _number_combinations(codes: Ints, most: int) -> tuple[Ints, Ints]:
-    """The codes that occur, and the place of each row's code among them."""
-    if most > len(codes) + 10_000:
-        found, at = np.unique(codes, return_inverse=True)
-        return found, at.ravel()
-    there = np.bincount(codes, minlength=most) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+    slices = np.full(len(records), -1, np.int32)
+    slices[inside] = place[at]
+    return RowSlices(tuple(labels[k] for k in order), slices)
 
 
 def select_base_rows(records: RunRecords, by: str = "") -> RunRecords:
@@ -121,14 +114,6 @@ def make_scores(
     ]
 
 
-def sum_by_slice(values: npt.NDArray[Any], at: npt.NDArray[Any] | None = None, size: int = 1) -> Floats:
-    """The sum of the values of each slice."""
-    if at is None:
-        return np.array([np.asarray(values, np.float64).sum()])
-    inside = at >= 0
-    return np.bincount(at[inside], np.asarray(values, np.float64)[inside], size).astype(np.float64)
-
-
-def none_if_nan(number: float) -> float | None:
-    """None for what is not a number."""
-    return None if np.isnan(number) else float(number)
+def to_percent(share: float | None) -> float | None:
+    """As JSON gives figures."""
+    return None if share is None else round(100 * share, 10)

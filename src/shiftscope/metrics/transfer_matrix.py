@@ -19,10 +19,9 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Bools, Floats, RunRecords, Score
 from .calibration import Reliability
-from .intervals import SceneClusters
+from .intervals import SceneClusters, none_if_nan, sum_by_slice
 from .relative_degrade import DegradeEstimate, ResampledAccuracies
 from .significance import PairedTest, run_paired_test
-from .slices import none_if_nan, sum_by_slice
 
 Ints = npt.NDArray[np.int64]
 EntryKey = tuple[str, Any, Any]  # model, training, test set; the suite's study says what the last two are
@@ -42,7 +41,7 @@ class EntryOutcome:
 
     @classmethod
     def from_records(cls, records: RunRecords, counts: npt.NDArray[Any]) -> EntryOutcome:
-        """From a run whose rows stand image by image; `counts` [image] says how many rows each image has."""
+        """From a run whose rows stand image by image; `counts` [image] is how many rows each image has."""
         confidence = records.confidence if np.isfinite(records.confidence).any() else None
         return cls.from_arrays(records.right, counts, int((records.answer.codes < 0).sum()), confidence)
 
@@ -125,7 +124,9 @@ class TransferMatrix:
     trainings: dict[Any, Any]  # by training
     diagnoses: tuple[Any, ...]
     left_out: tuple[tuple[str, str], ...]  # file, reason
-    _accuracies: dict[str, _GroupAccuracies] = field(default_factory=dict)
+    _accuracies: dict[str, tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey] | None]] = field(
+        default_factory=dict
+    )
 
     def group_rows_by(self, name: str) -> dict[str, list[Any]]:
         """The trainings shown by their recipe, version or device: a page says where there are several."""
@@ -149,11 +150,11 @@ class TransferMatrix:
 
     def find_score(self, model: str, trained: Any, tested: Any, group: str) -> Score | None:
         """Accuracy; None where the entry is missing or its test set has no such questions."""
-        return self._resample(group).scores.get((model, trained, tested))
+        return self._resample(group)[0].get((model, trained, tested))
 
     def measure_degrade(self, model: str, grid: Any, form: str, group: str) -> DegradeEstimate | None:
         """Relative Degrade of a factor's grid; None unless all entries that the form needs are there."""
-        resampled = self._resample(group).resampled
+        resampled = self._resample(group)[1]
         keys = {(row, column): (model, t, at) for row, t in grid.trained for column, at in grid.tested}
         try:
             return resampled.measure_degrade(keys, grid.factor, form) if resampled else None
@@ -167,41 +168,39 @@ class TransferMatrix:
             return None
         return run_paired_test(a.unpack_hits(), b.unpack_hits(), SceneClusters(a.image_of_questions()))
 
-    def _resample(self, group: str) -> _GroupAccuracies:
+    def _resample(self, group: str) -> tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey] | None]:
+        """Accuracies on one group of questions in all entries; None where no entry has such questions."""
         if group not in self._accuracies:
-            found = {key: out for key in self.entries if (out := self.find_outcome(*key, group))}
-            self._accuracies[group] = _GroupAccuracies(found, self.scale.test_images)
+            outcomes = {key: outcome for key in self.entries if (outcome := self.find_outcome(*key, group))}
+            self._accuracies[group] = _score_outcomes(outcomes, self.scale.test_images) if outcomes else ({}, None)
         return self._accuracies[group]
 
 
-class _GroupAccuracies:
-    """Accuracies on one group of questions in all entries."""
-
-    def __init__(self, outcomes: Mapping[EntryKey, EntryOutcome], images: int) -> None:
-        self.scores: dict[EntryKey, Score] = {}
-        self.resampled: ResampledAccuracies[EntryKey] | None = None
-        if not outcomes:
-            return
-        asked: dict[EntryKey, Floats] = {}
-        right: dict[EntryKey, Floats] = {}
-        for key, outcome in outcomes.items():
-            image = outcome.image_of_questions()
-            asked[key] = sum_by_slice(np.ones(len(image)), image, images)
-            right[key] = sum_by_slice(outcome.unpack_hits(), image, images)
-        self.resampled = ResampledAccuracies(right, asked)
-        hits, among = np.stack(list(right.values())), np.stack(list(asked.values()))
-        at, scene = np.indices(among.shape)
-        made = SceneClusters(scene.ravel()).estimate_shares(hits.ravel(), among.ravel(), at.ravel(), len(outcomes))
-        for k, (key, outcome) in enumerate(outcomes.items()):
-            self.scores[key] = Score(
-                "accuracy",
-                float(made.value[k]),
-                outcome.asked,
-                none_if_nan(made.low[k]),
-                none_if_nan(made.high[k]),
-                undefined=outcome.undefined,
-                scenes=int(made.scenes[k]),
-            )
+def _score_outcomes(
+    outcomes: Mapping[EntryKey, EntryOutcome], images: int
+) -> tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey]]:
+    asked: dict[EntryKey, Floats] = {}
+    right: dict[EntryKey, Floats] = {}
+    for key, outcome in outcomes.items():
+        image = outcome.image_of_questions()
+        asked[key] = sum_by_slice(np.ones(len(image)), image, images)
+        right[key] = sum_by_slice(outcome.unpack_hits(), image, images)
+    hits, among = np.stack(list(right.values())), np.stack(list(asked.values()))
+    at, scene = np.indices(among.shape)
+    shares = SceneClusters(scene.ravel()).estimate_shares(hits.ravel(), among.ravel(), at.ravel(), len(outcomes))
+    scores = {
+        key: Score(
+            "accuracy",
+            float(shares.value[k]),
+            outcome.asked,
+            none_if_nan(shares.low[k]),
+            none_if_nan(shares.high[k]),
+            undefined=outcome.undefined,
+            scenes=int(shares.scenes[k]),
+        )
+        for k, (key, outcome) in enumerate(outcomes.items())
+    }
+    return scores, ResampledAccuracies(right, asked)
 
 
 class Throughput(NamedTuple):

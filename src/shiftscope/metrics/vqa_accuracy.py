@@ -6,20 +6,17 @@ Two ways to normalise. *official*: answers are compared as they are where all an
 normalised. *always*: normalised.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
-from ..result import Bools, Floats, RunRecords, Score
+from ..result import Floats, RunRecords, Score
 from .slices import RowValues, score_shares
 
 # How VQA normalises answers before it compares them: marks, number words, articles, contractions.
@@ -64,6 +61,7 @@ def _strip_punctuation(text: str) -> str:
     return _LONE_PERIOD.sub("", out, count=_MOST_PERIODS)
 
 
+Ints = npt.NDArray[np.int64]
 DEFAULT_FOR = "annotators"
 FORMS = ("official", "thirds")
 NORMALISATIONS = ("official", "always")
@@ -91,38 +89,26 @@ def score_row_agreement(records: RunRecords, form: str = "official", normalise: 
     if normalise not in NORMALISATIONS:
         raise unknown("normalisation", normalise, NORMALISATIONS)
     lengths, owner = records.answers.lengths, records.answers.rows
-    plain, normal = _number_answers(records, strip_answer), _number_answers(records, normalise_answer)
-    matches = np.bincount(owner[_match_answers(records, normal, owner)], minlength=len(records))
+    matches, _ = _count_matches(records, normalise_answer)
     if normalise == "official":
-        unanimous = _is_unanimous(plain[records.answers.codes], records.answers.at, owner)
-        literal = np.bincount(owner[_match_answers(records, plain, owner)], minlength=len(records))
-        matches = np.where(unanimous, literal, matches)
-    return _compute_agreement(matches, lengths, form)
-
-
-def _number_answers(records: RunRecords, spelled: Any) -> npt.NDArray[np.int64]:
-    """The number of each literal answer's spelling; one more at the end, for a row without an answer."""
-    numbers: dict[str, int] = {}
-    made = [numbers.setdefault(spelled(text), len(numbers)) for text in records.literal.values]
-    return np.array([*made, -1], np.int64)
-
-
-def _match_answers(records: RunRecords, number: npt.NDArray[np.int64], owner: npt.NDArray[Any]) -> Bools:
-    given = number[records.literal.codes]
-    made: Bools = number[records.answers.codes] == given[owner]
-    return made
-
-
-def _is_unanimous(answers: npt.NDArray[np.int64], begins: npt.NDArray[np.int64], owner: npt.NDArray[Any]) -> Bools:
-    first = answers[np.minimum(begins[:-1], max(len(answers) - 1, 0))] if len(answers) else begins[:-1]
-    others = np.bincount(owner[answers != first[owner]], minlength=len(begins) - 1)
-    return np.equal(others, 0)
-
-
-def _compute_agreement(matches: npt.NDArray[Any], answers: npt.NDArray[Any], form: str) -> Floats:
-    """In whole numbers up to the last division, so that equal responses score exactly equal."""
+        literal, answers = _count_matches(records, strip_answer)
+        begins = records.answers.at[:-1]
+        first = answers[np.minimum(begins, max(len(answers) - 1, 0))] if len(answers) else begins
+        others = np.bincount(owner[answers != first[owner]], minlength=len(begins))
+        matches = np.where(others == 0, literal, matches)  # unanimous annotators are taken literally
+    # In whole numbers up to the last division, so that equal responses score exactly equal.
     if form == "thirds":
         return np.asarray(np.minimum(matches, 3) / 3, np.float64)
     ours = matches * np.clip(matches - 1, 0, 3)  # seen by the annotators who gave the same answer
-    theirs = (answers - matches) * np.minimum(matches, 3)
-    return np.asarray((ours + theirs) / np.maximum(3 * answers, 1), np.float64)
+    theirs = (lengths - matches) * np.minimum(matches, 3)
+    return np.asarray((ours + theirs) / np.maximum(3 * lengths, 1), np.float64)
+
+
+def _count_matches(records: RunRecords, spell: Callable[[str], str]) -> tuple[Ints, Ints]:
+    """[row] how many annotators gave the row's answer, so spelled; and the number of each annotator's spelling."""
+    numbers: dict[str, int] = {}
+    spelled = [numbers.setdefault(spell(text), len(numbers)) for text in records.literal.values]
+    number = np.array([*spelled, -1], np.int64)  # one more, for a row without an answer
+    owner, answers = records.answers.rows, number[records.answers.codes]
+    same = answers == number[records.literal.codes][owner]
+    return np.bincount(owner[same], minlength=len(records)), answers

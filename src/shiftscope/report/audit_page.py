@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics.intervals import SceneClusters
-from ..metrics.slices import none_if_nan
+from ..metrics.intervals import SceneClusters, none_if_nan
 from ..result import Score
 from ..run.audit import BlendScore
 from ..shortcuts.audit import ShortcutAudit

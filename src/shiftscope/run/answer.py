@@ -3,8 +3,6 @@
 Where a file has lost its programs, they are read off the texts, by the templates that these were worded from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -45,10 +43,9 @@ class SceneLookup:
         return tuple(self.by_name[name] for name in question.scenes)
 
     def build_world(self, question: Question) -> ExecutionWorld:
-        world = self.worlds.get(question.scenes)
-        if world is None:
-            world = self.worlds[question.scenes] = ExecutionWorld(self.find_scenes(question))
-        return world
+        if question.scenes not in self.worlds:
+            self.worlds[question.scenes] = ExecutionWorld(self.find_scenes(question))
+        return self.worlds[question.scenes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +60,8 @@ class AnsweredQuestion:
     @property
     def answer(self) -> Answer | None:
         """The answer, or None where there is none."""
-        if self.execution is None or isinstance(self.execution.answer, Undefined):
-            return None
-        found: Answer = self.execution.answer
-        return found
+        answer: Answer | Undefined | None = self.execution.answer if self.execution else None
+        return None if isinstance(answer, Undefined) else answer
 
     @property
     def undefined(self) -> str:
@@ -115,9 +110,13 @@ def answer(
             schema = lookup.find_scenes(question)[0].schema
             if schema not in inverters:
                 inverters[schema] = TemplateInverter(templates, schema)
-            inverter = inverters[schema]
-            found = [_execute(question, program, lookup, references) for program in inverter.read_programs(question)]
-            yield _reconcile_readings(question, found)
+            programs = inverters[schema].read_programs(question)
+            readings = [_execute(question, program, lookup, references) for program in programs]
+            answers = {spell(r.answer) if r.answer is not None else r.undefined for r in readings}
+            if len(answers) == 1:  # the first of the ways to read it, where all lead to one answer
+                yield readings[0]
+            else:
+                yield AnsweredQuestion(question, None, OPEN, "ambiguous" if answers else "not understood")
 
 
 def _execute(question: Question, program: Program, lookup: SceneLookup, references: References) -> AnsweredQuestion:
@@ -125,7 +124,7 @@ def _execute(question: Question, program: Program, lookup: SceneLookup, referenc
     try:
         world = lookup.build_world(question)
         schema = world.objects.schema
-        check_program(program, schema)
+        _check_program(program, schema)
         execution = execute(program, world, references)
     except UserError as error:
         names = ", ".join(scene.id for scene in scenes)
@@ -135,16 +134,7 @@ def _execute(question: Question, program: Program, lookup: SceneLookup, referenc
     return AnsweredQuestion(question, execution, schema)
 
 
-def _reconcile_readings(question: Question, readings: list[AnsweredQuestion]) -> AnsweredQuestion:
-    """The first of the ways to read a question, where all lead to one answer."""
-    if not readings:
-        return AnsweredQuestion(question, None, OPEN, "not understood")
-    if len({(spell(r.answer) if r.answer is not None else r.undefined) for r in readings}) > 1:
-        return AnsweredQuestion(question, None, OPEN, "ambiguous")
-    return readings[0]
-
-
-def check_program(program: Program, schema: Schema) -> None:
+def _check_program(program: Program, schema: Schema) -> None:
     """Refuse a program that is ill-typed, uses unknown words, or gives a set instead of an answer."""
     kind = check(program, schema)[-1]
     if kind.name not in ("Int", "Bool", "Value"):

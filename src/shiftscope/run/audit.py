@@ -1,49 +1,137 @@
-"""Audit a dataset: find its shortcuts, write its OOD sets, and say how far a blind model gets.
+"""Audit a dataset: find its shortcuts, write its OOD sets, and say how far a model gets that sees one modality.
 
 The folder it makes (`shortcuts/audit_folder.py`) has VQA-VS's files, `marks.parquet` (every sample's concepts
 and parts, by which runs are scored), `audit.json` (all figures), and what the caller adds, such as a report.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..columns import Column
 from ..errors import UserError, unknown
 from ..files import encode_utf8, write_whole
 from ..folder import lock_folder
 from ..formats import read_question_table
-from ..metrics.head_tail import PART, measure
-from ..question_table import QuestionTable, SampleSet
-from ..result import Score
-from ..shift import RECIPES, RecipeSets, vqa_vs
-from ..shortcuts.audit import PROPORTIONS, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
+from ..formats.vqa import read_annotator_answers
+from ..metrics import head_tail, shortcut_gap
+from ..model import ModelOptions, ModelSetting, Prompt, build_model, predict_checked
+from ..question import Question
+from ..question_table import QuestionTable, Rows, SampleSet
+from ..registry import RECIPES
+from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
+from ..scene import Object, Scene
+from ..shift import RecipeSets, vqa_vs
+from ..shortcuts.audit import (
+    PROPORTIONS,
+    TEST,
+    TRAIN,
+    VAL,
+    AuditSettings,
+    ShortcutAudit,
+    audit_shortcuts,
+    build_proportion_sets,
+)
 from ..shortcuts.audit_folder import AUDIT_FILE, SET_FOLDERS, refuse_folder, stage_audit, write_marks, write_sets
-from ..shortcuts.audit_statistics import compute_audit_statistics, jaccard_overlap, ood_overlap
+from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
+from ..shortcuts.concepts import KO, QT
 from ..store.audit_samples import read_stored_questions
 from ..store.dataset import Dataset
-from .blind_baselines import BlindBaselines
 
 RecipeOptions = Mapping[str, Any]  # settings by name; others keep their defaults
+Tell = Callable[[str, int, int], None]  # what is under way, done, of how many
+BLIND_MODELS = ("majority", "prior", "question_only", "object_only")
+REGISTRY_NAMES = {"prior": "majority_per_template"}
+BATCH = 1024
 
 
-def check_recipes(recipes: Mapping[str, RecipeOptions]) -> None:
-    """Refuse unknown recipes and settings."""
-    for recipe, options in recipes.items():
-        names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
-        for name in options:
-            if name not in names:
-                raise unknown(f"setting of {recipe}", name, names)
+class BlindBaselines:
+    """The samples of an audit, ready to be answered by models that see one modality at most.
 
+    *majority* knows the answers' frequencies, *prior* also the type of the question, *question_only* its words,
+    *object_only* the kinds of objects in the image. All learn from the train split; those that learn in epochs
+    keep the one that does best on the IID val split, never an OOD one.
+    """
 
-# The proportion study: what a model learns from training sets with more and more shortcut samples (VQA-VS, §5.3
-# and Figure 7), with the question-only model in place of theirs by default.
+    def __init__(self, audit: ShortcutAudit, seed: int = 0) -> None:
+        self.audit, self.seed = audit, seed
 
-MODEL = "question_only"
-TellProportion = Callable[[int, int], None]
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those that can be asked: without object annotations there is no object_only."""
+        return tuple(m for m in BLIND_MODELS if m != "object_only" or KO in self.audit.labels)
+
+    def answer_test(self, model: str, train: Rows | None = None, val: Rows | None = None) -> RunRecords:
+        """Every question of the IID test answered; learned from these rows, else from the train split."""
+        split = self.audit.split
+        learn = split.rows(TRAIN) if train is None else train
+        choose = split.rows(VAL) if val is None else val
+        setting = ModelSetting(
+            train=lambda: self._iter_questions(learn),
+            choosing=lambda: self._iter_questions(choose),
+            scenes=self._find_scenes,
+            options=ModelOptions(seed=self.seed),
+        )
+        built = build_model(REGISTRY_NAMES.get(model, model), setting)
+        rows: list[tuple[QuestionRecord, Prediction | None]] = []
+        for start in range(0, len(self._examples), BATCH):
+            examples = self._examples[start : start + BATCH]
+            prompts = [Prompt(question, scenes=tuple(self._find_scenes(question))) for _, question in examples]
+            responses = predict_checked(built, prompts, model)
+            for (record, _), response in zip(examples, responses, strict=True):
+                rows.append((record, Prediction(record.question, response.answer, confidence=response.belief)))
+        records = records_of(rows)
+        nowhere = Column((), np.full(len(records), -1, np.int32))  # of a shortcut whose groups are all balanced
+        parts = {name: dict(records.facts).get(name, nowhere) for name in self.audit.labels}
+        return replace(records, facts=tuple(parts.items()))
+
+    def score(self, model: str) -> tuple[Score, ...]:
+        return shortcut_gap.measure(self.answer_test(model))
+
+    def _iter_questions(self, rows: Rows) -> Iterator[Question]:
+        samples, types = self.audit.samples, self.audit.labels[QT]
+        for k in rows.tolist():
+            image = samples.images[k]
+            yield Question(
+                id=str(samples.ids[k]),
+                text=samples.texts[k],
+                scenes=() if image is None else (str(image),),
+                answer=samples.answers[k],
+                kind=types.name(int(types.codes[k])),
+            )
+
+    @cached_property
+    def _examples(self) -> list[tuple[QuestionRecord, Question]]:
+        """The questions of the IID test, with their annotators and their parts."""
+        audit, rows = self.audit, self.audit.split.rows(TEST)
+        answers = read_annotator_answers(audit.samples, rows)
+        parts = {name: groups.part for name, groups in audit.test.items()}
+        examples = []
+        for at, question in enumerate(self._iter_questions(rows)):
+            facts = tuple((name, PART_NAMES[part[at]]) for name, part in parts.items() if part[at])
+            record = QuestionRecord(question.id, question.scenes, question.answer, answers[at], facts)
+            examples.append((record, question))
+        return examples
+
+    def _find_scenes(self, question: Question) -> Sequence[Scene]:
+        return [self._object_scenes[name] for name in question.scenes if name in self._object_scenes]
+
+    @cached_property
+    def _object_scenes(self) -> dict[str, Scene]:
+        """What is known of each image: one object of each kind."""
+        samples, objects = self.audit.samples, self.audit.samples.objects
+        if objects is None:
+            return {}
+        scenes = {}
+        for k, image in enumerate(samples.images.values):
+            codes = objects.codes[objects.at[k] : objects.at[k + 1]].tolist()
+            scenes[str(image)] = Scene(tuple(Object((("name", objects.kinds[code]),)) for code in codes))
+        return scenes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +149,24 @@ def run_proportion_study(
     blind: BlindBaselines,
     shortcuts: Sequence[str],
     shares: Sequence[int] = PROPORTIONS,
-    model: str = MODEL,
-    tell: TellProportion = lambda done, total: None,
+    model: str = "question_only",
+    tell: Tell = lambda what, done, total: None,
 ) -> tuple[BlendScore, ...]:
-    """A score for every shortcut and share; shortcuts without a head or a tail to blend are left out."""
-    listed = [b for name in shortcuts for b in build_proportion_sets(blind.audit, name, shares, blind.seed)]
-    made = []
-    for done, blend in enumerate(listed):
-        tell(done, len(listed))
+    """What a model learns from training sets with more and more shortcut samples (VQA-VS, §5.3 and Figure 7).
+
+    A score for every shortcut and share; shortcuts without a head or a tail to blend are left out. By default the
+    question-only model stands in place of theirs.
+    """
+    blends = [b for name in shortcuts for b in build_proportion_sets(blind.audit, name, shares, blind.seed)]
+    scores = []
+    for done, blend in enumerate(blends):
+        tell("blending", done, len(blends))
         records = blind.answer_test(model, train=blend.rows)
         part = dict(records.facts)[blend.shortcut]
-        head, tail, *_ = measure(replace(records, facts=(*records.facts, (PART, part))))
-        made.append(BlendScore(blend.shortcut, blend.share, len(blend.rows), head, tail))
-    tell(len(listed), len(listed))
-    return tuple(made)
-
-
-Tell = Callable[[str, int, int], None]  # what is under way, done, of how many
+        head, tail, *_ = head_tail.measure(replace(records, facts=(*records.facts, (head_tail.PART, part))))
+        scores.append(BlendScore(blend.shortcut, blend.share, len(blend.rows), head, tail))
+    tell("blending", len(blends), len(blends))
+    return tuple(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +199,7 @@ class AuditResult:
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
 
 
-def read_audit_samples(files: AuditFiles) -> QuestionTable:
+def _read_samples(files: AuditFiles) -> QuestionTable:
     """The samples of the files, or of a dataset of ours with the objects of its scenes."""
     if files.dataset is None:
         return read_question_table(files.questions, files.annotations, files.objects, files.splits)
@@ -140,9 +229,13 @@ def audit_files(
     refuse_folder(out, files.paths, folders)
     with lock_folder(out):
         refuse_folder(out, files.paths, folders)
-        check_recipes(recipes or {})
+        for recipe, options in (recipes or {}).items():
+            names = [f.name for f in fields(RECIPES.load(recipe).SETTINGS)]
+            for name in options:
+                if name not in names:
+                    raise unknown(f"setting of {recipe}", name, names)
         tell("reading", 0, 0)
-        samples = read_audit_samples(files)
+        samples = _read_samples(files)
         tell("labelling", 0, 0)
         found = audit_shortcuts(samples, settings)
         parted = {name: RECIPES.load(name).build_recipe(found, options) for name, options in (recipes or {}).items()}
@@ -174,14 +267,13 @@ def _measure_blind(
             scores[model] = baselines.score(model)
         except UserError as error:
             skipped.append((model, str(error)))
-    studied: tuple[BlendScore, ...] = ()
+    blends: tuple[BlendScore, ...] = ()
     if proportions:
-        shortcuts = tuple(found.labels)
         try:
-            studied = run_proportion_study(baselines, shortcuts, proportions, tell=lambda d, n: tell("blending", d, n))
+            blends = run_proportion_study(baselines, tuple(found.labels), proportions, tell=tell)
         except UserError as error:
             skipped.append(("the proportion study", str(error)))
-    return AuditResult(found, scores, studied, parted, tuple(skipped))
+    return AuditResult(found, scores, blends, parted, tuple(skipped))
 
 
 def collect_figures(made: AuditResult) -> dict[str, Any]:

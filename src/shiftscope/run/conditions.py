@@ -10,8 +10,6 @@ program_text the program in words beside the question: parsing is done for the m
 that is allowed, and counted apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -30,6 +28,7 @@ from ..store.image import StoredImage
 from ..store.shard import Shard, ShardFile, iterate_row_groups, read_questions
 
 CACHED_PICTURES = 64
+Ids = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class EvalExample:
 
 def drop_image(item: EvalExample, mode: str) -> EvalExample:
     """The same question asked without its picture, because there is none."""
-    asked = item.prompt.question
-    text = format_prompt(asked, mode, blind=True)
-    return replace(item, prompt=Prompt(question=asked, text=text, condition=MISSING_IMAGE))
+    question = item.prompt.question
+    text = format_prompt(question, mode, blind=True)
+    return replace(item, prompt=Prompt(question=question, text=text, condition=MISSING_IMAGE))
 
 
 def read_conditions(words: Sequence[str]) -> tuple[str, ...]:
@@ -69,13 +68,10 @@ class DatasetPrompts:
 
     remedy = "make the data again with pictures"  # where some have none
 
-    def __init__(
-        self, dataset: Dataset, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, dataset: Dataset, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> None:
         check_mode(mode)
-        self._only = only
-        self._dataset, self._split, self._mode, self._joined = dataset, split, mode, joined
-        self._shelf = ImageIndex(dataset.folder, dataset.shards(), dataset.check_file)
+        self._dataset, self._split, self._mode, self._joined, self._only = dataset, split, mode, joined, only
+        self._index = ImageIndex(dataset.folder, dataset.shards(), dataset.check_file)
         self._shards = dataset.shards(split)
         self._others: ImageSwap | None = None
         self._contents: dict[str, str] = {}
@@ -90,8 +86,8 @@ class DatasetPrompts:
         without = self._dataset.list_ids_without_picture()
         if not without:
             return {}
-        asked = self._iter_questions(limit)
-        return {q: next(i for i in images if i in without) for q, images in asked if without & set(images)}
+        pairs = self._iter_questions(limit)
+        return {q: next(i for i in images if i in without) for q, images in pairs if without & set(images)}
 
     def pictures(self, limit: int | None = None) -> dict[str, str]:
         """None lies outside of the dataset."""
@@ -100,37 +96,31 @@ class DatasetPrompts:
     def _iter_questions(self, limit: int | None) -> Iterator[tuple[str, list[str]]]:
         """The ids of the questions asked, and of their images, in order."""
         columns = ["question_id", "image_ids"]
-        found = (
+        pairs = (
             pair
-            for file in (shard.questions for shard in self._shards)
-            if file
-            for table in iterate_row_groups(self._check_file(file), columns)
+            for shard in self._shards
+            if shard.questions
+            for table in iterate_row_groups(self._check_file(shard.questions), columns)
             for pair in zip(*(table[name].to_pylist() for name in columns), strict=True)
         )
-        return islice((pair for pair in found if self._only is None or pair[0] in self._only), limit)
+        return islice((pair for pair in pairs if self._only is None or pair[0] in self._only), limit)
 
     def _check_file(self, file: ShardFile) -> Path:
         self._dataset.check_file(file)
         return self._dataset.folder / file.path
 
-    def questions(self, limit: int | None = None) -> Iterator[tuple[Shard, Question]]:
-        """The questions asked, with the shard each stands in."""
-        stand = (
+    def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
+        """The prompts under a condition, but for the questions that are done."""
+        pairs = (
             (shard, question)
             for shard in self._shards
             if shard.questions
             for question in read_questions(self._check_file(shard.questions))
             if self._only is None or question.id in self._only
         )
-        return islice(stand, limit)
-
-    def iter_examples(
-        self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
-    ) -> Iterator[EvalExample]:
-        """The prompts under a condition, but for the questions that are done."""
-        for shard, question in self.questions(limit):
+        for shard, question in islice(pairs, limit):
             if question.id not in done:
-                images = tuple(self._shelf.get(name, shard) for name in question.scenes)
+                images = tuple(self._index.get(name, shard) for name in question.scenes)
                 yield self._build_example(condition, question, images, shard)
 
     def _build_example(
@@ -147,22 +137,23 @@ class DatasetPrompts:
         blind = condition == "blind"
         pictured = condition in IMAGE_CONDITIONS
         lacks = next((image.id for image in (*images, *shown) if not image.png), "") if pictured else ""
-        asked = replace(question, answer=None, answers=())
+        unanswered = replace(question, answer=None, answers=())
         if self._joined:
-            asked = join_action(asked)
+            unanswered = join_action(unanswered)
         prompt = Prompt(
-            question=asked,
-            text=format_prompt(asked, self._mode, blind=blind, scene=scene, program=program),
+            question=unanswered,
+            text=format_prompt(unanswered, self._mode, blind=blind, scene=scene, program=program),
             pictures=tuple(map(self._get_picture, shown)) if pictured and not lacks else (),
             scenes=() if blind else tuple(image.scene for image in shown),
             scene_text=scene,
             program_text=program,
             condition=condition,
         )
-        why = f"image {lacks!r} has no picture" if lacks else ""
-        return EvalExample(
-            question, own, prompt, why, digest_content(question, [self._describe_image(i) for i in images])
-        )
+        for image in images:  # what an image shows is digested once for all questions about it
+            if image.id not in self._contents:
+                self._contents[image.id] = image.scene.content_id()
+        content = digest_content(question, [self._contents[image.id] for image in images])
+        return EvalExample(question, own, prompt, f"image {lacks!r} has no picture" if lacks else "", content)
 
     def _get_picture(self, image: StoredImage) -> Picture:
         """One Picture for all questions about an image: they come one after the other."""
@@ -172,29 +163,19 @@ class DatasetPrompts:
             self._pictures[image.id] = Picture(image.png, name=image.id)
         return self._pictures[image.id]
 
-    def _describe_image(self, image: StoredImage) -> str:
-        """What an image shows, told once for all questions about it."""
-        if image.id not in self._contents:
-            self._contents[image.id] = image.scene.content_id()
-        return self._contents[image.id]
-
     def _swap_images(self, question: Question, shard: Shard) -> tuple[StoredImage, ...]:
-        if self._others is None:
-            self._others = ImageSwap(self._list_image_ids())
+        if self._others is None:  # among the images with a picture; among all where none has one
+            files = [self._check_file(shard.images) for shard in self._shards if shard.images]
+            tables = (table for file in files for table in iterate_row_groups(file, ["image_id"]))
+            ids = [name for table in tables for name in table["image_id"].to_pylist()]
+            without = self._dataset.list_ids_without_picture()
+            self._others = ImageSwap([name for name in ids if name not in without] or ids)
         names = self._others.pick_images(question.scenes)
         if names is None:
             raise UserError(
                 f"split {self._split!r} has too few images to show others; leave out --condition other_image"
             )
-        return tuple(self._shelf.get(name, shard) for name in names)
-
-    def _list_image_ids(self) -> list[str]:
-        """Of the images with a picture; of all where none has one."""
-        files = [shard.images for shard in self._shards if shard.images]
-        tables = (table for file in files for table in iterate_row_groups(self._check_file(file), ["image_id"]))
-        found = [name for table in tables for name in table["image_id"].to_pylist()]
-        without = self._dataset.list_ids_without_picture()
-        return [name for name in found if name not in without] or found
+        return tuple(self._index.get(name, shard) for name in names)
 
 
 def digest_content(question: Question, images: Sequence[str]) -> str:

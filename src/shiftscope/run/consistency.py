@@ -5,15 +5,13 @@ allowed, asked without it under the condition `missing_image`. Pictures outside 
 by content: `images.json`, beside the run, names each with its digest.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from .. import json_files as _json
 from ..errors import UserError
+from ..json_files import load_json
 from ..model import ServedModel, ServerIdentity
 from ..records import content_id
 from ..result import IMAGE_CONDITIONS, MISSING_IMAGE
@@ -54,7 +52,13 @@ class RunPictures:
             return
         lacking = self._prompts.missing_pictures(self._limit)
         if lacking and not self._allowed:
-            raise self._build_error(lacking, model)
+            questions, first = len(self._prompts.ids(self._limit)), next(iter(lacking.values()))
+            raise MissingPictures(
+                f"model {model!r} looks at pictures, and {len(lacking):,} of the {questions:,} questions have none, "
+                f"the first about image {first!r}",
+                f"{self._prompts.remedy}, ask all of them blind with --condition blind, or have these asked "
+                "without a picture and counted apart with --allow-missing",
+            )
         self._missing = set(lacking)
         self._files = self._prompts.pictures(self._limit)
 
@@ -76,7 +80,7 @@ class RunPictures:
         path = writer.folder / NAME
         if not self._wanted or not path.is_file():
             return
-        before = _json.load_json(path)
+        before = load_json(path)
         for image in sorted(writer.list_shown_images()):
             if image in before and before[image] != self._files.get(image):
                 what = "changed" if image in self._files else "is gone"
@@ -96,7 +100,7 @@ class RunPictures:
 
     def iter_examples(self, items: Iterator[EvalExample], writer: RunWriter, mode: str) -> Iterator[EvalExample]:
         """The items as they are asked; one whose picture turns out to be broken lacks it too."""
-        asked: set[str] = set()
+        done: set[str] = set()
         for item in items:
             if not self._wanted or not item.lacks:
                 yield item
@@ -109,21 +113,12 @@ class RunPictures:
                 )
             name = item.question.id
             self._missing.add(name)
-            if name not in asked and (name, MISSING_IMAGE) not in writer.done:
-                asked.add(name)
+            if name not in done and (name, MISSING_IMAGE) not in writer.done:
+                done.add(name)
                 yield drop_image(item, mode)
 
-    def _build_error(self, lacking: Mapping[str, str], model: str) -> MissingPictures:
-        asked, first = len(self._prompts.ids(self._limit)), next(iter(lacking.values()))
-        return MissingPictures(
-            f"model {model!r} looks at pictures, and {len(lacking):,} of the {asked:,} questions have none, "
-            f"the first about image {first!r}",
-            f"{self._prompts.remedy}, ask all of them blind with --condition blind, or have these asked "
-            "without a picture and counted apart with --allow-missing",
-        )
 
-
-# One server: the replies of a run come from one server, as far as it tells who it is.
+# One server: the responses of a run come from one server, as far as it tells who it is.
 
 
 def require_one_server(
@@ -134,26 +129,27 @@ def require_one_server(
     A server that cannot be reached is waited for only where there is something to ask.
     """
     before = writer.spec.get(SERVER_FIELD) or {}
-    refuse_another_server(writer, before, identity or {})
-    for first in islice(items, 1):
-        if identity is None:
-            found = model.identify(patient=True) or {}
-            refuse_another_server(writer, before, found)
-            writer.spec |= {SERVER_FIELD: before or found} if found else {}
-        return chain([first], items)
-    return items
 
+    def refuse_another(now: ServerIdentity) -> None:
+        if identities_differ(before, now):
+            raise UserError(
+                f"{writer.folder} holds a run of another server: it was {format_identity(before)}, and the one there "
+                f"now says it is {format_identity(now)}; choose another folder for --out"
+            )
 
-def refuse_another_server(writer: RunWriter, before: ServerIdentity, now: ServerIdentity) -> None:
-    if identities_differ(before, now):
-        raise UserError(
-            f"{writer.folder} holds a run of another server: it was {format_identity(before)}, and the one there now "
-            f"says it is {format_identity(now)}; choose another folder for --out"
-        )
+    refuse_another(identity or {})
+    first = next(items, None)
+    if first is None:
+        return items
+    if identity is None:
+        found = model.identify(patient=True) or {}
+        refuse_another(found)
+        writer.spec |= {SERVER_FIELD: before or found} if found else {}
+    return chain([first], items)
 
 
 def warn_of_fingerprints(model: ServedModel, writer: RunWriter, warn: Callable[[str], None]) -> None:
-    """Tell what only the replies of this session could show: that others came from another system."""
+    """Tell what only the responses of this session could show: that others came from another system."""
     now = {name for name in model.fingerprints if name}
     if now and writer.fingerprints and not now & writer.fingerprints:
         warn(

@@ -3,13 +3,11 @@
 A run that was stopped resumes; responses of an endpoint are kept as they arrive.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,6 +55,8 @@ LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
+Warn = Callable[[str], None]
+Responses = Iterator[tuple[EvalExample, Response] | None]  # None: no response came for a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,8 @@ class RunSpec:
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
-        o = self.options
+        options, name = self.options, parse_model_name(self.model)
         learned = open_source(self.learn_from) if self.learn_from else source
-        name = parse_model_name(self.model)
-        traits = name.traits
         spec: dict[str, Any] = {
             "model": self.model,
             "data": str(self.data.resolve()),
@@ -92,13 +90,14 @@ class RunSpec:
             "split": self.split,
             "limit": self.limit,
             "conditions": list(self.conditions),
-            "seed": o.seed,
+            "seed": options.seed,
         }
-        if traits.prompted:
-            spec |= {"prompt": build_prompt_spec(self.mode), "max_tokens": o.max_tokens, "temperature": o.temperature}
+        if name.traits.prompted:
+            spec["prompt"] = build_prompt_spec(self.mode)
+            spec |= {"max_tokens": options.max_tokens, "temperature": options.temperature}
         describe = getattr(MODELS.load(name.kind), "describe_run", None)
-        spec |= describe(name.target, o, learned.schema) if describe else {}
-        if traits.learns:
+        spec |= describe(name.target, options, learned.schema) if describe else {}
+        if name.traits.learns:
             spec |= {"learned_from": learned.data_id()}
             spec |= {"learned_part": self.learn_part.spec()} if self.learn_part else {}
         known = spec.get("trained_on")
@@ -117,13 +116,10 @@ class RunSpec:
 
     def _locate_files(self) -> dict[str, str]:
         """Where the files are whose content the spec identifies: for the command that runs it again."""
-        found = {
-            "images": str(self.images.resolve()) if self.images else "",
-            "learn_from": str(self.learn_from.resolve()) if self.learn_from else "",
-            "part": self.part.place if self.part else "",
-            "learn_part": self.learn_part.place if self.learn_part else "",
-        }
-        return {name: place for name, place in found.items() if place}
+        folders = {"images": self.images, "learn_from": self.learn_from}
+        parts = {"part": self.part, "learn_part": self.learn_part}
+        places = {name: str(folder.resolve()) for name, folder in folders.items() if folder}
+        return places | {name: part.place for name, part in parts.items() if part and part.place}
 
 
 def evaluate(
@@ -133,7 +129,7 @@ def evaluate(
     cache: Path | None = None,
     use_cache: bool = True,
     tell: Tell = lambda done, total: None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    warn: Warn = lambda sentence: None,
     count: Tell = lambda new, before: None,
 ) -> RunLog:
     """Run it; the same call again resumes, and repeats what failed.
@@ -174,17 +170,21 @@ def evaluate(
         pictures.refuse_changed(writer, len(ids))
         before = len(writer.done)
         if before and writer.unrecorded:
-            warn(_describe_unrecorded(out, writer.unrecorded))
+            begun = "was begun by an earlier version, which did not record by content what its responses depend on"
+            unseen = ": questions whose picture was missing were asked without it; to be sure, choose another --out"
+            assumed = "; it is assumed that nothing has changed since"
+            warn(f"{out} {begun}{unseen if 'images_id' in writer.unrecorded else assumed}")
         items = pictures.iter_examples(_iter_pending(run, prompts, writer), writer, run.mode)
         if isinstance(model, ServedModel):
             items = require_one_server(model, server, writer, items)
         try:
             shown = partial(_iter_pictures, run, source)
-            pairs = _record_identity(writer, model, _predict(model, items, run.model, reads, shown))
-            _write_predictions(writer, pairs, tell, pictures.count_prompts(len(ids), len(run.conditions)))
+            responses = _predict(model, items, run.model, reads, shown)
+            total = pictures.count_prompts(len(ids), len(run.conditions))
+            _write_predictions(writer, model, responses, tell, total)
         except ModelError as error:
-            kept = "the responses so far are kept, run the same command again to resume"
-            raise UserError(f"{error}; {kept}") from error
+            resume = "the responses so far are kept, run the same command again to resume"
+            raise UserError(f"{error}; {resume}") from error
         if isinstance(model, ServedModel):
             warn_of_fingerprints(model, writer, warn)
         pictures.record_counts(writer, len(ids))
@@ -194,16 +194,6 @@ def evaluate(
         return log
 
 
-def _record_identity(
-    writer: RunWriter, model: Model, pairs: Iterator[tuple[EvalExample, Response] | None]
-) -> Iterator[tuple[EvalExample, Response] | None]:
-    """The same; before the first is kept, the spec records what the model loaded to give it."""
-    for k, pair in enumerate(pairs):
-        if k == 0:
-            _record_sources(writer, model)
-        yield pair
-
-
 def _record_sources(writer: RunWriter, model: Model) -> None:
     """Add what a class of the user's has loaded by now; a file stays as it was first recorded."""
     sources = get_identity(model, writer.spec).get("sources")
@@ -211,42 +201,26 @@ def _record_sources(writer: RunWriter, model: Model) -> None:
         writer.spec["sources"] = {**sources, **writer.spec.get("sources", {})}
 
 
-def _describe_unrecorded(folder: Path, fields: Sequence[str]) -> str:
-    """What is unknown of a run that an earlier version began."""
-    sentence = f"{folder} was begun by an earlier version, which did not record by content what its responses depend on"
-    if "images_id" in fields:
-        return (
-            f"{sentence}: questions whose picture was missing were asked without it; to be sure, choose another --out"
-        )
-    return f"{sentence}; it is assumed that nothing has changed since"
-
-
 def build_run_model(
-    run: RunSpec,
-    source: QuestionSource,
-    memory: DiskResponseCache | None = None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    run: RunSpec, source: QuestionSource, memory: DiskResponseCache | None = None, warn: Warn = lambda sentence: None
 ) -> Model:
     """The run's model, with what it may learn from and be chosen by."""
     learned = open_source(run.learn_from) if run.learn_from else source
     if run.learn_part is not None:
         run.learn_part.check(learned.data_id(), "train", (q.id for q in learned.questions("train")))
 
-    def make_reader(split: str) -> Callable[[], Iterator[Question]]:
-        def read() -> Iterator[Question]:
-            found = learned.questions(split) if split in learned.splits else iter(())
-            if run.learn_part is not None:
-                found = run.learn_part.select(split, found)
-            return map(join_action, found) if run.joined else found
-
-        return read
+    def read(split: str) -> Iterator[Question]:
+        questions = learned.questions(split) if split in learned.splits else iter(())
+        if run.learn_part is not None:
+            questions = run.learn_part.select(split, questions)
+        return map(join_action, questions) if run.joined else questions
 
     setting = ModelSetting(
-        train=make_reader("train"),
+        train=partial(read, "train"),
         schema=learned.schema(),
         options=run.options,
         memory=memory,
-        choosing=make_reader("val"),
+        choosing=partial(read, "val"),
         scenes=learned.scenes,
         shown=lambda: ((picture.name, picture.png()) for picture in _iter_pictures(run, source)),
         warn=warn,
@@ -274,16 +248,16 @@ def _iter_pending(run: RunSpec, prompts: SplitPrompts, writer: RunWriter) -> Ite
         yield from prompts.iter_examples(condition, run.limit, done)
 
 
-def _write_predictions(
-    writer: RunWriter, pairs: Iterator[tuple[EvalExample, Response] | None], tell: Tell, total: int
-) -> None:
-    """Ask, parse and keep; responses are kept however this ends. None: no response came for a while."""
+def _write_predictions(writer: RunWriter, model: Model, responses: Responses, tell: Tell, total: int) -> None:
+    """Ask, parse and keep; responses are kept however this ends."""
     rows: list[tuple[QuestionRecord, Prediction]] = []
     done = len(writer.done)
     last = time.monotonic()
     tell(done, total)
     try:
-        for pair in pairs:
+        for k, pair in enumerate(responses):
+            if k == 0:  # before anything is kept
+                _record_sources(writer, model)
             if pair is not None:
                 item, response = pair
                 done += 1
@@ -300,7 +274,7 @@ def _write_predictions(
 
 def build_prediction(item: EvalExample, response: Response) -> Prediction:
     """A response as the log keeps it; text is parsed as what the question expects."""
-    answer, status, reason = response.answer, response.status, response.reason
+    answer, status = response.answer, response.status
     if answer is None and not status:
         schema = item.scenes[0].schema if item.scenes else OPEN
         answer = parse_response(response.raw, infer_expected(item.question, schema))
@@ -311,7 +285,7 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         answer=answer,
         raw=shorten(response.raw),
         status="answered" if answer is not None else status,
-        reason=reason,
+        reason=response.reason,
         seconds=response.seconds,
         cost=response.cost,
         tokens=response.tokens,
@@ -334,7 +308,7 @@ def shorten(raw: str) -> str:
 
 def _predict(
     model: Any, items: Iterator[EvalExample], name: str, reads: frozenset[str], shown: Callable[[], Iterator[Picture]]
-) -> Iterator[tuple[EvalExample, Response] | None]:
+) -> Responses:
     """Every item with its response, as they come; None now and then while nothing comes.
 
     A model that adapts to its test images does so before the first batch that shows one.
@@ -354,20 +328,18 @@ def _predict(
         if hasattr(model, "ready"):
             model.ready(prompts)
         start = time.perf_counter()
-        made = predict_checked(model, prompts, name)
+        responses = predict_checked(model, prompts, name)
         each = (time.perf_counter() - start) / len(block)
-        for item, response in zip(block, made, strict=True):
-            yield item, response if response.seconds is not None else _add_seconds(response, each)
+        for item, response in zip(block, responses, strict=True):
+            yield item, replace(response, seconds=each) if response.seconds is None else response
 
 
-def _stream(
-    model: Any, items: Iterator[EvalExample], reads: frozenset[str]
-) -> Iterator[tuple[EvalExample, Response] | None]:
+def _stream(model: Any, items: Iterator[EvalExample], reads: frozenset[str]) -> Responses:
     """For an endpoint: a new call begins as soon as one ends, so that a slow one holds up no other."""
-    first = list(islice(items, 1))
-    if not first:
+    first = next(items, None)
+    if first is None:
         return  # nothing to ask: the server need not even be there
-    items = chain(first, items)
+    items = chain([first], items)
     with asyncio.Runner() as runner:
         loop = runner.get_loop()  # run directly: Runner.run sets a signal handler each time, which is slow
         stop = _watch_interrupt(loop)
@@ -409,7 +381,3 @@ def _watch_interrupt(loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
     if threading.current_thread() is threading.main_thread():
         loop.add_signal_handler(signal.SIGINT, set_stop)
     return stop
-
-
-def _add_seconds(response: Response, seconds: float) -> Response:
-    return replace(response, seconds=seconds)

@@ -6,14 +6,13 @@ else the longest question the text contains. A scene in words is known by those 
 such words the first question of that text is taken, and the model is asked blind: it is shown no scene.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 
 from ..errors import UserError
 from ..model import Picture, Prompt
@@ -42,19 +41,18 @@ class QuestionMatcher:
         self._by_images: dict[tuple[str, ...], list[Question]] = defaultdict(list)
         for split in splits or dataset.splits:
             for shard in dataset.shards(split):
-                self._add(dataset, shard)
+                self._add(dataset.folder, shard)
         if not self._by_text:
             raise UserError(f"{dataset.folder}: there are no questions to be asked")
 
-    def _add(self, dataset: Dataset, shard: Shard) -> None:
-        for table in (
-            iterate_row_groups(dataset.folder / shard.images.path, ["image_id", "image"]) if shard.images else ()
-        ):
+    def _add(self, folder: Path, shard: Shard) -> None:
+        columns = ["image_id", "image"]
+        for table in iterate_row_groups(folder / shard.images.path, columns) if shard.images else ():
             pictures = table["image"].combine_chunks().field("bytes")
             for name, png in zip(table["image_id"].to_pylist(), pictures, strict=True):
                 self._where[name] = shard
                 self._by_bytes[_digest_bytes(png.as_buffer())] = name
-        for question in read_questions(dataset.folder / shard.questions.path) if shard.questions else ():
+        for question in read_questions(folder / shard.questions.path) if shard.questions else ():
             self._by_text[_normalize_text(question.text)].append(question)
             self._by_images[question.scenes].append(question)
 
@@ -62,14 +60,13 @@ class QuestionMatcher:
         """The question asked, with the scenes its pictures show; a UserError where it is not known."""
         described = () if pictures else self._find_described_images(text)
         names = described or tuple(map(self._match_picture, pictures))
-        question = self._match_question(text, names)
-        images = tuple(self._load_image(name) for name in names)
+        scenes = tuple(self._load_image(name).scene for name in names)
         return Prompt(
-            question=replace(question, answer=None, answers=()),
+            question=replace(self._match_question(text, names), answer=None, answers=()),
             text=text,
             pictures=tuple(map(Picture, pictures)),
-            scenes=tuple(image.scene for image in images),
-            scene_text="\n".join(describe_scene(image.scene) for image in images) if described else "",
+            scenes=scenes,
+            scene_text="\n".join(map(describe_scene, scenes)) if described else "",
             condition="scene_text" if described else AS_IS,
         )
 

@@ -22,23 +22,13 @@ from ..registry import SUITES
 from ..result import Lineage
 from ..scene import Scene
 from ..schema import OPEN, Schema
-from ..shortcuts.audit_folder import (
-    ANSWERS_SUFFIX,
-    DATASET_MANIFEST,
-    QUESTIONS_SUFFIX,
-    TEST_FOLDER,
-    TRAIN_FOLDER,
-    VAL_FOLDER,
-    check_audit,
-    has_audit_traces,
-    set_file,
-)
+from ..shortcuts import audit_folder
 from ..store.dataset import Dataset, data_id, find_schema
 from ..store.shard import iterate_row_groups, read_questions
 from ..suites import load_suite
-from .conditions import DatasetPrompts, EvalExample, digest_content
+from .conditions import DatasetPrompts, EvalExample, Ids, digest_content
 
-FOLDERS = {"train": TRAIN_FOLDER, "val": VAL_FOLDER, "test": TEST_FOLDER}
+FOLDERS = {"train": audit_folder.TRAIN_FOLDER, "val": audit_folder.VAL_FOLDER, "test": audit_folder.TEST_FOLDER}
 DIGITS = 12  # of an image's number in the names of COCO's files: 000000000042, COCO_val2014_000000000042
 THREADS = 4  # that read pictures
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
@@ -57,7 +47,8 @@ class VqaFiles:
     @property
     def splits(self) -> tuple[str, ...]:
         """Those that have questions: a given split may lack a val."""
-        files = {split: set_file(self.folder, name, QUESTIONS_SUFFIX) for split, name in FOLDERS.items()}
+        suffix = audit_folder.QUESTIONS_SUFFIX
+        files = {split: audit_folder.set_file(self.folder, name, suffix) for split, name in FOLDERS.items()}
         return tuple(split for split, path in files.items() if path.is_file() and path.stat().st_size > len("[]\n"))
 
     def data_id(self) -> str:
@@ -71,17 +62,15 @@ class VqaFiles:
 
     def questions(self, split: str) -> Iterator[Question]:
         before = self._list_digests(split)
-        found = vqa.read_joined(
-            self._locate_file(split, QUESTIONS_SUFFIX), self._locate_file(split, ANSWERS_SUFFIX)
-        ).questions
+        questions = vqa.read_joined(*self._locate_files(split)).questions
         if self._compute_digests(split) != before:
             raise UserError(f"{self.folder}: the audit changed while it was read; run the same command again")
-        yield from found
+        yield from questions
 
     def scenes(self, question: Question) -> Sequence[Scene]:
         return ()
 
-    def prompts(self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None) -> VqaPrompts:
+    def prompts(self, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> VqaPrompts:
         """The prompts of a split; `joined` changes none, since VQA files know no actions."""
         check_mode(mode)
         return VqaPrompts(self, split, mode, only)
@@ -94,12 +83,11 @@ class VqaFiles:
         from PIL import Image
 
         buffer = BytesIO()
-        broken = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
         try:
             data = read_whole(path)
             with Image.open(BytesIO(data)) as opened:
                 opened.convert("RGB").save(buffer, "PNG")
-        except broken as error:
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise BrokenImage(f"{path}: cannot be read as an image ({error})") from None
         if path in self._picture_digests and self._picture_digests[path] != digest_of(data):
             raise UserError(f"{path} changed during the run; run the same command again")
@@ -137,13 +125,15 @@ class VqaFiles:
         return self._seen[split]
 
     def _compute_digests(self, split: str) -> tuple[str, str]:
-        questions, answers = (self._locate_file(split, what) for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX))
+        questions, answers = self._locate_files(split)
         return file_digest(questions), file_digest(answers)
 
-    def _locate_file(self, split: str, what: str) -> Path:
+    def _locate_files(self, split: str) -> tuple[Path, Path]:
         if split not in self.splits:
             raise unknown("split", split, self.splits, str(self.folder))
-        return set_file(self.folder, FOLDERS[split], what)
+        suffixes = (audit_folder.QUESTIONS_SUFFIX, audit_folder.ANSWERS_SUFFIX)
+        questions, answers = (audit_folder.set_file(self.folder, FOLDERS[split], suffix) for suffix in suffixes)
+        return questions, answers
 
 
 class BrokenImage(UserError):
@@ -160,7 +150,7 @@ def _digest_picture(path: Path) -> str:
 class VqaPrompts:
     """The questions of one split."""
 
-    def __init__(self, source: VqaFiles, split: str, mode: str, only: frozenset[str] | None = None) -> None:
+    def __init__(self, source: VqaFiles, split: str, mode: str, only: Ids | None = None) -> None:
         self._source, self._mode = source, mode
         self._questions = tuple(q for q in source.questions(split) if only is None or q.id in only)
 
@@ -175,20 +165,15 @@ class VqaPrompts:
 
     def missing_pictures(self, limit: int | None = None) -> dict[str, str]:
         """The questions about an image that the folder does not have, each with the first such image."""
-        found: dict[str, str] = {}
-        for question in self._questions[:limit]:
-            missing = next((name for name in question.scenes if self._source.find_picture(name) is None), None)
-            if missing is not None:
-                found[question.id] = missing
-        return found
+        find = self._source.find_picture
+        missing = {q.id: [name for name in q.scenes if find(name) is None] for q in self._questions[:limit]}
+        return {question: names[0] for question, names in missing.items() if names}
 
     def pictures(self, limit: int | None = None) -> dict[str, str]:
         """The images of the questions that exist, each with its file and digest."""
         return self._source.digest_pictures(name for q in self._questions[:limit] for name in q.scenes)
 
-    def iter_examples(
-        self, condition: str, limit: int | None = None, done: frozenset[str] = frozenset()
-    ) -> Iterator[EvalExample]:
+    def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
         if condition not in ("as_is", "blind"):
             raise UserError(f"condition {condition!r} needs scenes, which VQA files do not have; use as_is or blind")
         for question in islice(self._questions, limit):
@@ -205,16 +190,16 @@ class VqaPrompts:
 
     def _read_pictures(self, question: Question) -> tuple[tuple[Picture, ...], str]:
         """The pictures of a question; none, and why, where one of them cannot be shown."""
-        found = []
+        pictures = []
         for name in question.scenes:
             try:
-                picture = self._source.read_picture(name)
+                png = self._source.read_picture(name)
             except BrokenImage as error:
                 return (), str(error)
-            if picture is None:
+            if png is None:
                 return (), f"image {name!r} has no picture"
-            found.append(Picture(picture, name=name))
-        return tuple(found), ""
+            pictures.append(Picture(png, name=name))
+        return tuple(pictures), ""
 
 
 class DatasetSource:
@@ -245,19 +230,16 @@ class DatasetSource:
 
     def scenes(self, question: Question) -> Sequence[Scene]:
         if not self._scenes:
-            for shard in self.dataset.shards():
-                if shard.images:
-                    self.dataset.check_file(shard.images)
-            files = [self.dataset.folder / s.images.path for s in self.dataset.shards() if s.images]
-            for table in (t for f in files for t in iterate_row_groups(f, ["scene"])):
+            files = [shard.images for shard in self.dataset.shards() if shard.images]
+            for file in files:
+                self.dataset.check_file(file)
+            for table in (t for f in files for t in iterate_row_groups(self.dataset.folder / f.path, ["scene"])):
                 for text in table["scene"].to_pylist():
                     scene = Scene.from_json(json.loads(text))
                     self._scenes[scene.id] = scene
         return [self._scenes[name] for name in question.scenes]
 
-    def prompts(
-        self, split: str, mode: str, joined: bool = False, only: frozenset[str] | None = None
-    ) -> DatasetPrompts:
+    def prompts(self, split: str, mode: str, joined: bool = False, only: Ids | None = None) -> DatasetPrompts:
         return DatasetPrompts(self.dataset, split, mode, joined, only)
 
 
@@ -267,11 +249,11 @@ QuestionSource = DatasetSource | VqaFiles  # what can be asked and learned from
 
 def open_source(folder: Path, images: Path | None = None) -> QuestionSource:
     """The dataset or audit in a folder; `images` is the folder of an audit's pictures."""
-    if (folder / DATASET_MANIFEST).exists() or not has_audit_traces(folder):
+    if (folder / audit_folder.DATASET_MANIFEST).exists() or not audit_folder.has_audit_traces(folder):
         if images is not None:
             raise UserError(f"{folder} is not an audit: a dataset holds its images; omit --images")
         return DatasetSource(Dataset.open(folder))
-    check_audit(folder)
+    audit_folder.check_audit(folder)
     return VqaFiles(folder, images)
 
 

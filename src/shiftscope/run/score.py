@@ -1,7 +1,5 @@
 """Score: the figures of a run, or of a results file beside its annotations, without the model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import json_files as _json
+from .. import json_files
 from ..answer import read_answer
 from ..columns import Column, column_of
 from ..errors import UserError
 from ..files import resolve_links
 from ..formats import read_questions, vqa
-from ..metrics.metric import Metric, list_defaults, load_metric
+from ..metrics import Metric, list_defaults, load_metric
 from ..metrics.significance import average_seeds
 from ..metrics.slices import select_base_rows
 from ..result import (
@@ -31,17 +29,9 @@ from ..result import (
     records_of,
 )
 from ..server_identity import identities_differ
+from ..shortcuts import audit_folder
 from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES
 from ..shortcuts.audit import TEST as IID_TEST
-from ..shortcuts.audit_folder import (
-    ANSWERS_SUFFIX,
-    TEST_FOLDER,
-    add_marks,
-    check_audit,
-    is_audit,
-    read_splits,
-    set_file,
-)
 from ..store.question_part import explain_difference
 from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
 from .question_source import VqaFiles
@@ -87,7 +77,7 @@ def score_run(
     own = None if audit else _find_audit(log, warn)
     records, names = log.records, list(metrics)
     if marks := audit or own:
-        records = _mark_audit(records, marks, folder, str(dict(log.spec).get("split") or ""), warn)
+        records = _mark_audit(log, marks, folder, warn)
     unseen = _score_missing_images(records, by)
     if unseen and not len(select_base_rows(records)):
         return unseen
@@ -107,13 +97,14 @@ def _score_missing_images(records: RunRecords, by: Sequence[str]) -> tuple[Score
     return tuple(replace(s, slice=(("condition", MISSING_IMAGE),)) for s in score_records(alone))
 
 
-def _mark_audit(records: RunRecords, audit: Path, run: Path, split: str, warn: Warn) -> RunRecords:
-    """The rows that an audit has, marked with their shortcuts; warns about the others.
-
-    Questions that were not asked yet are of the run's own split; in which OOD sets is not known.
-    """
-    rows = _label_split(add_marks(records, audit), split)
-    column = rows.column(AUDIT_SPLIT)
+def _mark_audit(log: RunLog, audit: Path, run: Path, warn: Warn) -> RunRecords:
+    """The rows that an audit has, marked with their shortcuts; warns about the others."""
+    rows = audit_folder.add_marks(log.records, audit)
+    split, column, lacking = dict(log.spec).get("split"), rows.column(AUDIT_SPLIT), rows.question.codes < 0
+    if split in column.values and lacking.any():
+        # Questions that were not asked yet are of the run's own split; in which OOD sets is not known.
+        column = Column(column.values, np.where(lacking, column.values.index(split), column.codes).astype(np.int32))
+        rows = replace(rows, facts=tuple((dict(rows.facts) | {AUDIT_SPLIT: column}).items()))
     base = select_base_rows(rows).column(AUDIT_SPLIT)
     unknown = int((base.codes < 0).sum())
     if unknown:
@@ -123,16 +114,6 @@ def _mark_audit(records: RunRecords, audit: Path, run: Path, split: str, warn: W
         if n and name != IID_TEST:
             warn(f"{n:,} questions of {run} are of the audit's {name} split, not of its IID test")
     return rows.take(column.codes >= 0) if (column.codes < 0).any() else rows
-
-
-def _label_split(rows: RunRecords, split: str) -> RunRecords:
-    lacking = rows.question.codes < 0
-    column = rows.column(AUDIT_SPLIT)
-    if split not in column.values or not lacking.any():
-        return rows
-    codes = np.where(lacking, column.values.index(split), column.codes).astype(np.int32)
-    facts = [(name, Column(c.values, codes) if name == AUDIT_SPLIT else c) for name, c in rows.facts]
-    return replace(rows, facts=tuple(facts))
 
 
 def score_seeds(
@@ -183,15 +164,13 @@ def score_records(
     for option in given:
         if not any(option in metric.options for metric in chosen):
             raise UserError(f"{', '.join(metric.name for metric in chosen)}: takes no --{option}")
-    made: list[Score] = []
+    scores: list[Score] = []
     for metric, measure in measures:
+        if by and "by" not in metric.options:
+            raise UserError(f"{metric.name} cannot be sliced; omit --by or choose another metric")
         used: dict[str, Any] = {k: v for k, v in given.items() if k in metric.options}
-        if by:
-            if "by" not in metric.options:
-                raise UserError(f"{metric.name} cannot be sliced; omit --by or choose another metric")
-            used["by"] = tuple(by)
-        made += measure(records, **used)
-    return tuple(made)
+        scores += measure(records, **used | ({"by": tuple(by)} if by else {}))
+    return tuple(scores)
 
 
 def compare_runs(metric: Metric, folders: Sequence[Path]) -> tuple[Score, ...]:
@@ -215,7 +194,7 @@ def _find_audit(log: RunLog, warn: Warn) -> Path | None:
     """The audit whose files a run was asked about, if it is still there as it was."""
     spec = dict(log.spec)
     folder = Path(str(spec.get("data", "")))
-    if not is_audit(folder):
+    if not audit_folder.is_audit(folder):
         return None
     if VqaFiles(folder).data_id() != spec.get("data_id"):
         warn(f"the audit in {folder} is no longer the one that this run was asked about; no shortcuts scored")
@@ -231,39 +210,34 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
     """
     audit = annotations if annotations.is_dir() else None
     if audit is not None:
-        check_audit(audit)
-        annotations = set_file(audit, TEST_FOLDER, ANSWERS_SUFFIX)
+        audit_folder.check_audit(audit)
+        annotations = audit_folder.set_file(audit, audit_folder.TEST_FOLDER, audit_folder.ANSWERS_SUFFIX)
     every = list(_read_examples(annotations))
-    asked = every if sample is None else [a for a in every if a.question in sample]
-    if sample is not None and len(asked) < len(sample):
-        lost = min(sample - {a.question for a in asked})
+    examples = every if sample is None else [one for one in every if one.question in sample]
+    names = {one.question for one in examples}
+    if sample is not None and len(examples) < len(sample):
+        lost = min(sample - names)
         raise UserError(
-            f"{len(sample) - len(asked):,} ids of the sample are of no question of {annotations}, {lost!r} for one"
+            f"{len(sample) - len(examples):,} ids of the sample are of no question of {annotations}, {lost!r} for one"
         )
     predictions = {p.question: p for p in _read_predictions(results)}
-    rows = [(a, predictions.get(a.question)) for a in asked]
-    found = sum(p is not None for _, p in rows)
-    elsewhere = _count_other_splits(predictions, asked, audit) if audit is not None and found < len(predictions) else ()
-    if not found and elsewhere:
-        raise UserError(
-            f"{results}: none of its predictions is for the IID test of {audit}; {describe_other_splits(elsewhere)}"
-        )
-    if not found:
-        one, other = next(iter(predictions), ""), asked[0].question
+    extra = predictions.keys() - names
+    elsewhere: tuple[tuple[str, int], ...] = ()
+    if audit is not None and extra:
+        splits = audit_folder.read_splits(audit)
+        counts = Counter(splits.get(name) for name in extra)
+        elsewhere = tuple((name, counts[name]) for name in SPLIT_NAMES if counts[name])
+    if len(extra) == len(predictions):
+        if elsewhere:
+            raise UserError(
+                f"{results}: none of its predictions is for the IID test of {audit}; {describe_other_splits(elsewhere)}"
+            )
+        one, other = next(iter(predictions), ""), examples[0].question
         raise UserError(f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}")
-    records = records_of(rows)
+    records = records_of([(one, predictions.get(one.question)) for one in examples])
     if audit:
-        records = add_marks(records, audit)
-    return ResultsFile(records, len(asked), len(every), len(predictions) - found, elsewhere)
-
-
-def _count_other_splits(
-    predictions: Iterable[str], asked: Iterable[QuestionRecord], audit: Path
-) -> tuple[tuple[str, int], ...]:
-    """How many predictions are for questions of the audit's other splits."""
-    split = read_splits(audit)
-    counts = Counter(split.get(one) for one in set(predictions) - {a.question for a in asked})
-    return tuple((name, counts[name]) for name in SPLIT_NAMES if counts[name])
+        records = audit_folder.add_marks(records, audit)
+    return ResultsFile(records, len(examples), len(every), len(extra), elsewhere)
 
 
 def describe_other_splits(elsewhere: Iterable[tuple[str, int]]) -> str:
@@ -273,7 +247,7 @@ def describe_other_splits(elsewhere: Iterable[tuple[str, int]]) -> str:
 
 
 def _read_examples(path: Path) -> Iterator[QuestionRecord]:
-    file = _json.InputFile(path)
+    file = json_files.InputFile(path)
     if not vqa.sniff_annotations(file):
         if vqa.sniff_questions(file):
             raise UserError(f"{path}: questions without answers; give the annotations file that goes with it")
@@ -286,24 +260,20 @@ def _read_examples(path: Path) -> Iterator[QuestionRecord]:
         return
     for one in vqa.read_annotations(path):
         notes = dict(one.notes)
-        facts = [("kind", one.kind), ("answer_type", notes.get("answer_type", ""))]
-        facts += [("split", str(notes.get("annotation.split", "")))]
-        yield QuestionRecord(
-            one.question,
-            (one.image,) if one.image else (),
-            one.answer,
-            one.answers,
-            tuple((name, value) for name, value in facts if value),
-        )
+        split = str(notes.get("annotation.split", ""))
+        facts = (("kind", one.kind), ("answer_type", notes.get("answer_type", "")), ("split", split))
+        known_facts = tuple((name, value) for name, value in facts if value)
+        images = (one.image,) if one.image else ()
+        yield QuestionRecord(one.question, images, one.answer, one.answers, known_facts)
 
 
 def _read_predictions(path: Path) -> Iterable[Prediction]:
-    data = _json.read_bytes(path)
-    if _json.first_byte(data) != b"[":
-        _json.decode_json(data, path)
+    data = json_files.read_bytes(path)
+    if json_files.first_byte(data) != b"[":
+        json_files.decode_json(data, path)
         raise UserError(f"{path}: expected a list of results, each with an id and an answer")
     seen: set[str] = set()
-    for at, row in enumerate(_json.iterate_elements(data, None, path)):
+    for at, row in enumerate(json_files.iterate_elements(data, None, path)):
         prediction = _parse_prediction(row, f"{path}: result {at}")
         if prediction.question in seen:
             raise UserError(f"{path}: question {prediction.question} appears twice")

@@ -5,8 +5,6 @@ al., 2022, section 2.2 and Table 4), so the runs must be of an IID validation sp
 needs --on-ood, which marks the chosen run for good.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +14,8 @@ from typing import Any
 from ..errors import UserError
 from ..files import encode_utf8, write_whole
 from ..folder import lock_folder
-from ..metrics.metric import load_metric
-from ..metrics.slices import select_base_rows
+from ..metrics import load_metric
+from ..metrics.slices import select_base_rows, to_percent
 from ..result import MISSING_IMAGE, RunLog, Score
 from ..store.run_log import read_run
 from .score import refuse_twice, score_run
@@ -45,11 +43,10 @@ class Selection:
     def to_json(self) -> dict[str, Any]:
         """What `selection.json` holds; the value is in percent, as `shiftscope score --json` gives it."""
         score = self.scores[self.best]
-        assert score.value is not None
         return {
             "chosen_from": [str(run) for run in self.runs],
             "metric": score.metric,
-            "value": round(100 * score.value, 10),
+            "value": to_percent(score.value),
             "split": self.split,
             "on_ood": self.on_ood,
             "data_id": self.data_id,
@@ -78,30 +75,28 @@ def select(folders: Sequence[Path], metric: str = "accuracy", *, split: str = ""
     scores = tuple(_score_metric(folder, metric) for folder in folders)
     best = max(range(len(scores)), key=lambda k: (scores[k].value, -k))
     models = tuple(str(dict(log.spec).get("model", "")) for log in logs)
-    made = Selection(tuple(folders), models, scores, best, here, str(spec.get("data_id") or ""), on_ood)
-    text = json.dumps(made.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
-    with lock_folder(made.best_run):
-        write_whole(made.best_run / NAME, encode_utf8(f"{text}\n"))
-    return made
+    selection = Selection(tuple(folders), models, scores, best, here, str(spec.get("data_id") or ""), on_ood)
+    text = json.dumps(selection.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
+    with lock_folder(selection.best_run):
+        write_whole(selection.best_run / NAME, encode_utf8(f"{text}\n"))
+    return selection
 
 
 def _refuse_mismatched(folders: Sequence[Path], logs: Sequence[RunLog]) -> None:
     """Figures compare where the same questions of the same data were asked in the same way."""
-    first = dict(logs[0].spec)
-    rows = _list_examples(logs[0])
+
+    def describe(log: RunLog) -> dict[str, Any]:
+        spec, rows = dict(log.spec), select_base_rows(log.records)
+        questions = set(zip(rows.question.to_list(), rows.condition.to_list(), strict=True))
+        return {"data": spec.get("data_id"), "splits": spec.get("split"), "questions": questions}
+
+    first = describe(logs[0])
     for folder, log in zip(folders, logs, strict=True):
         if not log.finished:
             raise UserError(f"{folder}: the run is not finished; resume it with the same command first")
-        spec = dict(log.spec)
-        other = [k for k in ("data_id", "split") if spec.get(k) != first.get(k)]
-        if other or _list_examples(log) != rows:
-            what = "data" if "data_id" in other else "splits" if other else "questions"
+        this = describe(log)
+        if what := next((name for name in first if this[name] != first[name]), ""):
             raise UserError(f"{folder} and {folders[0]} are runs on different {what}; choose among runs on the same")
-
-
-def _list_examples(log: RunLog) -> set[tuple[str, str]]:
-    rows = select_base_rows(log.records)
-    return set(zip(rows.question.to_list(), rows.condition.to_list(), strict=True))
 
 
 def _score_metric(folder: Path, metric: str) -> Score:

@@ -4,8 +4,6 @@ Built-in models know the questions of one dataset; QuestionMatcher finds which o
 as words. What a client may send is bounded, and one that hangs up is ignored.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json
@@ -19,7 +17,7 @@ from typing import Any
 
 from ..answer import spell
 from ..errors import UserError
-from ..model import EVERYTHING, Model, ModelError, Response, get_reads, parse_model_name, predict_checked
+from ..model import EVERYTHING, Model, ModelError, get_reads, parse_model_name, predict_checked
 from ..records import content_id
 from ..registry import MODELS
 from .evaluate import RunSpec
@@ -29,6 +27,9 @@ from .question_source import QuestionSource
 LARGEST_REQUEST = 64 << 20  # bytes
 LARGEST_TOGETHER = 256 << 20  # bytes of all requests that are held at once
 SLOWEST_REQUEST = 60.0  # seconds from its head to its last byte
+MOST_IMAGES = 32  # of a request
+MOST_CONNECTIONS = 256
+GONE = 499  # as others call a client that hung up
 DRAINED_SECONDS = 5.0  # so long a client that sends too much is listened to, or it would miss the refusal
 
 
@@ -64,7 +65,8 @@ class RequestBodies:
             self._release(pieces)
 
     async def _take(self, request: Any, pieces: list[bytes]) -> None:
-        if _read_content_length(request) > LARGEST_REQUEST:
+        length = request.headers.get("content-length", "")
+        if length.isascii() and length.isdecimal() and len(length) < 19 and int(length) > LARGEST_REQUEST:
             await self._refuse_large(request)
         taken = 0
         async for piece in request.stream():
@@ -91,21 +93,11 @@ class RequestBodies:
         raise RequestRejected(413, f"a request may have {LARGEST_REQUEST >> 20} MB; this one is larger")
 
 
-def _read_content_length(request: Any) -> int:
-    length = request.headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdecimal() and len(length) < 19 else 0
-
-
-MOST_IMAGES = 32  # of a request
-MOST_CONNECTIONS = 256
-GONE = 499  # as others call a client that hung up
-
-
 class ModelService:
     """The endpoint's two answers, apart from HTTP."""
 
     def __init__(self, name: str, model: Model, matcher: QuestionMatcher, root: str = "") -> None:
-        """`root` names everything that replies depend on, so that clients can tell this model from another."""
+        """`root` names everything that responses depend on, so that clients can tell this model from another."""
         self.name, self.root = name, root
         self._model, self._matcher = model, matcher
         self._reads = get_reads(name, model) or EVERYTHING
@@ -124,32 +116,27 @@ class ModelService:
             response = predict_checked(self._model, [prompt], self.name)[0]
             self._served += 1
             number = self._served
-        text_out = format_response(response)
-        read, wrote = len(text.split()), len(text_out.split())
+        content = response.raw or (  # the raw text, else the answer, else why there is none
+            spell(response.answer) if response.answer is not None else f"undefined ({response.reason})"
+        )
+        read, wrote = len(text.split()), len(content.split())
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": self.name,
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": text_out}, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote},
         }
 
 
 def build_root_name(run: RunSpec, source: QuestionSource) -> str:
-    """A name for everything that the replies of an run's model depend on, as far as files tell."""
+    """A name for everything that the responses of a run's model depend on, as far as files tell."""
     spec = {k: v for k, v in run.spec(source).items() if k != "data"}
     name = parse_model_name(run.model)
     digest_target = getattr(MODELS.load(name.kind), "digest_target", None)
     spec |= {"file": digest_target(name.target)} if digest_target else {}
     return content_id(spec)
-
-
-def format_response(response: Response) -> str:
-    """What the endpoint says: the raw text, else the answer, else why there is none."""
-    if response.raw:
-        return response.raw
-    return spell(response.answer) if response.answer is not None else f"undefined ({response.reason})"
 
 
 def read_messages(body: Any) -> tuple[str, list[bytes]]:
@@ -199,7 +186,7 @@ def build_app(service: ModelService, touched: Callable[[], None] = lambda: None)
         raise UserError("serving needs FastAPI and uvicorn: pip install 'shiftscope[serve]'") from None
 
     app = FastAPI(title="ShiftScope", openapi_url=None)
-    intake, turn = RequestBodies(), asyncio.Lock()
+    bodies, turn = RequestBodies(), asyncio.Lock()
 
     async def models() -> Any:
         touched()
@@ -208,7 +195,7 @@ def build_app(service: ModelService, touched: Callable[[], None] = lambda: None)
     async def complete(request: Request) -> Any:
         touched()
         try:
-            async with intake.read_body(request) as body, turn:
+            async with bodies.read_body(request) as body, turn:
                 if await request.is_disconnected():
                     raise ClientDisconnect
                 return await asyncio.to_thread(answer, body)
@@ -223,10 +210,10 @@ def build_app(service: ModelService, touched: Callable[[], None] = lambda: None)
 
     def answer(body: bytes) -> dict[str, Any]:
         try:
-            asked = json.loads(body)
+            request = json.loads(body)
         except (ValueError, RecursionError):
             raise UserError("the request is not JSON") from None
-        return service.complete(asked)
+        return service.complete(request)
 
     def build_error(problem: str, status: int) -> Any:
         kind = "invalid_request_error" if status < 500 else "server_error"
@@ -269,8 +256,8 @@ def serve(
     async def run_both() -> None:
         await asyncio.gather(server.serve(sockets=[bound]), watch())
 
-    shown = f"[{host}]" if ":" in host else host
-    ready(f"http://{shown}:{bound.getsockname()[1]}/v1")
+    address = f"[{host}]" if ":" in host else host
+    ready(f"http://{address}:{bound.getsockname()[1]}/v1")
     asyncio.run(run_both())
 
 

@@ -4,14 +4,12 @@ The questions are read once, or twice where something is drawn from them; the da
 written depends on the questions, the property, the shots and the seed alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,9 +66,8 @@ class SplitSpec:
 
     def settings(self) -> HeldOutSettings:
         split = self.paper_split
-        text = split.hold_out if split else self.hold_out
-        usual = split.shots if split else 0
-        return HeldOutSettings(text, usual if self.shots is None else self.shots, self.seed)
+        hold_out, shots = (split.hold_out, split.shots) if split else (self.hold_out, 0)
+        return HeldOutSettings(hold_out, shots if self.shots is None else self.shots, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +143,9 @@ class SplitQuestions:
         for path in self._files[role]:
             yield from read_questions(path)
 
-    def build_corpus(self, tell: Tell = lambda done: None) -> QuestionCorpus:
+    def build_corpus(self) -> QuestionCorpus:
         """Every question, and whether it is one to train on."""
-
-        def read() -> Iterator[tuple[bool, Question]]:
-            done = 0
-            for role in self.splits:
-                for question in self.read_role(role):
-                    yield role == TRAIN, question
-                    done += 1
-                    tell(done)
-
-        return QuestionCorpus(read)
+        return QuestionCorpus(lambda: ((role == TRAIN, q) for role in self.splits for q in self.read_role(role)))
 
 
 def split(
@@ -198,11 +186,8 @@ def _mark_questions(
     fitted = {}
     corpus = questions.build_corpus()
     for name, one in wanted.items():
-        try:
+        with nullcontext() if strict else suppress(UserError):
             fitted[name] = one.fit(corpus, seed)
-        except UserError:
-            if strict:
-                raise
     unseen = list(dict.fromkeys(leaf for one in fitted.values() for leaf in one.list_properties()))
     ids: dict[str, dict[str, list[tuple[str, bool]]]] = {name: {} for name in wanted}
     seen: set[str] = set()
@@ -228,31 +213,30 @@ def _explain_no_match(leaf: QuestionPredicate, questions: SplitQuestions) -> Use
     hint = ""
     if isinstance(leaf, HasProperty):
         family = FAMILIES[leaf.family]
-        there = {
-            found
-            for _, q in questions.build_corpus().read()
-            for found in ProgramFacts(q).find_instances(family.name, family.find)
-        }
+        facts = (ProgramFacts(question) for _, question in questions.build_corpus().read())
+        there = {instance for one in facts for instance in one.find_instances(family.name, family.find)}
         hint = did_you_mean(str(leaf), sorted(family.name_property(one) for one in there))
     return UserError(f"no question has {leaf}{hint}")
 
 
 def _assign_roles(dataset: Dataset, test: str) -> dict[str, str]:
     """What the dataset calls the questions of each role; val is tested on as where there is no test."""
-    found: dict[str, str] = {}
-    for role in ROLES:
-        names = (test,) if role == TEST and test else SPELLED[role]
-        if role == TEST and test and test == found.get(TRAIN):
-            raise UserError(f"{test} is what is trained on; test on another split of {dataset.folder}")
-        if role == TEST and test and test == found.get(VAL):
-            break
-        there = [name for name in names if name in dataset.splits and dataset.count(name)[1]]
-        if there:
-            found[role] = there[0]
-        elif role == TEST and test:
-            dataset.count(test)
-            raise UserError(f"{dataset.folder}: there are no questions in split {test!r}")
-    return found
+
+    def find_split(names: tuple[str, ...]) -> str:
+        return next((name for name in names if name in dataset.splits and dataset.count(name)[1]), "")
+
+    splits = {role: name for role in ROLES if (name := find_split(SPELLED[role]))}
+    if not test:
+        return splits
+    splits.pop(TEST, None)
+    if test == splits.get(TRAIN):
+        raise UserError(f"{test} is what is trained on; test on another split of {dataset.folder}")
+    if test == splits.get(VAL):
+        return splits
+    if not find_split((test,)):
+        dataset.count(test)
+        raise UserError(f"{dataset.folder}: there are no questions in split {test!r}")
+    return splits | {TEST: test}
 
 
 def _parse_file(text: str) -> tuple[str, Path]:
@@ -283,20 +267,20 @@ def _write_lists(made: HeldOutSplit, out: Path) -> bool:
         raise UserError(f"{out} is there already and is no split; choose another folder for --out")
     out = resolve_links(out)
     partial = out.with_name(f".{out.name}.{os.getpid()}{PARTIAL}")
+
+    def write_list(name: str, data: Any) -> None:
+        write_whole(partial / name, f"{json.dumps(data, ensure_ascii=False)}\n".encode(), durable=False)
+
     try:
         for part in made.parts:
-            _write_json(partial / f"{part.name}.json", list(part.ids))
+            write_list(f"{part.name}.json", list(part.ids))
         for role, marked in made.marked.items():
             for kind, ids in (("iid", marked.rest), ("comp", marked.held)):
                 listed = {"comp_split_name": made.name, "split_name": role, "ids": list(ids)}
-                _write_json(partial / OFFICIAL / f"{made.name}_{role}_{kind}.json", listed)
+                write_list(f"{OFFICIAL}/{made.name}_{role}_{kind}.json", listed)
         write_whole(partial / MANIFEST, about.encode())
         with explain_write_errors(out):
             partial.replace(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return True
-
-
-def _write_json(path: Path, data: Any) -> None:
-    write_whole(path, f"{json.dumps(data, ensure_ascii=False)}\n".encode(), durable=False)

@@ -1,35 +1,74 @@
-"""Test: put a model through a generalization test: make the questions, ask them, measure, keep everything."""
+"""Test: put a model through a generalization test: make the questions, ask them, measure, keep everything.
 
-from __future__ import annotations
+What a test is, its test sets and its table, is said by its file in `run/generalization/`. Here its questions become
+datasets (`OUT/data`), these are run (`OUT/runs`), and what the test finds in the runs is kept (`OUT/result.json`).
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .. import json_files as _json
 from ..errors import UserError
 from ..files import encode_utf8, write_whole
 from ..folder import lock_folder
+from ..json_files import load_json
+from ..metrics.slices import WITHOUT_ANSWER, to_percent
 from ..model import PROGRAMS, parse_model_name
-from ..records import content_id
+from ..question import Question
+from ..records import canonical_json, content_id
 from ..registry import GENERALIZATION_TESTS
-from ..result import AS_IS, BLIND, CacheUse, RunLog
-from ..store.manifest import read_manifest
+from ..result import AS_IS, BLIND, CacheUse, RunLog, Score
+from ..store.dataset import Dataset
+from ..store.manifest import DatasetInfo, Manifest, list_versions, read_manifest, write_manifest
+from ..store.shard import SharedImages, iterate_row_groups, write_shard
 from .consistency import MissingPictures
 from .evaluate import RunSpec, evaluate
-from .generalization import (
-    GeneralizationOutcome,
-    GeneralizationPlan,
-    GeneralizationRun,
-    GeneralizationTestSet,
-    SourceSplit,
-    write_test_set,
-)
+from .generalization import FindingsRow, GeneralizationPlan, GeneralizationRun, GeneralizationTestSet, SourceSplit
 
 RESULT = "result.json"
 Tell = Callable[[str, int, int], None]  # the test set, questions asked, of how many
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralizationOutcome:
+    """What a test found; `to_json()` is what `result.json` holds and `--json` prints, shares in percent."""
+
+    test: str
+    model: str
+    spec: Mapping[str, Any]  # the data, the split and the options
+    plan: GeneralizationPlan
+    lines: tuple[FindingsRow, ...]
+    runs: tuple[Path, ...]
+    asked: int = 0
+    shown: tuple[Path, ...] = ()  # those of the runs that a report is best made of
+    given: Mapping[str, Any] = field(default_factory=dict)  # what else the model was asked with
+    new: int = 0  # responses that were not there before; not in `to_json()`, which does not depend on resuming
+    cache: CacheUse | None = None  # where an endpoint was asked
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "test": self.test,
+            "model": self.model,
+            **self.spec,
+            **({"given": dict(self.given)} if self.given else {}),
+            "considered": self.plan.considered,
+            "asked": self.asked,
+            **({"cache": self.cache.to_json()} if self.cache else {}),
+            "left_out": dict(self.plan.left_out),
+            "lines": [
+                {"of": dict(line.of), "scores": {s.metric: _score_to_json(s) for s in line.scores}}
+                for line in self.lines
+            ],
+            "runs": [str(run) for run in self.runs],
+        }
+
+
+def _score_to_json(score: Score) -> dict[str, Any]:
+    figures: dict[str, Any] = {k: to_percent(getattr(score, k)) for k in ("value", "low", "high")}
+    return figures | {"n": score.n} | {k: n for k in WITHOUT_ANSWER if (n := getattr(score, k))}
 
 
 def test(
@@ -41,132 +80,117 @@ def test(
     cache: Path | None = None,
     use_cache: bool = True,
     tell: Tell = lambda test_set, done, total: None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    warn: Warn = lambda sentence: None,
 ) -> GeneralizationOutcome:
     """Run a test of the registry on the run's data; the same call again resumes.
 
     `options` is an `Options` of the test's file. The run's `limit` is of the questions a test is made from.
     """
     module = GENERALIZATION_TESTS.load(name)
-    refuse_foreign(out, name)
+    _refuse_foreign(out, name)
     with lock_folder(out):
-        refuse_foreign(out, name)
-        asking: dict[str, Any] = {"cache": cache, "use_cache": use_cache, "tell": tell, "warn": warn}
-        return _run_test(name, run, out, module.OPTIONS() if options is None else options, asking)
+        _refuse_foreign(out, name)
+        options = module.OPTIONS() if options is None else options
+        data = SourceSplit(run.data, run.split, run.limit, run.images)
+        plan: GeneralizationPlan = module.plan(data, options)
+        if not plan.test_sets or plan.why_not:
+            raise UserError(plan.why_not or f"{name} does not apply to {run.data}: {module.APPLIES}")
+        spec = {
+            "data": str(run.data.resolve()),
+            "data_id": data.source.data_id(),
+            "split": run.split,
+            "limit": run.limit,
+            "options": asdict(options),
+        }
+        _refuse_other_runs(out, plan)
+        _check_models(plan, run, warn)
+        evaluate_options = {"cache": cache, "use_cache": use_cache, "warn": warn}
+        runs = {
+            test_set.name: _run_test_set(test_set, run, out, {"test": name, **spec}, tell, evaluate_options)
+            for test_set in plan.test_sets
+        }
+        findings = module.findings(plan, runs, options)
+        outcome = GeneralizationOutcome(
+            test=name,
+            model=run.model,
+            spec=spec,
+            plan=plan,
+            lines=findings.lines,
+            runs=(*(one.folder for one in runs.values()), *findings.runs),
+            shown=findings.runs or tuple(one.folder for one in runs.values() if one.test_set.condition == AS_IS),
+            asked=sum(one.log.questions or len(one.log.records) for one in runs.values()),
+            given=_list_other_options(run),
+            new=sum(one.new for one in runs.values()),
+            cache=_sum_cache_use([one.log for one in runs.values()]),
+        )
+        text = json.dumps(outcome.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
+        write_whole(out / RESULT, encode_utf8(f"{text}\n"))
+        return outcome
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # what pytest looks at: this is no test of ours
 
 
-def _run_test(name: str, run: RunSpec, out: Path, options: Any, asking: Mapping[str, Any]) -> GeneralizationOutcome:
-    module = GENERALIZATION_TESTS.load(name)
-    material = SourceSplit(run.data, run.split, run.limit, run.images)
-    plan: GeneralizationPlan = module.plan(material, options)
-    if not plan.test_sets or plan.why_not:
-        raise UserError(plan.why_not or f"{name} does not apply to {run.data}: {module.APPLIES}")
-    spec = {
-        "data": str(run.data.resolve()),
-        "data_id": material.source.data_id(),
-        "split": run.split,
-        "limit": run.limit,
-        "options": asdict(options),
-    }
-    refuse_other_runs(out, plan)
-    for test_set in plan.test_sets:
-        refuse_unknown_model(test_set.model or run.model)
-    for test_set in plan.test_sets:
-        refuse_blind_unfit(test_set, run)
-    for sentence in dict.fromkeys(explain_untrained(test_set, run) for test_set in plan.test_sets):
-        if sentence:
-            asking["warn"](sentence)
-    taken = {
-        test_set.name: run_test_set(test_set, run, out, {"test": name, **spec}, name, **asking)
-        for test_set in plan.test_sets
-    }
-    found = module.findings(plan, taken, options)
-    made = GeneralizationOutcome(
-        test=name,
-        model=run.model,
-        spec=spec,
-        plan=plan,
-        lines=found.lines,
-        runs=(*(one.folder for one in taken.values()), *found.runs),
-        shown=found.runs or tuple(one.folder for one in taken.values() if one.test_set.condition == AS_IS),
-        asked=sum(one.log.questions or len(one.log.records) for one in taken.values()),
-        given=_collect_options(run),
-        new=sum(one.new for one in taken.values()),
-        cache=sum_cache_use([one.log for one in taken.values()]),
-    )
-    text = json.dumps(made.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(out / RESULT, encode_utf8(f"{text}\n"))
-    return made
-
-
-def _collect_options(run: RunSpec) -> dict[str, Any]:
+def _list_other_options(run: RunSpec) -> dict[str, Any]:
     """What a test's command is given besides the data and the test's own options, where it is not usual."""
-    asked = run.options
-    found = {
+    parameters = run.options.parameters
+    options = {
         "learn-from": str(run.learn_from.resolve()) if run.learn_from else "",
         "images": str(run.images.resolve()) if run.images else "",
         "mode": run.mode,
-        "parameters": json.dumps(dict(asked.parameters)) if asked.parameters else "",
-        "seed": asked.seed,
+        "parameters": json.dumps(dict(parameters)) if parameters else "",
+        "seed": run.options.seed,
     }
-    return {name: value for name, value in found.items() if value != ""}
+    return {name: value for name, value in options.items() if value != ""}
 
 
-def sum_cache_use(logs: Sequence[RunLog]) -> CacheUse | None:
-    """How many replies came from the cache, over all runs of an endpoint; None where none is of one."""
-    asked = [log.cache for log in logs if log.cache]
-    oldest = [one.oldest for one in asked if one.oldest is not None]
-    return CacheUse(sum(one.replies for one in asked), min(oldest, default=None)) if asked else None
+def _sum_cache_use(logs: Sequence[RunLog]) -> CacheUse | None:
+    """How many responses came from the cache, over all runs of an endpoint; None where none is of one."""
+    uses = [log.cache for log in logs if log.cache]
+    oldest = [use.oldest for use in uses if use.oldest is not None]
+    return CacheUse(sum(use.replies for use in uses), min(oldest, default=None)) if uses else None
 
 
-def run_test_set(
+def _run_test_set(
     test_set: GeneralizationTestSet,
     run: RunSpec,
     out: Path,
     spec: Mapping[str, Any],
-    test_name: str,
-    *,
-    cache: Path | None = None,
-    use_cache: bool = True,
-    tell: Tell = lambda test_set, done, total: None,
-    warn: Callable[[str], None] = lambda sentence: None,
+    tell: Tell,
+    evaluate_options: Mapping[str, Any],
 ) -> GeneralizationRun:
-    """Ask the model the questions of one test set."""
+    """Ask the model the questions of one test set; `spec` is the test's own."""
     model = test_set.model or run.model
-    asked = replace(
+    learns = parse_model_name(model).traits.learns
+    run = replace(
         run,
         model=model,
         data=test_set.data,
         split=test_set.split,
         limit=None,
         learn_from=run.learn_from or test_set.learn_from,
-        trained_on=(test_set.trained_on if is_trained_here(model) else "") or run.trained_on,
-        variant=test_set.variant or test_name,
+        trained_on=(test_set.trained_on if learns else "") or run.trained_on,
+        variant=test_set.variant or spec["test"],
         images=run.images if test_set.data == run.data else None,
         part=test_set.part,
-        learn_part=test_set.learn_part if is_trained_here(model) else None,
+        learn_part=test_set.learn_part if learns else None,
         conditions=(test_set.condition,),
     )
     if test_set.questions is not None:
         own = {"exam": test_set.name, "questions": content_id([q.to_json() for q in test_set.questions])}
         described = {k: v for k, v in spec.items() if k != "data"}  # the same wherever the data stands
-        made = write_test_set(out / "data" / test_set.name, test_set, {**described, **own})
-        learned = asked.learn_from or test_set.data
-        asked = replace(asked, data=made.folder, split="test", learn_from=learned, images=None)
+        folder = out / "data" / test_set.name
+        write_test_set(folder, test_set.data, test_set.questions, {**described, **own})
+        run = replace(run, data=folder, split="test", learn_from=run.learn_from or test_set.data, images=None)
     folder = out / "runs" / test_set.name
     added: list[int] = []
     try:
         log = evaluate(
-            asked,
+            run,
             folder,
-            cache=cache,
-            use_cache=use_cache,
-            tell=lambda d, n: tell(test_set.name, d, n),
-            warn=warn,
+            tell=lambda done, total: tell(test_set.name, done, total),
             count=lambda new, before: added.append(new),
+            **evaluate_options,
         )
     except MissingPictures as error:
         raise UserError(
@@ -176,58 +200,91 @@ def run_test_set(
     return GeneralizationRun(test_set, log, folder, sum(added))
 
 
-def refuse_other_runs(out: Path, plan: GeneralizationPlan) -> None:
-    """An unfinished test without data of its own is told by its runs alone."""
-    own = {test_set.name for test_set in plan.test_sets}
-    others = sorted(p.name for p in out.glob("runs/*") if p.name not in own)
-    if others and not (out / RESULT).exists() and not (out / "data").exists():
-        raise UserError(f"{out} holds another test's run ({others[0]}); choose another folder for --out")
+def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec: Mapping[str, Any]) -> None:
+    """Write questions as a dataset of their own, unless it is there; its image files are those of `data`.
+
+    It has a shard for each of the source's that has an image asked about; questions stand with their first image.
+    """
+    there = read_manifest(folder)
+    if there is not None and there.complete:
+        if canonical_json(dict(there.spec)) != canonical_json(dict(spec)):
+            raise UserError(
+                f"{folder} holds the questions of another test; choose another folder for --out, or delete it"
+            )
+        if all(file.is_whole(folder) for shard in there.shards for file in shard.files):
+            return
+    base = Dataset.open(data)
+    shard_of = _find_shards(base, {name for q in questions for name in q.scenes})
+    by_shard: dict[int, list[Question]] = {at: [] for at in sorted(set(shard_of.values()))}
+    for question in questions:
+        by_shard[shard_of[question.scenes[0]]].append(question)
+    with lock_folder(folder):
+        shards = []
+        for index, (at, some) in enumerate(by_shard.items()):
+            images = base.shards()[at].images
+            assert images is not None
+            shards.append(write_shard(folder, "test", index, SharedImages(base.folder, images), some))
+        about = DatasetInfo("The questions of a generalization test", f"Made from {base.manifest.about.title}.")
+        write_manifest(folder, Manifest(dict(spec), (("test", len(shards)),), list_versions(), about, tuple(shards)))
 
 
-def refuse_unknown_model(model: str) -> None:
-    """Refuse a name that is no model's, or whose file is not there, before any test set is run."""
-    name = parse_model_name(model)
-    if name.target and name.traits.stored and not Path(name.target).exists():
-        raise UserError(f"model {model!r}: there is no {name.target}")
+def _find_shards(base: Dataset, wanted: set[str]) -> dict[str, int]:
+    """In which of a dataset's shards each wanted image is."""
+    shard_of: dict[str, int] = {}
+    for at, shard in enumerate(base.shards()):
+        for table in iterate_row_groups(base.folder / shard.images.path, ["image_id"]) if shard.images else ():
+            for name in wanted.intersection(table["image_id"].to_pylist()):
+                shard_of.setdefault(name, at)
+    if lost := wanted - shard_of.keys():
+        raise UserError(f"{base.folder}: no image {min(lost)!r} in it")
+    return shard_of
 
 
-def is_trained_here(model: str) -> bool:
-    """Whether the model learns when it is run."""
-    return parse_model_name(model).traits.learns
+def _check_models(plan: GeneralizationPlan, run: RunSpec, warn: Warn) -> None:
+    """Refuse a model that cannot be asked what the plan would ask of it; warn of one that would have to learn here.
+
+    A model that is given the programs, as the oracle, has nothing to learn.
+    """
+    models = [(one, one.model or run.model, parse_model_name(one.model or run.model)) for one in plan.test_sets]
+    for _, model, name in models:
+        if name.target and name.traits.stored and not Path(name.target).exists():
+            raise UserError(f"model {model!r}: there is no {name.target}")
+    for test_set, model, name in models:
+        if test_set.condition == BLIND and not name.traits.answers_blind:
+            raise UserError(
+                f"{model} cannot be asked without images, so it is no {test_set.name.replace('_', '-')} model: "
+                "name a run of one, or a model that learns here"
+            )
+    untrained = {
+        f"{model} does not learn here, and so not from {test_set.trained_on}: it is asked as it was trained": None
+        for test_set, model, name in models
+        if test_set.trained_on and not name.traits.learns and PROGRAMS not in (name.traits.reads or ())
+    }
+    for sentence in untrained:
+        warn(sentence)
 
 
-def refuse_blind_unfit(test_set: GeneralizationTestSet, run: RunSpec) -> None:
-    """A model that says nothing, or the same, without the images cannot be asked blind."""
-    model = test_set.model or run.model
-    if test_set.condition == BLIND and not parse_model_name(model).traits.answers_blind:
-        raise UserError(
-            f"{model} cannot be asked without images, so it is no {test_set.name.replace('_', '-')} model: "
-            "name a run of one, or a model that learns here"
-        )
-
-
-def explain_untrained(test_set: GeneralizationTestSet, run: RunSpec) -> str:
-    """What is to be known of a model that the test would have learn from something; nothing of the oracle."""
-    model = test_set.model or run.model
-    traits = parse_model_name(model).traits
-    if not test_set.trained_on or traits.learns or PROGRAMS in (traits.reads or ()):
-        return ""  # who is given the programs has nothing to learn
-    return f"{model} does not learn here, and so not from {test_set.trained_on}: it is asked as it was trained"
-
-
-def refuse_foreign(out: Path, name: str) -> None:
+def _refuse_foreign(out: Path, name: str) -> None:
     """A folder is of one test; another model's run in it is refused by the run itself."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file; --out takes a folder")
     if not out.is_dir():
         return
-    known = {"data", "runs", RESULT}
     there = {str(made.spec.get("test")) for f in out.glob("data/*") if (made := read_manifest(f)) is not None}
     if (out / RESULT).is_file():  # a test need not have data of its own
-        stored = _json.load_json(out / RESULT)
+        stored = load_json(out / RESULT)
         there.add(str(stored.get("test")) if isinstance(stored, dict) else "unknown")
     if there - {name}:
         raise UserError(f"{out} holds another test ({min(there - {name})}); choose another folder for --out")
-    others = sorted(p.name for p in out.iterdir() if p.name not in known and not p.name.startswith("."))
+    own = ("data", "runs", RESULT)
+    others = sorted(p.name for p in out.iterdir() if p.name not in own and not p.name.startswith("."))
     if others:
         raise UserError(f"{out} is not empty and no test's folder ({others[0]} is in it); choose another for --out")
+
+
+def _refuse_other_runs(out: Path, plan: GeneralizationPlan) -> None:
+    """An unfinished test without data of its own is told by its runs alone."""
+    own = {test_set.name for test_set in plan.test_sets}
+    others = sorted(p.name for p in out.glob("runs/*") if p.name not in own)
+    if others and not (out / RESULT).exists() and not (out / "data").exists():
+        raise UserError(f"{out} holds another test's run ({others[0]}); choose another folder for --out")

@@ -5,7 +5,7 @@
 `hold_out(expression)`                a predicate over questions: those it holds of are kept from training
 `transform(picture)`                  the same picture under another condition
 `sets(samples, settings)`             sets of samples, where whole-corpus counts decide; with `build_recipe`, `SETTINGS`
-                                      and `FOLDER`, an audit makes them too (`--recipe`)
+                                      and `FOLDER`, an audit makes them too (`--recipe`, with `AUDIT_OPTIONS`)
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any
 
 from ..question import Question
 from ..question_table import SampleSet
-from ..registry import Registry
 from ..scene import Object, Pairs, Scene
 
-RECIPES = Registry("recipe", "shiftscope.shift", defines=("build_recipe",))  # the shifts that an audit can make
 VARIANT_NOTES = ("twin", "factor", "level", "variant")  # notes that say which variant a question belongs to
 
 

@@ -40,6 +40,9 @@ class ChangingPriorsSettings:
 
 
 SETTINGS = ChangingPriorsSettings
+AUDIT_OPTIONS = {  # of `shiftscope audit`: the setting that each gives, its type, its help
+    "priors-share": ("share", "float", "at most this share goes to the test (1/3).")
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

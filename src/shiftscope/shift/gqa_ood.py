@@ -56,6 +56,11 @@ class GqaOodSettings:
 
 
 SETTINGS = GqaOodSettings
+AUDIT_OPTIONS = {  # of `shiftscope audit`: the setting that each gives, its type, its help
+    "gqa-alpha": ("alpha", "float", "an answer is rare below 1 + this times the mean count."),
+    "gqa-entropy": ("entropy", "float", "keep groups below this entropy, instead of by mean and deviation."),
+    "gqa-by": ("by", "str", "the groups, local (GQA's own) or a shortcut such as QT+KW."),
+}
 
 
 def sets(

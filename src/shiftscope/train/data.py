@@ -23,34 +23,34 @@ class SuiteTrainingData:
     """A suite's world: the train and val splits that `make` would write for the same spec."""
 
     suite: str
-    order: Any  # the suite's spec
+    suite_spec: Any
 
     @property
     def name(self) -> str:
-        variant = getattr(self.order, "name", "")
+        variant = getattr(self.suite_spec, "name", "")
         return f"{self.suite}:{variant}" if variant else self.suite
 
     @property
     def variant(self) -> str:
         """What a report calls it."""
-        return str(getattr(self.order, "name", self.suite))
+        return str(getattr(self.suite_spec, "name", self.suite))
 
     @property
     def schema(self) -> Schema:
         return load_world(load_suite(self.suite).world).schema
 
     def spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = self.order.spec()
+        spec: dict[str, Any] = self.suite_spec.spec()
         return spec
 
     def count(self, split: str) -> int:
-        return int(self.order.splits()[split])
+        return int(self.suite_spec.splits()[split])
 
     def source(self, split: str, questions: bool) -> SuiteSource:
-        order = self.order
+        spec = self.suite_spec
         if not questions:
-            order = replace(order, **dict.fromkeys(order.question_fields, 0))
-        return SuiteSource(self.suite, order, split)
+            spec = replace(spec, **dict.fromkeys(spec.question_fields, 0))
+        return SuiteSource(self.suite, spec, split)
 
 
 @dataclass(frozen=True, slots=True)

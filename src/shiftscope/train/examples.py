@@ -51,10 +51,10 @@ class SourceShare:
 
     def blocks(self) -> int:
         all_blocks = len(range(self.index, self.source.blocks(), self.of))
-        return all_blocks if self.most is None else min(all_blocks, -(-self.most // self.source.order.shard))
+        return all_blocks if self.most is None else min(all_blocks, -(-self.most // self.source.spec.shard))
 
     def block(self, k: int) -> Any:
-        left = None if self.most is None else self.most - k * self.source.order.shard  # those before are full
+        left = None if self.most is None else self.most - k * self.source.spec.shard  # those before are full
         return self.source.block(self.index + k * self.of)[:left]
 
 
@@ -117,7 +117,7 @@ def _join(stages: Sequence[TrainStage], pieces: Sequence[Mapping[str, Any]]) -> 
 def _count_share(data: SuiteTrainingData | DatasetTrainingData, split: str, share: tuple[int, int]) -> int:
     """How many images a share has; of the train split as many as the smallest share."""
     total, (index, of) = data.count(split), share
-    step = data.order.shard if isinstance(data, SuiteTrainingData) else 1
+    step = data.suite_spec.shard if isinstance(data, SuiteTrainingData) else 1
     sizes = [min(step, total - start) for start in range(0, total, step)]
     each = [sum(sizes[k::of]) for k in range(of)]
     if not min(each):
@@ -191,7 +191,7 @@ def _generate_block(source: SourceShare, stages: Sequence[TrainStage], k: int) -
 def _compile_first(source: SourceShare, device: str, workers: int) -> None:
     """Compile in one process what all workers would else compile at once, each for itself."""
     if workers > 1:
-        first = replace(source.source, order=replace(source.source.order, shard=WARM))
+        first = replace(source.source, spec=replace(source.source.spec, shard=WARM))
         for scene, _ in first.block(0):
             if device != "cpu":
                 pack_scene(scene, source.size)

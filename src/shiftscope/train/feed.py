@@ -50,25 +50,25 @@ class SuiteSource:
     """A split of a suite: the scenes and questions that `make` would write for the same spec."""
 
     suite: str  # one that can be trained on
-    order: Any  # the suite's spec
+    spec: Any  # the suite's own
     split: str = "train"
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
             raise unknown("suite", self.suite, list_trainable_suites(), "those that can be fed from")
-        if self.split not in self.order.splits():
-            raise unknown("split", self.split, sorted(self.order.splits()), f"this {self.suite}")
+        if self.split not in self.spec.splits():
+            raise unknown("split", self.split, sorted(self.spec.splits()), f"this {self.suite}")
 
     @property
     def size(self) -> tuple[int, int]:
-        size: tuple[int, int] = self.order.size
+        size: tuple[int, int] = self.spec.size
         return size
 
     def blocks(self) -> int:
-        return int(self.order.jobs()[self.split])
+        return int(self.spec.jobs()[self.split])
 
     def block(self, k: int) -> SceneQuestions:
-        plan = load_suite(self.suite).sample(self.order, self.split, k)
+        plan = load_suite(self.suite).sample(self.spec, self.split, k)
         by_scene: dict[str, list[Question]] = {s.id: [] for s in plan.scenes}
         for question in plan.questions:
             by_scene[question.scenes[0]].append(question)

@@ -299,7 +299,7 @@ class _FolderTraining:
             return [int(val.pixels.shape[2]), int(val.pixels.shape[1])]
         if self.other is not None:
             return list(self.other.size)
-        return list(self.data.order.size) if isinstance(self.data, SuiteTrainingData) else [0, 0]
+        return list(self.data.suite_spec.size) if isinstance(self.data, SuiteTrainingData) else [0, 0]
 
     def _train_stage(self, stage: TrainStage, train: SplitData | None, val: SplitData) -> tuple[dict[str, Any], bytes]:
         """What model.json says of a part, and its file."""

@@ -7,7 +7,7 @@ import pytest
 
 from lazy import lazy
 from rows import coins, row, run
-from shiftscope.metrics.intervals import student_quantile
+from shiftscope.metrics.intervals import student_quantile, wilson_interval
 from shiftscope.metrics.significance import (
     average_seeds,
     compare_models,
@@ -16,7 +16,6 @@ from shiftscope.metrics.significance import (
     fit_slope,
     sign_flip_test,
     smallest_detectable_drop,
-    wilson_interval,
 )
 from shiftscope.result import Prediction, QuestionRecord, Score, records_of
 

@@ -4,8 +4,7 @@ import pytest
 
 from audit_samples import samples_of
 from shiftscope.question import Question
-from shiftscope.run.audit import run_proportion_study
-from shiftscope.run.blind_baselines import BlindBaselines
+from shiftscope.run.audit import BlindBaselines, run_proportion_study
 from shiftscope.scene import Object, Scene
 from shiftscope.shortcuts.audit import AuditSettings, audit_shortcuts
 
@@ -92,4 +91,4 @@ def test_more_shortcut_samples_help_the_head_and_harm_the_tail(words):
         ("QT", 0, 8, 0.0, 1.0),
         ("QT", 100, 8, 1.0, 0.0),
     ]
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert told == [("blending", 0, 2), ("blending", 1, 2), ("blending", 2, 2)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import UserError
 from ...metrics.calibration import Reliability, measure
-from ...metrics.significance import wilson_interval
+from ...metrics.intervals import wilson_interval
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import Score
 from ..chart.frame import draw_legend_mark

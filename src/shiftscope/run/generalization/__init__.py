@@ -1,28 +1,42 @@
-"""What every generalization test is made of: its options, its data, its test sets, their runs, its table."""
+"""Generalization tests, one file each; `run/test.py` runs them (`shiftscope test NAME`).
+
+A test's file defines
+
+    APPLIES                        what data it needs, as a clause
+    OPTIONS                        what a user may choose: its subclass of GeneralizationOptions
+    plan(data, options)            the test sets that a model is asked, or why there are none
+    findings(plan, runs, options)  the test's table, from the runs of these test sets
+    list_reported()                the paper's figures, where it has some: column names, rows, title
+
+The records below are what these functions take and return.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from ...answer import is_same_answer
-from ...errors import UserError, unknown
-from ...folder import lock_folder
+from ...errors import unknown
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Program
+from ...metrics import accuracy
+from ...metrics import contrast as contrast_metric
+from ...metrics.intervals import RatioTerm, cluster_runs
+from ...metrics.significance import find_common_rows
+from ...metrics.slices import select_base_rows
 from ...question import Question
-from ...records import canonical_json
-from ...result import AS_IS, CacheUse, Facts, RunLog, Score
+from ...result import AS_IS, Facts, RunLog, RunRecords, Score
 from ...scene import Scene
-from ...store.dataset import Dataset
-from ...store.manifest import DatasetInfo, Manifest, list_versions, read_manifest, write_manifest
 from ...store.question_part import QuestionPart
-from ...store.shard import Shard, SharedImages, iterate_row_groups, write_shard
+from ...store.shard import iterate_row_groups
 from ..question_source import DatasetSource, QuestionSource, open_source
 
 T = TypeVar("T")
@@ -56,9 +70,9 @@ class GeneralizationOptions:
 
     def to_cli_options(self) -> dict[str, Any]:
         """As options of the command line: texts are repeated, numbers joined by commas."""
-        found = {flag: getattr(self, f.name) for flag, f in self.list_flags().items()}
-        numbers = {k: v for k, v in found.items() if isinstance(v, tuple) and all(isinstance(n, int) for n in v)}
-        return found | {k: ",".join(map(str, v)) for k, v in numbers.items()}
+        options = {flag: getattr(self, f.name) for flag, f in self.list_flags().items()}
+        numbers = {k: v for k, v in options.items() if isinstance(v, tuple) and all(isinstance(n, int) for n in v)}
+        return options | {k: ",".join(map(str, v)) for k, v in numbers.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,7 @@ class GeneralizationPlan:
     considered: int = 0  # questions that were looked at
     left_out: tuple[tuple[str, int], ...] = ()  # a reason, and how many have it
     why_not: str = ""  # where nothing applies: one sentence
+    context: Any = None  # what `findings` needs to know besides
 
 
 def collect_questions(
@@ -102,7 +117,7 @@ def collect_questions(
     """
     if not data.is_dataset:
         return [], GeneralizationPlan(why_not=f"{test} does not apply to {data.folder}, an audit: {applies}")
-    made: list[T] = []
+    results: list[T] = []
     why: Counter[str] = Counter()
     used = considered = 0
     for question in data.questions():
@@ -111,11 +126,11 @@ def collect_questions(
         considered += 1
         some = build(question, why)
         used += bool(some)
-        made += some
+        results += some
     left_out = sort_reasons(why)
     reasons = format_reasons(left_out) or "it has no questions"
-    why_not = "" if made else f"{test} does not apply to {data.folder}: {applies} ({reasons})"
-    return made, GeneralizationPlan((), considered, left_out, why_not)
+    why_not = "" if results else f"{test} does not apply to {data.folder}: {applies} ({reasons})"
+    return results, GeneralizationPlan((), considered, left_out, why_not)
 
 
 def sort_reasons(why: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -124,7 +139,6 @@ def sort_reasons(why: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 
 def format_reasons(left_out: Sequence[tuple[str, int]]) -> str:
-    """The same in words."""
     return "; ".join(f"{n:,} {reason}" for reason, n in left_out)
 
 
@@ -136,6 +150,9 @@ class GeneralizationRun:
     log: RunLog
     folder: Path
     new: int = 0  # rows that were not there before
+
+
+TestRuns = Mapping[str, GeneralizationRun]  # by test set
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,47 +169,6 @@ class Findings:
 
     lines: tuple[FindingsRow, ...]
     runs: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GeneralizationOutcome:
-    """What a test found; `to_json()` is what `result.json` holds and `--json` prints, shares in percent."""
-
-    test: str
-    model: str
-    spec: Mapping[str, Any]  # the data, the split and the options
-    plan: GeneralizationPlan
-    lines: tuple[FindingsRow, ...]
-    runs: tuple[Path, ...]
-    asked: int = 0
-    shown: tuple[Path, ...] = ()  # those of the runs that a report is best made of
-    given: Mapping[str, Any] = field(default_factory=dict)  # what else the model was asked with
-    new: int = 0  # responses that were not there before; not in `to_json()`, which does not depend on resuming
-    cache: CacheUse | None = None  # where an endpoint was asked
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "test": self.test,
-            "model": self.model,
-            **self.spec,
-            **({"given": dict(self.given)} if self.given else {}),
-            "considered": self.plan.considered,
-            "asked": self.asked,
-            **({"cache": self.cache.to_json()} if self.cache else {}),
-            "left_out": dict(self.plan.left_out),
-            "lines": [
-                {"of": dict(line.of), "scores": {s.metric: _score_to_json(s) for s in line.scores}}
-                for line in self.lines
-            ],
-            "runs": [str(run) for run in self.runs],
-        }
-
-
-def _score_to_json(score: Score) -> dict[str, Any]:
-    shares = {k: getattr(score, k) for k in ("value", "low", "high")}
-    figures: dict[str, Any] = {k: None if v is None else round(100 * v, 10) for k, v in shares.items()}
-    counts = {k: getattr(score, k) for k in ("missing", "undefined", "unreadable", "failed")}
-    return figures | {"n": score.n} | {k: v for k, v in counts.items() if v}
 
 
 class SourceSplit:
@@ -250,55 +226,46 @@ class SourceSplit:
         return not isinstance(answer, Undefined) and is_same_answer(answer, question.answer)
 
 
-# The questions of a test set as a dataset of their own, which can be run, shown and exported like any other.
-
-TEST = "test"
+# Figures that several tests report: accuracy drops of one set of rows from another, of variants from their originals.
 
 
-def write_test_set(folder: Path, test_set: GeneralizationTestSet, spec: Mapping[str, Any]) -> Dataset:
-    """Write the dataset of a test set, or open it where it exists; image files are shared with its source."""
-    assert test_set.questions is not None
-    there = read_manifest(folder)
-    if there is not None and there.complete:
-        if canonical_json(dict(there.spec)) != canonical_json(dict(spec)):
-            raise UserError(
-                f"{folder} holds the questions of another test; choose another folder for --out, or delete it"
-            )
-        if all(file.is_whole(folder) for shard in there.shards for file in shard.files):
-            return Dataset.open(folder)
-    base = Dataset.open(test_set.data)
-    found = _find_shards(base, {name for q in test_set.questions for name in q.scenes})
-    with lock_folder(folder):
-        shards = _write_shards(folder, base, test_set.questions, found)
-        about = DatasetInfo("The questions of a generalization test", f"Made from {base.manifest.about.title}.")
-        write_manifest(folder, Manifest(dict(spec), ((TEST, len(shards)),), list_versions(), about, tuple(shards)))
-    return Dataset.open(folder)
+def measure_gap(name: str, first: RunRecords, second: RunRecords) -> Score:
+    """The accuracy of the first set less that of the second, whose counts it has.
+
+    Scenes that both ask about go together: over the same questions the interval is a paired one.
+    """
+    runs = [select_base_rows(first), select_base_rows(second)]
+    counts = replace(accuracy.measure(runs[1])[0], metric=name, form="")
+    scored = [accuracy.score_rows(r) for r in runs]
+    if not all(one.scorable.any() for one in scored):
+        return replace(counts, value=None, low=None, high=None)
+    scorable = np.concatenate([one.scorable for one in scored])
+    values = np.concatenate([one.values for one in scored])
+    here = np.arange(len(values)) < len(runs[0])
+    terms = RatioTerm(values, scorable & here), RatioTerm(values, scorable & ~here)
+    return replace(counts, **cluster_runs(runs).combine(terms, (1, -1)).to_score())
 
 
-def _find_shards(base: Dataset, wanted: set[str]) -> dict[str, int]:
-    """In which of the base's shards each wanted image is."""
-    found: dict[str, int] = {}
-    for at, shard in enumerate(base.shards()):
-        if shard.images is None:
-            continue
-        for table in iterate_row_groups(base.folder / shard.images.path, ["image_id"]):
-            for name in table["image_id"].to_pylist():
-                if name in wanted:
-                    found.setdefault(name, at)
-    lost = wanted - found.keys()
-    if lost:
-        raise UserError(f"{base.folder}: no image {min(lost)!r} in it")
-    return found
+def select_common(first: RunRecords, second: RunRecords) -> tuple[RunRecords, RunRecords]:
+    """The rows of both about questions that both were asked."""
+    runs = [select_base_rows(first), select_base_rows(second)]
+    one, two = find_common_rows(runs)
+    return runs[0].take(one), runs[1].take(two)
 
 
-def _write_shards(folder: Path, base: Dataset, asked: Sequence[Question], found: Mapping[str, int]) -> list[Shard]:
-    """A shard for each of the base's that has a wanted image; questions stand with their first image."""
-    inside: dict[int, list[Question]] = {at: [] for at in sorted(set(found.values()))}
-    for question in asked:
-        inside[found[question.scenes[0]]].append(question)
-    shards: list[Shard] = []
-    for index, (at, questions) in enumerate(inside.items()):
-        file = base.shards()[at].images
-        assert file is not None
-        shards.append(write_shard(folder, TEST, index, SharedImages(base.folder, file), questions))
-    return shards
+def measure_pairs(records: RunRecords, variants: Mapping[str, str], names: Mapping[str, str]) -> tuple[Score, ...]:
+    """Figures of `metrics.contrast` for variants (id → the original's id), renamed and ordered by `names`."""
+    some = select_rows(records, {*variants, *variants.values()})
+    if not (some.twin.codes >= 0).any():
+        return tuple(Score(name, None, 0) for name in names.values())
+    scores = {s.metric: s for s in contrast_metric.measure(some)}
+    return tuple(replace(scores[metric], metric=name) for metric, name in names.items())
+
+
+def measure_originals(records: RunRecords, wanted: Collection[str]) -> Score:
+    return accuracy.measure(select_rows(records, wanted))[0]
+
+
+def select_rows(records: RunRecords, wanted: Collection[str]) -> RunRecords:
+    known = np.array([*(name in wanted for name in records.question.values), False], np.bool_)
+    return records.take(known[records.question.codes])

@@ -11,31 +11,25 @@ each name of a program the set of names that it may have in a scene. Its sources
 A name always stands for itself. Scenes under `in_schema` are executed with the dictionary.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ... import json_files as _json
 from ...errors import UserError
 from ...files import write_whole
+from ...json_files import read_bytes
 from ...lang.check import plan_program
 from ...lang.program import Program
 from ...question import Question
 from ...scene import Scene
 from ...scene_graph.pack import get_noun_attribute
+from ...scene_graph.wordnet import WordNet
 from ...schema import Attribute, Schema
 from ...shift.held_out.facts import NOUN_ATTRIBUTES
 
-if TYPE_CHECKING:
-    from ...scene_graph.wordnet import WordNet
-
-TABLE, ANNOTATED, SCHEMA, WORDNET = "table", "annotated", "schema", "wordnet"
 COLUMNS = ("program", "scene")
 
 Pair = tuple[str, str]  # a program's name, a scene's name
@@ -53,10 +47,10 @@ class NameDictionary:
 
     @cached_property
     def _names_by_word(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for program, scene, _ in self.pairs:
-            found.setdefault(program, []).append(scene)
-        return found
+            names.setdefault(program, []).append(scene)
+        return names
 
     def extend_schema(self, schema: Schema) -> Schema:
         """The scenes' schema in which each name of a program contains those it stands for."""
@@ -89,19 +83,16 @@ def build_dictionary(
 ) -> NameDictionary:
     """The dictionary of these program words over these scene names."""
     wanted, known = sorted(set(words)), frozenset(scene_names)
-    found: dict[Pair, str] = {}
-    for source, pairs in ((TABLE, table), (ANNOTATED, annotated)):
-        for pair in pairs:
-            found.setdefault(pair, source)
-    for schema in schemas:
-        for pair in _pair_by_schema(wanted, known, schema):
-            found.setdefault(pair, SCHEMA)
-    if wordnet is not None:
-        for pair in _pair_by_wordnet(wanted, known, wordnet):
-            found.setdefault(pair, WORDNET)
-    inside = {pair: source for pair, source in found.items() if pair[1] in known and pair[0] != pair[1]}
+    sources = [("table", table), ("annotated", annotated)]
+    sources += [("schema", _pair_by_schema(wanted, known, schema)) for schema in schemas]
+    sources += [("wordnet", _pair_by_wordnet(wanted, known, wordnet))] if wordnet is not None else []
+    first: dict[Pair, str] = {}
+    for source, pairs in sources:
+        for word, name in pairs:
+            if name in known and word != name:
+                first.setdefault((word, name), source)
     listed = frozenset(wanted)
-    return NameDictionary(tuple((*pair, inside[pair]) for pair in sorted(inside) if pair[0] in listed))
+    return NameDictionary(tuple((*pair, first[pair]) for pair in sorted(first) if pair[0] in listed))
 
 
 def _pair_by_schema(words: Sequence[str], known: frozenset[str], schema: Schema) -> Iterator[Pair]:
@@ -192,19 +183,19 @@ def read_name_table(path: Path) -> tuple[Pair, ...]:
     if not path.is_file():
         raise UserError(f"{path}: cannot be read (there is no such file)")
     try:
-        text = _json.read_bytes(path).decode()
+        text = read_bytes(path).decode()
     except UnicodeDecodeError:
         raise UserError(f"{path}: cannot be read (it is not UTF-8)") from None
     rows = csv.DictReader(io.StringIO(text))
     if not set(COLUMNS) <= set(rows.fieldnames or ()):
         raise UserError(f"{path}: a table of names has the columns {' and '.join(COLUMNS)} in its first line")
-    made = []
+    pairs = []
     for row in rows:
         program, scene = ((row[column] or "").strip() for column in COLUMNS)
         if not program or not scene:
             raise UserError(f"{path}: line {rows.line_num} lacks a name")
-        made.append((program, scene))
-    return tuple(made)
+        pairs.append((program, scene))
+    return tuple(pairs)
 
 
 def apply_dictionary(
@@ -213,9 +204,6 @@ def apply_dictionary(
     """The scenes as the dictionary has them; `memory` keeps the schemas made for it."""
     if names is None:
         return tuple(scenes)
-    made = []
-    for scene in scenes:
-        if scene.schema not in memory:
-            memory[scene.schema] = names.extend_schema(scene.schema)
-        made.append(replace(scene, schema=memory[scene.schema]))
-    return tuple(made)
+    for schema in {scene.schema for scene in scenes} - memory.keys():
+        memory[schema] = names.extend_schema(schema)
+    return tuple(replace(scene, schema=memory[scene.schema]) for scene in scenes)

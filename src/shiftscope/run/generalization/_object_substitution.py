@@ -10,8 +10,6 @@ frequent in its place, the changed program must be one that we have words for, a
 is worded again from it. An annotation does not say all: "no" is taken only where the image has no such thing.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -38,7 +36,7 @@ from . import SourceSplit
 from ._question_shape import truncate_program
 
 TRIED = 40  # names that are tried in a place before it is given up
-LEVEL = "another object"
+ANOTHER_OBJECT = "another object"  # what was changed, as the table calls it
 NO_NAME = "no object's name stands in the text exactly once"
 NO_OTHER = "no other object's name that fits changes the answer"
 KNOWN = (  # of what these are given the question speaks as known, and it must be there
@@ -81,7 +79,7 @@ class ObjectSubstitution:
         assert program is not None and question.answer is not None
         noun = get_noun_attribute(schema)
         lexicon = self._lexicons.setdefault(schema.name, Lexicon(schema))
-        chance = derive("contrast", "objects", self._seed, question.id)
+        rng = derive("contrast", "objects", self._seed, question.id)
         ours = not schema.closed and _word_question(program) == question.text
         places = _find_places(question, noun, lexicon, ours)
         if not places:
@@ -90,8 +88,8 @@ class ObjectSubstitution:
         # "does the cube share its size with a cube?" could mean the cube itself
         once = not schema.closed or any(n.op == "same" for n in program.nodes)
         taken = {n.params[-1] for n in program.nodes if _has_name(n.op, n.params, noun)} if once else set()
-        for k in chance.permutation(sorted(places)).tolist():
-            for name in self._iter_candidates(program, k, present, schema, chance):
+        for k in rng.permutation(sorted(places)).tolist():
+            for name in self._iter_candidates(program, k, present, schema, rng):
                 other = _rename(program, k, name)
                 if name in taken or not (schema.closed or _word_question(other)):
                     continue
@@ -105,13 +103,11 @@ class ObjectSubstitution:
                     return made, other, answer
         return NO_OTHER
 
-    def _iter_candidates(
-        self, program: Program, k: int, present: list[str], schema: Schema, chance: Any
-    ) -> Iterator[str]:
+    def _iter_candidates(self, program: Program, k: int, present: list[str], schema: Schema, rng: Any) -> Iterator[str]:
         """Names that can be told apart from the image's other things and from the one replaced."""
         name = program.nodes[k].params[-1]
         here, away = set(present), set(self._list_pool(program, k, schema)) - {*present, *OWN_PARTS}
-        tried = [n for some in (here, away) for n in _shuffle(some, chance)[:TRIED]]
+        tried = [n for some in (here, away) for n in _shuffle(some, rng)[:TRIED]]
         overlap = _load_overlap(schema, self._wordnet)
         for other in tried:
             if other == name or not (schema.closed or _is_alike(name, other)):
@@ -183,9 +179,9 @@ def _is_alike(name: str, other: str) -> bool:
     return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
 
 
-def _shuffle(names: Iterable[str], chance: Any) -> list[str]:
+def _shuffle(names: Iterable[str], rng: Any) -> list[str]:
     listed = sorted(names)
-    return [listed[i] for i in chance.permutation(len(listed))]
+    return [listed[i] for i in rng.permutation(len(listed))]
 
 
 def _is_single(found: int | Undefined) -> bool:
@@ -232,10 +228,11 @@ def _replace_mention(text: str, where: Mention, name: str, lexicon: Lexicon) -> 
         return None
     phrase = plural(word) if several else word
     before = re.sub(
-        r"\b(an?)(\s+)$", lambda m: f"{_match_case(m[1], article(phrase))}{m[2]}", text[:start], flags=re.IGNORECASE
+        r"\b(an?)(\s+)$", lambda m: f"{match_case(article(phrase), m[1])}{m[2]}", text[:start], flags=re.IGNORECASE
     )
-    return f"{before}{_match_case(text[start:end], phrase)}{text[end:]}"
+    return f"{before}{match_case(phrase, text[start:end])}{text[end:]}"
 
 
-def _match_case(old: str, new: str) -> str:
-    return new[0].upper() + new[1:] if old[:1].isupper() and not new[:1].isupper() else new
+def match_case(words: str, like: str) -> str:
+    """With a capital where the words that they replace had one."""
+    return words[0].upper() + words[1:] if like[:1].isupper() else words

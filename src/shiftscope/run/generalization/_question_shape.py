@@ -8,8 +8,6 @@
 Programs decide, not template names, so that questions of any suite or official file work.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...lang.check import plan_program

@@ -12,10 +12,8 @@ other is taken to be so trained.
 *generalization_score*  (model - text_only) / (iid_size - text_only)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,10 +22,9 @@ import numpy as np
 from ...errors import UserError
 from ...metrics import accuracy
 from ...metrics.generalization_score import measure_runs, select_text_rows
-from ...result import AS_IS, BLIND, RunRecords, Score
+from ...result import AS_IS, BLIND, RunRecords
 from ...store.question_part import EARLY, QuestionPart, explain_difference, read_part, read_split_manifest
-from ...store.run_log import RUN_FILE as RUN
-from ...store.run_log import read_run
+from ...store.run_log import RUN_FILE, read_run
 from ..split import SplitQuestions, SplitSpec, split
 from . import (
     SAME,
@@ -35,13 +32,13 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     draw_option,
+    measure_gap,
     option,
 )
-from ._accuracy_drop import measure_gap
 
 APPLIES = (
     "it needs a dataset with train and test questions, and what is held out of training: one of "
@@ -75,21 +72,7 @@ class CompositionalOptions(GeneralizationOptions):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SplitLists:
-    """The lists that the test needs."""
-
-    name: str
-    trained: str  # what the part to train on is called
-    ids: Mapping[str, frozenset[str]]  # part → questions
-
-
-@dataclass(frozen=True, slots=True)
-class CompositionalPlan(GeneralizationPlan):
-    """A plan that remembers the split's name and the runs to compare with."""
-
-    split: str = ""
-    given: Mapping[str, RunRecords] = field(default_factory=dict)  # text_only, iid_size
+SplitIds = Mapping[str, frozenset[str]]  # part → its questions
 
 
 def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan:
@@ -100,45 +83,41 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
         return GeneralizationPlan(
             why_not=f"compositional does not apply to {data.folder} with these options: {APPLIES}"
         )
-    lists = _read_split(data, options) if options.split else _build_split(data, options)
-    asked = {HELD: _limit_ids(data, lists.ids["test_comp"])}
-    asked[REST] = _limit_ids(data, lists.ids["test_iid"] - lists.ids["test_comp"])
-    whole = len(lists.ids["test_iid"])
-    over = whole - sum(map(len, asked.values()))
+    split_name, ids = _read_split(data, options) if options.split else _build_split(data, options)
+    whole = ids["test_iid"]
+    selected = {
+        kind: frozenset([q.id for q in data.questions() if q.id in some][: data.limit])
+        for kind, some in ((HELD, ids["test_comp"]), (REST, whole - ids["test_comp"]))
+    }
+
+    def build(name: str, kind: str, trained: str) -> GeneralizationTestSet:
+        return GeneralizationTestSet(
+            name,
+            data.folder,
+            split=data.split,
+            part=QuestionPart(f"{split_name}:{kind}", selected[kind], data.split),
+            learn_part=QuestionPart(f"{split_name}:{trained}", ids[trained], "train", early=ids.get(EARLY)),
+            trained_on=trained,
+            variant=f"{split_name}, {PARTS[kind]}",
+        )
+
     given: dict[str, RunRecords] = {}
-    test_sets = [_build_test_set(kind, data, lists, some, kind, lists.trained) for kind, some in asked.items() if some]
+    trained = next(name for name in TRAINED if name in ids)
+    test_sets = [build(kind, kind, trained) for kind in selected if selected[kind]]
     for kind, model in ((TEXT, options.text), (UPPER, options.upper)):
-        if model and (Path(model) / RUN).is_file():
-            given[kind] = _read_run_rows(Path(model), kind, asked[HELD], data)  # refused before anything is asked
+        if model and (Path(model) / RUN_FILE).is_file():
+            given[kind] = _read_run_rows(Path(model), kind, selected[HELD], data)  # refused before anything is asked
         elif model:
-            one = _build_test_set(kind, data, lists, asked[HELD], HELD, TRAIN[kind])
-            blind = kind == TEXT and model == SAME
-            test_sets.append(replace(one, model="" if model == SAME else model, condition=BLIND if blind else AS_IS))
+            condition = BLIND if kind == TEXT and model == SAME else AS_IS
+            test_set = build(kind, HELD, TRAIN[kind])
+            test_sets.append(replace(test_set, model="" if model == SAME else model, condition=condition))
+    over = len(whole) - sum(map(len, selected.values()))
     left = (("more than --limit", over),) if over else ()
-    return CompositionalPlan(tuple(test_sets), whole, left, split=lists.name, given=given)
+    return GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
 
 
-def _build_test_set(
-    name: str, data: SourceSplit, lists: _SplitLists, asked: frozenset[str], kind: str, trained: str
-) -> GeneralizationTestSet:
-    early = lists.ids.get(EARLY)
-    return GeneralizationTestSet(
-        name,
-        data.folder,
-        split=data.split,
-        part=QuestionPart(f"{lists.name}:{kind}", asked, data.split),
-        learn_part=QuestionPart(f"{lists.name}:{trained}", lists.ids[trained], "train", early=early),
-        trained_on=trained,
-        variant=f"{lists.name}, {PARTS[kind]}",
-    )
-
-
-def _limit_ids(data: SourceSplit, ids: frozenset[str]) -> frozenset[str]:
-    return frozenset([q.id for q in data.questions() if q.id in ids][: data.limit])
-
-
-def _read_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists:
-    """The lists of a folder, which must be of this dataset."""
+def _read_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of a folder, which must be of this dataset."""
     folder = Path(options.split)
     about = read_split_manifest(folder)
     trained = next((name for name in TRAINED if name in about["parts"]), "")
@@ -151,51 +130,43 @@ def _read_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists
         part.check(data.source.data_id(), role, (q.id for q in data.questions(role)))
     ids = {name: part.ids for name, part in parts.items()}
     early = parts[trained].early
-    return _SplitLists(str(about["name"]), trained, ids if early is None else {**ids, EARLY: early})
+    return str(about["name"]), ids if early is None else {**ids, EARLY: early}
 
 
-def _build_split(data: SourceSplit, options: CompositionalOptions) -> _SplitLists:
-    """The lists of an expression or a named split, made here and not kept."""
+def _build_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of an expression or a named split, made here and not kept."""
     spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
-    made = split(spec, SplitQuestions((str(data.folder),), data.split))
-    ids = {part.name: frozenset(part.ids) for part in made.parts}
-    return _SplitLists(made.name, next(name for name in TRAINED if name in ids), ids)
+    held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
+    return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
 
 
-def findings(
-    plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: CompositionalOptions
-) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: CompositionalOptions) -> Findings:
     """A line for the questions with the property, with what is compared there, and one for those without."""
-    assert isinstance(plan, CompositionalPlan)
-    rows = {kind: one.log.records.filter_condition(one.test_set.condition) for kind, one in runs.items()}
-    rows.update(plan.given)
+    split_name, given = plan.context
+    rows = {kind: run.log.records.filter_condition(run.test_set.condition) for kind, run in runs.items()}
+    rows.update(given)
     held = [accuracy.measure(rows[HELD])[0]]
     if REST in rows:
         held.append(measure_gap("gap", rows[REST], rows[HELD]))
     held += [replace(accuracy.measure(rows[kind])[0], metric=kind) for kind in (TEXT, UPPER) if kind in rows]
     if TEXT in rows and UPPER in rows:
         held.append(measure_runs(rows[HELD], rows[TEXT], rows[UPPER]))
-    lines = [_build_row(plan.split, HELD, held)]
-    if REST in rows:
-        lines.append(_build_row(plan.split, REST, [accuracy.measure(rows[REST])[0]]))
-    return Findings(tuple(lines))
+    scores = {HELD: held} | ({REST: [accuracy.measure(rows[REST])[0]]} if REST in rows else {})
+    of = {kind: (("split", split_name), ("questions", PARTS[kind])) for kind in scores}
+    return Findings(tuple(FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
 
 
-def _build_row(name: str, kind: str, scores: list[Score]) -> FindingsRow:
-    return FindingsRow((("split", name), ("questions", PARTS[kind])), tuple(scores))
-
-
-def _read_run_rows(folder: Path, kind: str, asked: frozenset[str], data: SourceSplit) -> RunRecords:
+def _read_run_rows(folder: Path, kind: str, wanted: frozenset[str], data: SourceSplit) -> RunRecords:
     """The rows of a given run that are of the questions with the property; it must have all of them."""
     log = read_run(folder)
     why = explain_difference(dict(log.spec), {"data_id": data.source.data_id(), "split": data.split})
     if why:
         raise UserError(f"{folder} is {why}; the {kind} run must be of the questions that are held out here")
     records = select_text_rows(log.records) if kind == TEXT else log.records.filter_condition(AS_IS)
-    records = records.take(np.array([name in asked for name in records.question.to_list()], bool))
-    if len(records) < len(asked):
+    records = records.take(np.array([name in wanted for name in records.question.to_list()], bool))
+    if len(records) < len(wanted):
         raise UserError(
-            f"{folder} was asked {len(records):,} of the {len(asked):,} questions that are held out, and so "
+            f"{folder} was asked {len(records):,} of the {len(wanted):,} questions that are held out, and so "
             "cannot be compared; run it on all of them"
         )
     return records

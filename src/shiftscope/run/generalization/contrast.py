@@ -7,11 +7,9 @@ al., 2021). A variant's answer is what its program gives on its images; where th
 should make of the original's answer, the variant is dropped, and counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +18,6 @@ from ...errors import unknown
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
 from ...question import Question
-from ...result import RunRecords
 from ...scene_graph.wordnet import FOLDER, WordNet
 from . import (
     WRONG_ANSWER,
@@ -28,16 +25,16 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
+    measure_originals,
+    measure_pairs,
     option,
 )
-from ._accuracy_drop import measure_originals, measure_pairs
-from ._object_substitution import LEVEL as ANOTHER_OBJECT
-from ._object_substitution import ObjectSubstitution
+from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
 from ._question_shape import (
     COUNT_GROUP_BY,
     VERIFY_COUNT,
@@ -86,7 +83,7 @@ class QuantifierChange:
             return None
         start, end = found[0].span(1)
         words = self.phrase or self.after
-        made = f"{text[:start]}{_match_case(words, text[start:end])}{text[end:]}"
+        made = f"{text[:start]}{match_case(words, text[start:end])}{text[end:]}"
         return _make_singular(made) if self.after == "at least one" else made
 
     def change_program(self, program: Program) -> Program:
@@ -131,10 +128,6 @@ def _build_pattern(words: str, shape: QuestionShape) -> str:
     return rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
 
 
-def _match_case(words: str, like: str) -> str:
-    return words[0].upper() + words[1:] if like[:1].isupper() else words
-
-
 def _make_singular(text: str) -> str:
     """With the main verb in the singular, for "at least one of the …"; as it is where none is clearly it."""
     verbs = [m for m in re.finditer(r"\b(are|have)\b", text, re.IGNORECASE) if not _CLAUSE.search(text[: m.start()])]
@@ -142,7 +135,7 @@ def _make_singular(text: str) -> str:
         return text
     (verb,) = verbs
     phrase = {"are": "is", "have": "has"}[verb[0].lower()]
-    return f"{text[: verb.start()]}{_match_case(phrase, verb[0])}{text[verb.end() :]}"
+    return f"{text[: verb.start()]}{match_case(phrase, verb[0])}{text[verb.end() :]}"
 
 
 APPLIES = (
@@ -157,7 +150,7 @@ UNSAID = "it has no quantifier, as in how many images contain a dog"
 NOT_ONCE = "the quantifier's words do not stand in the text exactly once"
 OVER_NOTHING = "the quantifier ranges over nothing"
 DISAGREES = "execution does not give the answer that the change should"
-UNPROGRAMMED = "no program"
+NO_PROGRAM = "no program"
 OPPOSITE = {"yes": "no", "no": "yes"}
 FIGURES = {  # of the metric → as the table calls them
     "contrast_accuracy": "accuracy",
@@ -166,13 +159,7 @@ FIGURES = {  # of the metric → as the table calls them
     "local_coherency": "local_coherency",
     "consistency": "consistency",
 }
-
-
 OVERALL = {k: v for k, v in FIGURES.items() if k != "local_coherency"}  # some answers change, others do not
-
-
-def _find_wordnet() -> str:
-    return str(FOLDER) if FOLDER.is_dir() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +169,9 @@ class ContrastOptions(GeneralizationOptions):
     sets: tuple[str, ...] = option(SETS, "quantifiers or objects; both by default; may be repeated.", "set")
     seed: int = draw_option()
     wordnet: str = option(
-        "", "Folder of WordNet, which tells objects' names apart; Debian's by default.", fallback=_find_wordnet
+        "",
+        "Folder of WordNet, which tells objects' names apart; Debian's by default.",
+        fallback=lambda: str(FOLDER) if FOLDER.is_dir() else "",
     )
 
     def __post_init__(self) -> None:
@@ -198,11 +187,12 @@ def plan(data: SourceSplit, options: ContrastOptions) -> GeneralizationPlan:
     objects = ObjectSubstitution(data, options.seed, options.wordnet) if "objects" in options.sets else None
 
     def build(question: Question, why: Counter[str]) -> list[Question]:
-        made = list(_iter_variants(question, data, options, objects, why))
-        return [question, *made] if made else []
+        variants = list(_iter_variants(question, data, options, objects, why))
+        return [question, *variants] if variants else []
 
-    asked, counted = collect_questions(NAME, APPLIES, data, build)
-    return replace(counted, test_sets=(GeneralizationTestSet(NAME, data.folder, tuple(asked)),)) if asked else counted
+    questions, plan = collect_questions(NAME, APPLIES, data, build)
+    test_set = GeneralizationTestSet(NAME, data.folder, tuple(questions))
+    return replace(plan, test_sets=(test_set,)) if questions else plan
 
 
 def _iter_variants(
@@ -214,13 +204,12 @@ def _iter_variants(
 ) -> Iterator[Question]:
     """What can be made of a question; what cannot is counted in `why`."""
     if question.program is None or question.answer is None:
-        why[UNPROGRAMMED] += 1
+        why[NO_PROGRAM] += 1
         return
     shape = find_shape(question.program)
-    changes = [c for c in CHANGES if shape is not None and c.applies_to(shape)]
-    changes = changes if "quantifiers" in options.sets else []
-    single = objects is not None and len(question.scenes) == 1 and not question.action
-    if not changes and not single:
+    changes = [c for c in CHANGES if shape and c.applies_to(shape)] if "quantifiers" in options.sets else []
+    objects = objects if len(question.scenes) == 1 and not question.action else None
+    if not changes and objects is None:
         why[NO_QUANTIFIER] += 1
         return
     if not data.is_answer_right(question):
@@ -228,26 +217,24 @@ def _iter_variants(
         return
     for change in changes:
         assert shape is not None
-        made = change_quantifier(question, change, shape, data)
-        if isinstance(made, str):
-            why[f"{change.kind}, {change.level}: {made}"] += 1
+        variant = _change_quantifier(question, change, shape, data)
+        if isinstance(variant, str):
+            why[f"{change.kind}, {change.level}: {variant}"] += 1
         else:
-            yield made
-    if single:
-        assert objects is not None
-        found = objects.substitute(question)
-        if isinstance(found, str):
-            why[f"{ANOTHER_OBJECT}: {found}"] += 1
+            yield _build_variant(question, change.slug, change.level, *variant)
+    if objects is not None:
+        variant = objects.substitute(question)
+        if isinstance(variant, str):
+            why[f"{ANOTHER_OBJECT}: {variant}"] += 1
         else:
-            text, program, answer = found
-            yield _build_variant(question, "another_object", ANOTHER_OBJECT, text, program, answer)
+            yield _build_variant(question, "another_object", ANOTHER_OBJECT, *variant)
 
 
-def change_quantifier(
+def _change_quantifier(
     question: Question, change: QuantifierChange, shape: QuestionShape, data: SourceSplit
-) -> Question | str:
-    """The question with its quantifier changed, or why that cannot be."""
-    assert question.program is not None
+) -> tuple[str, Program, Answer] | str:
+    """Text, program and answer with the quantifier changed; or why that cannot be."""
+    assert question.program is not None and question.answer is not None
     text = change.change_text(question.text, shape)
     if text is None:
         return UNSAID if shape.kind == COUNT_GROUP_BY and shape.keep < 0 else NOT_ONCE
@@ -255,12 +242,10 @@ def change_quantifier(
         return OVER_NOTHING  # all of nothing are so, and none of it
     program = change.change_program(question.program)
     answer = data.answer(program, question.scenes)
-    assert question.answer is not None
     before = spell(question.answer)
-    expected = OPPOSITE.get(before) if change.alters else before
-    if isinstance(answer, Undefined) or spell(answer) != expected:
+    if isinstance(answer, Undefined) or spell(answer) != (OPPOSITE.get(before) if change.alters else before):
         return DISAGREES
-    return _build_variant(question, change.slug, change.level, text, program, answer)
+    return text, program, answer
 
 
 def _build_variant(question: Question, slug: str, level: str, text: str, program: Program, answer: Answer) -> Question:
@@ -285,62 +270,49 @@ def _spell_like(answer: Answer, like: Answer | None) -> Answer:
     return spell(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastRow:
-    """A row of the table: the variants of some levels in questions of one kind, or their originals."""
+def _list_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The rows of the paper's Table 3 in its order, and the objects' at the end.
 
-    kind: str
-    change: str
-    levels: tuple[str, ...]
-    original: bool = False
-
-
-def list_rows() -> tuple[ContrastRow, ...]:
-    """The rows of the paper's Table 3 in its order, and the objects' at the end."""
-    made: list[ContrastRow] = []
+    Each is of questions of one kind: what was changed, and the levels of its variants. A row whose change is none of
+    these levels is of their originals.
+    """
     for kind in dict.fromkeys(c.kind for c in CHANGES if c.kind != VERIFY_QUANT):
-        levels = [c.level for c in CHANGES if c.kind == kind]
-        made.append(ContrastRow(kind, "at least → at least", tuple(levels), original=True))
-        made += [ContrastRow(kind, level, (level,)) for level in levels]
-    made.append(ContrastRow(VERIFY_QUANT, "no → no, some → some", ("no ↔ some",), original=True))
+        levels = tuple(c.level for c in CHANGES if c.kind == kind)
+        yield kind, "at least → at least", levels
+        yield from ((kind, level, (level,)) for level in levels)
+    yield VERIFY_QUANT, "no → no, some → some", ("no ↔ some",)
     for level in dict.fromkeys(c.level for c in CHANGES if c.kind == VERIFY_QUANT):
         before = level.partition(" → ")[0]
         if before != level:
-            made.append(ContrastRow(VERIFY_QUANT, f"{before} → {before}", (level,), original=True))
-        made.append(ContrastRow(VERIFY_QUANT, level, (level,)))
-    made.append(ContrastRow("one image", "as asked", (ANOTHER_OBJECT,), original=True))
-    made.append(ContrastRow("one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)))
-    return tuple(made)
+            yield VERIFY_QUANT, f"{before} → {before}", (level,)
+        yield VERIFY_QUANT, level, (level,)
+    yield "one image", "as asked", (ANOTHER_OBJECT,)
+    yield "one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)
 
 
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: ContrastOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: ContrastOptions) -> Findings:
     """Accuracy on originals and variants, the paired drop, how often the answer stays; then over all."""
-    run = runs[NAME]
-    questions = run.test_set.questions or ()
-    lines = [line for row in list_rows() if (line := _build_row(row, questions, run.log.records)) is not None]
+    records, questions = runs[NAME].log.records, runs[NAME].test_set.questions or ()
     twins = {q.id: str(q.note("twin")) for q in questions if q.note("twin") is not None}
-    of = (("template", "all"), ("change", "all of a question's variants"), ("answer", ""))
-    lines.append(FindingsRow(of, measure_pairs(run.log.records, twins, OVERALL)))
+    kinds = {q.id: shape.kind for q in questions if q.id not in twins and (shape := find_shape(q.program))}
+    levels = {q.id: q.note("level") for q in questions}
+    lines = []
+    for kind, change, of_levels in _list_rows():
+        variants = {
+            variant: twin
+            for variant, twin in twins.items()
+            if levels[variant] in of_levels and (kind == "one image" or kinds.get(twin) == kind)
+        }
+        of = (("template", kind), ("change", change))
+        if variants and change not in of_levels:
+            lines.append(FindingsRow((*of, ("answer", "")), (measure_originals(records, set(variants.values())),)))
+        elif variants:
+            flips = kind == "one image" or any(c.alters for c in CHANGES if c.level == change)
+            answer = ("answer", "changed" if flips else "same")
+            lines.append(FindingsRow((*of, answer), measure_pairs(records, variants, FIGURES)))
+    of_all = (("template", "all"), ("change", "all of a question's variants"), ("answer", ""))
+    lines.append(FindingsRow(of_all, measure_pairs(records, twins, OVERALL)))
     return Findings(tuple(lines))
-
-
-def _build_row(row: ContrastRow, questions: Sequence[Question], records: RunRecords) -> FindingsRow | None:
-    """The figures of a row; None where no variant is of it."""
-    kinds = {q.id: shape.kind for q in questions if (shape := find_shape(q.program)) and q.note("twin") is None}
-    quantified = row.levels != (ANOTHER_OBJECT,)
-    variants = [
-        q
-        for q in questions
-        if q.note("level") in row.levels and (not quantified or kinds.get(q.note("twin")) == row.kind)
-    ]
-    if not variants:
-        return None
-    twins = {q.id: str(q.note("twin")) for q in variants}
-    of = (("template", row.kind), ("change", row.change))
-    if row.original:
-        return FindingsRow((*of, ("answer", "")), (measure_originals(records, set(twins.values())),))
-    flips = any(c.alters for c in CHANGES if c.level in row.levels) or not quantified
-    return FindingsRow((*of, ("answer", "changed" if flips else "same")), measure_pairs(records, twins, FIGURES))
 
 
 OPTIONS = ContrastOptions

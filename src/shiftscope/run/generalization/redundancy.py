@@ -6,10 +6,7 @@ removed, in one seeded order, and every question is worded again from what is le
 so that the words of all levels come from one hand.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,19 +23,20 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
     format_reasons,
+    measure_originals,
+    measure_pairs,
     option,
 )
-from ._accuracy_drop import measure_originals, measure_pairs
 
 APPLIES = "it needs questions about one image with programs in GQA's manner, and scene graphs to run them on"
 NAME = "redundancy"
-UNPROGRAMMED = "no program, or several images"
+NO_PROGRAM = "no program, or several images"
 NOT_GQA = "the program is none of GQA's"
 CLOSED = "scenes of a closed vocabulary, whose levels of redundancy are rd-, rd and rd+"
 UNSAYABLE = "we have no words for the program"
@@ -62,26 +60,24 @@ def plan(data: SourceSplit, options: RedundancyOptions) -> GeneralizationPlan:
     """The questions at each level, those of one level after those of the one before."""
 
     def build(question: Question, why: Counter[str]) -> list[TrimmedQuestion]:
-        reason = _explain_exclusion(question, data)
-        if reason:
+        if reason := _explain_exclusion(question, data):
             why[reason] += 1
             return []
         return [trim_question(question, data.world(question.scenes), options.seed)]
 
-    found, counted = collect_questions(NAME, APPLIES, data, build)
-    if not count_removals(found):
-        reasons = format_reasons(counted.left_out) or "nothing is redundant in them"
-        why_not = counted.why_not or f"{NAME} does not apply to {data.folder}: {APPLIES} ({reasons})"
-        return replace(counted, why_not=why_not)
-    asked = tuple(q for share in options.shares for q in build_level(found, share))
-    return replace(counted, test_sets=(GeneralizationTestSet(NAME, data.folder, asked),))
+    trimmed, plan = collect_questions(NAME, APPLIES, data, build)
+    if not count_removals(trimmed):
+        reasons = format_reasons(plan.left_out) or "nothing is redundant in them"
+        return replace(plan, why_not=plan.why_not or f"{NAME} does not apply to {data.folder}: {APPLIES} ({reasons})")
+    questions = tuple(q for share in options.shares for q in build_level(trimmed, share))
+    return replace(plan, test_sets=(GeneralizationTestSet(NAME, data.folder, questions),))
 
 
 def _explain_exclusion(question: Question, data: SourceSplit) -> str:
     """Why a question is left out; empty where it is not."""
     program = question.program
     if program is None or question.answer is None or len(question.scenes) != 1:
-        return UNPROGRAMMED
+        return NO_PROGRAM
     if data.world(question.scenes).scenes[0].schema.closed:
         return CLOSED
     try:
@@ -93,7 +89,7 @@ def _explain_exclusion(question: Question, data: SourceSplit) -> str:
     return "" if is_sayable(program) else UNSAYABLE
 
 
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: RedundancyOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: RedundancyOptions) -> Findings:
     """Accuracy at each level and its drop from level 0, paired; how long the questions are."""
     run = runs[NAME]
     questions = run.test_set.questions or ()
@@ -101,20 +97,18 @@ def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], op
     for share in options.shares:
         level = [q for q in questions if q.note("level") == share]
         twins = {q.id: str(q.note("twin")) for q in level}
+        of = (
+            ("removed", f"{share}%"),
+            ("operations removed", f"{sum(q.note('removed') for q in level):,}"),
+            ("words", f"{sum(len(q.text.split()) for q in level) / len(level):.2f}"),
+            ("steps", f"{sum(len(gqa.write(q.program)) for q in level if q.program) / len(level):.2f}"),
+        )
         if share:
             scores = measure_pairs(run.log.records, twins, FIGURES)
         else:
             scores = (measure_originals(run.log.records, set(twins)),)
-        lines.append(FindingsRow((("removed", f"{share}%"), *_describe_size(level)), scores))
+        lines.append(FindingsRow(of, scores))
     return Findings(tuple(lines))
-
-
-def _describe_size(level: list[Question]) -> tuple[tuple[str, str], ...]:
-    """How long the questions of a level are, and how many operations are gone from all of them."""
-    words = sum(len(q.text.split()) for q in level) / len(level)
-    steps = sum(len(gqa.write(q.program)) for q in level if q.program) / len(level)
-    gone = sum(q.note("removed") for q in level)
-    return ("operations removed", f"{gone:,}"), ("words", f"{words:.2f}"), ("steps", f"{steps:.2f}")
 
 
 def list_reported() -> tuple[list[str], list[tuple[Any, ...]], str]:

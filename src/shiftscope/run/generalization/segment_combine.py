@@ -9,15 +9,13 @@ that many irrelevant images mean "no" does.
 That it holds is checked by execution for every question: what its parts' answers combine to must be its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ...answer import Answer, is_same_answer, spell
 from ...lang.exec.exact import Undefined
-from ...lang.program import Program
 from ...question import Question
 from ...result import Prediction, QuestionRecord
 from ...rng import derive
@@ -28,19 +26,20 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     collect_questions,
     draw_option,
+    measure_pairs,
 )
-from ._accuracy_drop import measure_pairs
 from ._question_shape import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 
 APPLIES = (
     "it needs questions about several images that count images (how many images …) or ask whether there is "
     "at least 1 (there is at least 1 image …), with programs and scenes"
 )
+Row = tuple[QuestionRecord, Prediction]
 NAME, TITLE = "segment_combine", "segment-combine"
 SEGMENTS, COMBINED = "segments", "combined"
 PART = "+image"  # what the id of a question about image k ends in
@@ -76,18 +75,17 @@ def combine_answers(kind: str, answers: Sequence[Answer]) -> Answer | None:
 
 def plan(data: SourceSplit, options: SegmentCombineOptions) -> GeneralizationPlan:
     """The questions that apply, each followed by its segments."""
-    fillers = _FillerImages(data, options.seed)
 
     def build(question: Question, why: Counter[str]) -> list[Question]:
-        made = _explain_exclusion(question) or _build_segments(question, data, fillers)
-        if isinstance(made, str):
-            why[made] += 1
+        segments = _explain_exclusion(question) or _build_segments(question, data, options.seed)
+        if isinstance(segments, str):
+            why[segments] += 1
             return []
-        return [question, *made]
+        return [question, *segments]
 
-    asked, counted = collect_questions(TITLE, APPLIES, data, build)
-    test_set = GeneralizationTestSet(SEGMENTS, data.folder, tuple(asked), variant=TITLE)
-    return replace(counted, test_sets=(test_set,)) if asked else counted
+    questions, plan = collect_questions(TITLE, APPLIES, data, build)
+    test_set = GeneralizationTestSet(SEGMENTS, data.folder, tuple(questions), variant=TITLE)
+    return replace(plan, test_sets=(test_set,)) if questions else plan
 
 
 def _explain_exclusion(question: Question) -> str:
@@ -103,58 +101,36 @@ def _explain_exclusion(question: Question) -> str:
     return ONE_IMAGE if len(question.scenes) < 2 else ""
 
 
-def _build_segments(question: Question, data: SourceSplit, fillers: _FillerImages) -> tuple[Question, ...] | str:
+def _build_segments(question: Question, data: SourceSplit, seed: int) -> list[Question] | str:
     """The question asked for each image by itself, or why that cannot be."""
     program, shape = question.program, find_shape(question.program)
     assert program is not None and shape is not None
     if question.answer is None or not data.is_answer_right(question):
         return WRONG_ANSWER
-    made = []
+    counted = truncate_program(program, shape.counted)
+    segments = []
     for k, image in enumerate(question.scenes):
-        others = fillers.draw(question, program, k)
-        if others is None:
+        # Images of the split that hold nothing of what is counted, as many as the question has others.
+        order = derive(NAME, seed, question.id, k).permutation(len(data.images)).tolist()
+        shuffled = (data.images[at] for at in order if data.images[at] not in question.scenes)
+        irrelevant = (name for name in shuffled if not data.answer(counted, (name,)))
+        others = tuple(islice(irrelevant, len(question.scenes) - 1))
+        if len(others) < len(question.scenes) - 1:
             return NO_FILLERS
         names = (*others[:k], image, *others[k:])
         answer = data.answer(program, names)
         if isinstance(answer, Undefined):
             return NOT_COMBINED
         notes = (("part of", question.id), ("factor", NAME), ("level", "segment"))
-        made.append(
-            replace(question, id=f"{question.id}{PART}{k + 1}", scenes=names, answer=answer, answers=(), notes=notes)
-        )
-    whole = combine_answers(shape.kind, [q.answer for q in made if q.answer is not None])
+        name = f"{question.id}{PART}{k + 1}"
+        segments.append(replace(question, id=name, scenes=names, answer=answer, answers=(), notes=notes))
+    whole = combine_answers(shape.kind, [q.answer for q in segments if q.answer is not None])
     if whole is None or not is_same_answer(whole, question.answer):
         return NOT_COMBINED
-    return tuple(made)
+    return segments
 
 
-class _FillerImages:
-    """Images of the split that hold nothing of what a question counts, drawn by chance."""
-
-    def __init__(self, data: SourceSplit, seed: int) -> None:
-        self._data, self._seed = data, seed
-
-    def draw(self, question: Question, program: Program, k: int) -> tuple[str, ...] | None:
-        """As many as the question has other images; None where the split does not have them."""
-        images = self._data.images
-        wanted = len(question.scenes) - 1
-        order = derive(NAME, self._seed, question.id, k).permutation(len(images))
-        found: list[str] = []
-        shape = find_shape(program)
-        assert shape is not None
-        objects = truncate_program(program, shape.counted)
-        for at in order.tolist():
-            if len(found) == wanted:
-                break
-            name = images[at]
-            if name not in question.scenes and not self._data.answer(objects, (name,)):
-                found.append(name)
-        return tuple(found) if len(found) == wanted else None
-
-
-def findings(
-    plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: SegmentCombineOptions
-) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: SegmentCombineOptions) -> Findings:
     """The question itself beside its segments put together, for each kind of question and for all."""
     run = runs[SEGMENTS]
     questions = run.test_set.questions or ()
@@ -168,11 +144,9 @@ def findings(
     twins = {f"{q.id}{WHOLE}": q.id for q in questions if _is_whole(q)}
     kinds = (COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY)
     parts = {kind: {k: v for k, v in twins.items() if kind_of[v] == kind} for kind in kinds}
-    rows_of = {kind: of for kind, of in parts.items() if of}
-    rows_of |= {"both": twins} if len(rows_of) > 1 else {}
-    lines = [
-        FindingsRow((("template", name),), measure_pairs(log.records, of, FIGURES)) for name, of in rows_of.items()
-    ]
+    parts = {kind: of for kind, of in parts.items() if of}
+    parts |= {"both": twins} if len(parts) > 1 else {}
+    lines = (FindingsRow((("template", name),), measure_pairs(log.records, of, FIGURES)) for name, of in parts.items())
     return Findings(tuple(lines), (folder,))
 
 
@@ -180,31 +154,27 @@ def _is_whole(question: Question) -> bool:
     return question.note("part of") is None
 
 
-def _add_combined(
-    questions: Sequence[Question], rows: Sequence[tuple[QuestionRecord, Prediction]], kinds: Mapping[str, str]
-) -> list[tuple[QuestionRecord, Prediction]]:
+def _add_combined(questions: Sequence[Question], rows: Sequence[Row], kinds: Mapping[str, str]) -> list[Row]:
     """Each question's own row, followed by that of its segments put together where all have one."""
-    by_id = {asked.question: (asked, prediction) for asked, prediction in rows}
+    by_id = {record.question: (record, prediction) for record, prediction in rows}
     parts: dict[str, list[str]] = {q.id: [] for q in questions if _is_whole(q)}
     for question in questions:
         if not _is_whole(question):
             parts[question.note("part of")].append(question.id)
-    made = []
+    combined = []
     for name, segments in parts.items():
         if name in by_id:
-            asked, prediction = by_id[name]
-            made.append((asked, prediction))
+            combined.append(by_id[name])
             if all(segment in by_id for segment in segments):
-                made.append(_combine_rows(asked, kinds[name], [by_id[segment][1] for segment in segments]))
-    return made
+                predictions = [by_id[segment][1] for segment in segments]
+                combined.append(_combine_rows(by_id[name][0], kinds[name], predictions))
+    return combined
 
 
-def _combine_rows(
-    asked: QuestionRecord, kind: str, predictions: Sequence[Prediction]
-) -> tuple[QuestionRecord, Prediction]:
+def _combine_rows(record: QuestionRecord, kind: str, predictions: Sequence[Prediction]) -> Row:
     """One row for all segments; a segment without an answer leaves the whole without one."""
-    name = f"{asked.question}{WHOLE}"
-    facts = {**dict(asked.facts), "factor": NAME, "level": COMBINED}
+    name = f"{record.question}{WHOLE}"
+    facts = {**dict(record.facts), "factor": NAME, "level": COMBINED}
     answers = [p.answer for p in predictions if p.answer is not None]
     bad = next((p for p in predictions if p.status == "failed"), None)
     bad = bad or next((p for p in predictions if p.answer is None), None)
@@ -222,7 +192,7 @@ def _combine_rows(
         seconds=_sum(p.seconds for p in predictions),
         cost=_sum(p.cost for p in predictions),
     )
-    return replace(asked, question=name, facts=tuple(facts.items()), twin=asked.question), prediction
+    return replace(record, question=name, facts=tuple(facts.items()), twin=record.question), prediction
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

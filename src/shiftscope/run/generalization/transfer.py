@@ -18,8 +18,6 @@ Where the model returns its programs and Y has scenes, the programs are run on t
 same with that dictionary, which is written to `runs/X_to_Y/names.csv`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,9 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
-from ...answer import spell
+from ...answer import Answer, spell
 from ...errors import UserError
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
@@ -54,14 +50,15 @@ from . import (
     FindingsRow,
     GeneralizationOptions,
     GeneralizationPlan,
-    GeneralizationRun,
     GeneralizationTestSet,
     SourceSplit,
+    TestRuns,
     format_reasons,
+    measure_gap,
     option,
+    select_common,
     sort_reasons,
 )
-from ._accuracy_drop import measure_gap, select_common
 from ._name_dictionary import (
     NameDictionary,
     Pair,
@@ -74,7 +71,9 @@ from ._name_dictionary import (
     read_name_table,
 )
 
+Row = tuple[QuestionRecord, Prediction]
 KINDS = ("binary", "open")
+NAMES_FILE = "names.csv"  # in the folder of a run
 COUNTING = "a counting question"
 UNANSWERED = "no known answer"
 NOT_SHARED = "an answer that only one of the datasets has"
@@ -90,44 +89,44 @@ class TransferSide:
     def labels(self) -> frozenset[str]:
         """Every answer that one of its questions has, in any split."""
         source = self.material.source
-        if not isinstance(source, DatasetSource):
-            asked = (q for split in source.splits for q in source.questions(split))
-            return frozenset(spell(q.answer) for q in asked if q.answer is not None)
-        dataset = source.dataset
-        files = [dataset.folder / s.questions.path for s in dataset.shards() if s.questions]
-        found = {v for f in files for t in iterate_row_groups(f, ["answer"]) for v in t["answer"].unique().to_pylist()}
-        return frozenset(spell(v) for v in found if v is not None)
+        if isinstance(source, DatasetSource):
+            dataset = source.dataset
+            files = [dataset.folder / s.questions.path for s in dataset.shards() if s.questions]
+            tables = (table for file in files for table in iterate_row_groups(file, ["answer"]))
+            answers = (value for table in tables for value in table["answer"].unique().to_pylist())
+        else:
+            answers = (q.answer for split in source.splits for q in source.questions(split))
+        return frozenset(spell(value) for value in answers if value is not None)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The names in the programs of its training questions; of those asked, where it has no others."""
-        splits = self.material.source.splits
-        split = "train" if "train" in splits else self.material.split
-        asked = self.material.questions(split)
-        return frozenset(w for q in asked if q.program is not None for _, w in iter_program_words(q.program))
-
-    @cached_property
-    def schema(self) -> Schema:
-        return self.material.source.schema()
+        questions = self.material.questions("train" if "train" in self.material.source.splits else "")
+        return frozenset(w for q in questions if q.program is not None for _, w in iter_program_words(q.program))
 
     @cached_property
     def scene_names(self) -> frozenset[str]:
         """What the objects in the images asked about are called."""
-        scenes = (self.material.scenes([name]) for name in self.material.images)
-        return frozenset(word for some in scenes for word in iter_scene_words(some))
+        return frozenset(w for name in self.material.images for w in iter_scene_words(self.material.scenes([name])))
 
     def select_questions(self, shared: frozenset[str], why: Counter[str]) -> tuple[Question, ...]:
         """The questions that count; `why` counts the others by reason."""
-        made: list[Question] = []
+        selected: list[Question] = []
         for question in self.material.questions():
-            if self.material.limit is not None and len(made) >= self.material.limit:
+            if self.material.limit is not None and len(selected) >= self.material.limit:
                 break
-            reason = explain_exclusion(question, shared)
-            if reason:
+            if reason := explain_exclusion(question, shared):
                 why[f"{self.name}: {reason}"] += 1
             else:
-                made.append(question)
-        return tuple(made)
+                selected.append(question)
+        return tuple(selected)
+
+    def iter_annotated_pairs(self) -> Iterator[Pair]:
+        """What the training programs point at, by its names in program and scene; GQA's do."""
+        if "train" in self.material.source.splits and self.material.is_dataset:
+            for question in self.material.questions("train"):
+                if has_object_references(question):
+                    yield from iter_annotated_pairs(question, self.material.scenes(question.scenes))
 
 
 def explain_exclusion(question: Question, shared: frozenset[str]) -> str:
@@ -140,118 +139,100 @@ def explain_exclusion(question: Question, shared: frozenset[str]) -> str:
     return "" if answer in shared else NOT_SHARED
 
 
-def classify_answer(answer: str) -> str:
-    return KINDS[0] if answer in ("yes", "no") else KINDS[1]
+def _is_kind(answer: Answer | None, kind: str) -> bool:
+    """Whether a question with this answer is of a kind; one without an answer is of none."""
+    return answer is not None and kind == KINDS[spell(answer) not in ("yes", "no")]
 
 
-NAMES_FILE = "names.csv"  # in the folder of a run
-
-
+@dataclass
 class ProgramDiagnostics:
     """The programs of one run, by a model that learned from one side and was asked about the other."""
 
-    def __init__(
-        self,
-        learned: TransferSide,
-        asked: TransferSide,
-        questions: Sequence[Question],
-        run: Path,
-        table: Sequence[Pair],
-        wordnet: str,
-    ) -> None:
-        """`questions` are those of the test set, `run` the folder of its run."""
-        self.learned, self.asked, self.questions, self.run = learned, asked, questions, run
-        self._table, self._wordnet = table, wordnet
-        self._schemas: dict[Schema, Schema] = {}
+    learned: TransferSide
+    tested: TransferSide
+    questions: Sequence[Question]  # of the test set
+    run: Path  # its folder
+    table: Sequence[Pair]
+    wordnet: str
+    schemas: dict[Schema, Schema] = field(default_factory=dict)
 
     def score(self, kind: str) -> list[Score]:
         """Figures of one kind of question; none of a model that returns no programs."""
-        made = self._score_unseen_names(kind) + self._score_mismatched_names(kind)
-        written = [
-            (a, p) for a, p in self._program_rows if a.truth is not None and classify_answer(spell(a.truth)) == kind
-        ]
-        if written:
-            made += self._score_on_true_scenes(written, None, "true_scenes", "true_missing")
-            made += self._score_on_true_scenes(written, self.names, "renamed", "renamed_missing")
-        return made
+        questions = [q for q in self.questions if _is_kind(q.answer, kind)]
+        scores = self._score_unseen_names(questions) + self._score_mismatched_names(questions)
+        rows = [(record, p) for record, p in self._program_rows if _is_kind(record.truth, kind)]
+        if rows:
+            scores += self._score_on_true_scenes(rows, None, "true_scenes", "true_missing")
+            scores += self._score_on_true_scenes(rows, self.names, "renamed", "renamed_missing")
+        return scores
 
     @cached_property
-    def _program_rows(self) -> list[tuple[QuestionRecord, Prediction]]:
+    def _program_rows(self) -> list[Row]:
         """The rows with a program of the model, where the scenes are known."""
-        if not self.asked.material.is_dataset:
+        if not self.tested.material.is_dataset:
             return []
-        return [(a, p) for a, p in read_rows(self.run) if p.program and p.condition == AS_IS]
+        return [(record, p) for record, p in read_rows(self.run) if p.program and p.condition == AS_IS]
 
     @cached_property
     def names(self) -> NameDictionary:
         """From what programs of the one side say to what scenes of the other do; kept beside the runs."""
-        wordnet = None
-        if self._wordnet:
-            from ...scene_graph.wordnet import WordNet
-
-            wordnet = WordNet(Path(self._wordnet))
         words = set(self.learned.words)
         for _, prediction in self._program_rows:
-            words.update(_iter_words(prediction.program))
-        made = build_dictionary(
+            with suppress(ProgramError):  # it is counted where it is run
+                words.update(word for _, word in iter_program_words(parse_program(prediction.program)))
+        names = build_dictionary(
             words,
-            self.asked.scene_names,
-            (self.learned.schema, self.asked.schema),
-            annotated=_iter_annotated(self.learned),
-            table=self._table,
-            wordnet=wordnet,
+            self.tested.scene_names,
+            [side.material.source.schema() for side in (self.learned, self.tested)],
+            annotated=self.learned.iter_annotated_pairs(),
+            table=self.table,
+            wordnet=WordNet(Path(self.wordnet)) if self.wordnet else None,
         )
-        made.write(self.run / NAMES_FILE)
-        return made
+        names.write(self.run / NAMES_FILE)
+        return names
 
     def _score_on_true_scenes(
-        self, rows: Sequence[tuple[QuestionRecord, Prediction]], names: NameDictionary | None, right: str, missing: str
+        self, rows: Sequence[Row], names: NameDictionary | None, right: str, missing: str
     ) -> list[Score]:
-        answered = [(a, self._execute_program(a, p, names)) for a, p in rows]
-        lost = ((a.question, a.scenes, p.reason == REASON) for a, p in answered)
-        return [replace(accuracy.measure(records_of(answered))[0], metric=right), measure_share(missing, lost)]
+        answered = [(record, self._execute_program(record, p, names)) for record, p in rows]
+        lost = ((record.question, record.scenes, p.reason == REASON) for record, p in answered)
+        return [replace(accuracy.measure(records_of(answered))[0], metric=right), _measure_share(missing, lost)]
 
     def _execute_program(
-        self, asked: QuestionRecord, prediction: Prediction, names: NameDictionary | None
+        self, record: QuestionRecord, prediction: Prediction, names: NameDictionary | None
     ) -> Prediction:
         """Of several objects found the first is taken, as the paper does (A.2); none found is the end."""
         try:
-            scenes = apply_dictionary(names, self.asked.material.scenes(asked.scenes), self._schemas)
-            made = execute(parse_program(prediction.program), ExecutionWorld(scenes), "default")
+            scenes = apply_dictionary(names, self.tested.material.scenes(record.scenes), self.schemas)
+            execution = execute(parse_program(prediction.program), ExecutionWorld(scenes), "default")
         except ProgramError as error:
-            return Prediction(asked.question, None, status="undefined", reason=str(error))
-        lost = [made.answer] if isinstance(made.answer, Undefined) else []
-        lost += [error for error in made.errors if error.reason == REASON]
+            return Prediction(record.question, None, status="undefined", reason=str(error))
+        lost = [execution.answer] if isinstance(execution.answer, Undefined) else []
+        lost += [error for error in execution.errors if error.reason == REASON]
         if lost:
-            return Prediction(asked.question, None, status="undefined", reason=lost[-1].reason)
-        return Prediction(asked.question, made.answer)
+            return Prediction(record.question, None, status="undefined", reason=lost[-1].reason)
+        return Prediction(record.question, execution.answer)
 
-    def _score_unseen_names(self, kind: str) -> list[Score]:
+    def _score_unseen_names(self, questions: Sequence[Question]) -> list[Score]:
         """How many questions name what no program of the other side's training questions names."""
         seen = self.learned.words
-        if self.learned is self.asked or not seen:
+        if self.learned is self.tested or not seen:
             return []
         named = [
             (q.id, q.scenes, not seen.issuperset(word for _, word in iter_program_words(q.program)))
-            for q in self.questions
-            if q.program is not None and q.answer is not None and classify_answer(spell(q.answer)) == kind
+            for q in questions
+            if q.program is not None
         ]
-        return [measure_share("unheard_names", named)] if named else []
+        return [_measure_share("unheard_names", named)] if named else []
 
-    def _score_mismatched_names(self, kind: str) -> list[Score]:
+    def _score_mismatched_names(self, questions: Sequence[Question]) -> list[Score]:
         """How many questions call an object they point at otherwise than its scene; and with `names`."""
-        if not self.asked.material.is_dataset:
-            return []
-        pointing = [
-            (q, self.asked.material.scenes(q.scenes))
-            for q in self.questions
-            if has_object_references(q) and q.answer is not None and classify_answer(spell(q.answer)) == kind
-        ]
+        pointing = [q for q in questions if has_object_references(q)] if self.tested.material.is_dataset else []
         if not pointing:
             return []
-        checked = [(q, check_mismatch(q, scenes, self.names)) for q, scenes in pointing]
+        checked = [(q, check_mismatch(q, self.tested.material.scenes(q.scenes), self.names)) for q in pointing]
         return [
-            measure_share(name, ((q.id, q.scenes, found[at]) for q, found in checked))
+            _measure_share(name, ((q.id, q.scenes, mismatch[at]) for q, mismatch in checked))
             for at, name in enumerate(("mismatched_names", "still_mismatched"))
         ]
 
@@ -261,27 +242,10 @@ def has_object_references(question: Question) -> bool:
     return question.program is not None and any(node.note("id") for node in question.program.nodes)
 
 
-def measure_share(name: str, rows: Iterable[tuple[str, tuple[str, ...], bool]]) -> Score:
+def _measure_share(name: str, rows: Iterable[tuple[str, tuple[str, ...], bool]]) -> Score:
     """How many of the questions (id, scenes) it is true of, with an interval."""
-    made = records_of((QuestionRecord(q, scenes, True), Prediction(q, true)) for q, scenes, true in rows)
-    return replace(accuracy.measure(made)[0], metric=name)
-
-
-def _iter_words(program: str) -> Iterator[str]:
-    try:
-        yield from (word for _, word in iter_program_words(parse_program(program)))
-    except ProgramError:  # it is counted where it is run
-        return
-
-
-def _iter_annotated(side: TransferSide) -> Iterator[Pair]:
-    """What the training programs point at; nothing where they point at no objects."""
-    material = side.material
-    if "train" not in material.source.splits or not material.is_dataset:
-        return
-    for question in material.questions("train"):
-        if has_object_references(question):
-            yield from iter_annotated_pairs(question, material.scenes(question.scenes))
+    records = records_of((QuestionRecord(q, scenes, True), Prediction(q, true)) for q, scenes, true in rows)
+    return replace(accuracy.measure(records)[0], metric=name)
 
 
 APPLIES = "it needs a second dataset that shares answers with the first; name it with --from"
@@ -298,15 +262,6 @@ class TransferOptions(GeneralizationOptions):
     back: str = option("", "Also the way back, by this model that learned from the data; same: it learns here.")
     names: str = option("", "A table of names: columns program and scene, for names that differ.", path=True)
     wordnet: str = option("", "Folder of WordNet's files, for names: /usr/share/wordnet.", path=True)
-
-
-@dataclass(frozen=True, slots=True)
-class TransferPlan(GeneralizationPlan):
-    """A plan that remembers both sides, and which questions of each count."""
-
-    sides: tuple[TransferSide, ...] = ()
-    asked: Mapping[str, tuple[Question, ...]] = field(default_factory=dict)  # side → questions
-    ways: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # test set → learned from, asked about
 
 
 def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
@@ -327,20 +282,31 @@ def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
     questions = {side.name: side.select_questions(shared, why) for side in sides}
     left = sort_reasons(why)
     considered = sum(map(len, questions.values())) + why.total()
-    for side in sides:
-        if not questions[side.name]:
-            reasons = format_reasons(left) or "it has no questions"
-            return GeneralizationPlan(
-                (), considered, left, f"no question of {side.name} counts for transfer: {reasons}"
-            )
-    kept = {name: frozenset(q.id for q in some) for name, some in questions.items()}
-    test_sets: list[GeneralizationTestSet] = []
-    ways: dict[str, tuple[str, str]] = {}
-    for learned, asked, model in _list_directions(sides, options):
-        name = f"{learned.name}_to_{asked.name}"
-        test_sets.append(_build_test_set(name, learned, asked, kept[asked.name], model))
-        ways[name] = learned.name, asked.name
-    return TransferPlan(tuple(test_sets), considered, left, sides=sides, asked=questions, ways=ways)
+    for name, some in questions.items():
+        if not some:
+            why_not = f"no question of {name} counts for transfer: {format_reasons(left) or 'it has no questions'}"
+            return GeneralizationPlan((), considered, left, why_not)
+    one, two = sides
+    directions = [(one, one, options.at_home), (one, two, "")]  # learned from, asked about, another model
+    if options.back:
+        back = "" if options.back == SAME else options.back
+        directions += [(two, two, back), (two, one, back)]
+    test_sets = tuple(
+        GeneralizationTestSet(
+            f"{learned.name}_to_{tested.name}",
+            tested.material.folder,
+            split=tested.material.split,
+            part=QuestionPart(
+                f"shared with {learned.name}", frozenset(q.id for q in questions[tested.name]), tested.material.split
+            ),
+            learn_from=learned.material.folder,
+            model=model,
+            trained_on=learned.name,
+            variant=tested.name,
+        )
+        for learned, tested, model in directions
+    )
+    return GeneralizationPlan(test_sets, considered, left, context=(sides, questions))
 
 
 def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, TransferSide]:
@@ -353,75 +319,44 @@ def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, Tra
     return TransferSide(names[0], home), TransferSide(names[1], data)
 
 
-def _list_directions(
-    sides: tuple[TransferSide, TransferSide], options: TransferOptions
-) -> Iterator[tuple[TransferSide, TransferSide, str]]:
-    """Learned from, asked about, and by which model, where not by the one that is tested."""
-    home, data = sides
-    yield home, home, options.at_home
-    yield home, data, ""
-    if options.back:
-        back = "" if options.back == SAME else options.back
-        yield data, data, back
-        yield data, home, back
-
-
-def _build_test_set(
-    name: str, learned: TransferSide, asked: TransferSide, kept: frozenset[str], model: str
-) -> GeneralizationTestSet:
-    split = asked.material.split
-    return GeneralizationTestSet(
-        name,
-        asked.material.folder,
-        split=split,
-        part=QuestionPart(f"shared with {learned.name}", kept, split),
-        learn_from=learned.material.folder,
-        model=model,
-        trained_on=learned.name,
-        variant=asked.name,
-    )
-
-
-def findings(plan: GeneralizationPlan, runs: Mapping[str, GeneralizationRun], options: TransferOptions) -> Findings:
+def findings(plan: GeneralizationPlan, runs: TestRuns, options: TransferOptions) -> Findings:
     """A line for each direction and kind of question."""
-    assert isinstance(plan, TransferPlan)
-    rows = {plan.ways[name]: one.log.records.filter_condition(AS_IS) for name, one in runs.items()}
-    sides = {side.name: side for side in plan.sides}
+    sides, questions = plan.context
+    directions = {(run.test_set.trained_on, run.test_set.variant): run for run in runs.values()}
+    rows = {direction: run.log.records.filter_condition(AS_IS) for direction, run in directions.items()}
+    side_of = {side.name: side for side in sides}
     table = read_name_table(Path(options.names)) if options.names else ()
     lines: list[FindingsRow] = []
-    for name, one in runs.items():
-        learned, asked = plan.ways[name]
+    for (learned, tested), run in directions.items():
         diagnostics = ProgramDiagnostics(
-            sides[learned], sides[asked], plan.asked[asked], one.folder, table, options.wordnet
+            side_of[learned], side_of[tested], questions[tested], run.folder, table, options.wordnet
         )
         for kind in KINDS:
-            scores = _score_direction(rows, (learned, asked), kind)
-            scores += diagnostics.score(kind)
+            scores = _score_direction(rows, (learned, tested), kind) + diagnostics.score(kind)
             if scores:
-                of = (("learned from", learned), ("asked about", asked), ("questions", kind))
+                of = (("learned from", learned), ("asked about", tested), ("questions", kind))
                 lines.append(FindingsRow(of, tuple(scores)))
     return Findings(tuple(lines))
 
 
-def _select_kind(records: RunRecords, kind: str) -> RunRecords:
-    """The rows of one kind of question."""
-    return records.take(np.array([classify_answer(truth) == kind for truth in records.truth.to_list()], bool))
+def _score_direction(rows: Mapping[tuple[str, str], RunRecords], direction: tuple[str, str], kind: str) -> list[Score]:
+    def select_kind(records: RunRecords) -> RunRecords:
+        binary = records.truth.equals("yes") | records.truth.equals("no")  # a row that the run lacks is open
+        return records.take(binary == (kind == KINDS[0]))
 
-
-def _score_direction(rows: Mapping[tuple[str, str], RunRecords], way: tuple[str, str], kind: str) -> list[Score]:
-    here = _select_kind(rows[way], kind)
+    here = select_kind(rows[direction])
     if not len(here):
         return []
-    made = [accuracy.measure(here)[0]]
-    learned, asked = way
-    if learned != asked:
-        if len(home := _select_kind(rows[learned, learned], kind)):
-            made.append(measure_gap("home_drop", home, here))
-        if (asked, asked) in rows:
-            made.append(measure_gap("native_drop", *select_common(_select_kind(rows[asked, asked], kind), here)))
+    scores = [accuracy.measure(here)[0]]
+    learned, tested = direction
+    if learned != tested:
+        if len(home := select_kind(rows[learned, learned])):
+            scores.append(measure_gap("home_drop", home, here))
+        if (tested, tested) in rows:
+            scores.append(measure_gap("native_drop", *select_common(select_kind(rows[tested, tested]), here)))
     with suppress(UserError):  # a model that returns no programs
-        made.append(missing_objects.measure(here)[0])
-    return made
+        scores.append(missing_objects.measure(here)[0])
+    return scores
 
 
 OPTIONS = TransferOptions

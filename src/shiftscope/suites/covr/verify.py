@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import json_files as _json
-from ...errors import UserError
+from ...errors import UserError, warn
 from ...model import (
     IMAGES,
     Model,
@@ -71,7 +71,7 @@ class NamedClassifier:
         memory = DiskResponseCache(self.cache or find_cache_folder()) if cached else None
         options = ModelOptions(trust_remote_code=self.trusted)
         return PromptedClassifier(
-            self.name, build_model(self.name, ModelSetting(options=options, memory=memory, warn=_warn))
+            self.name, build_model(self.name, ModelSetting(options=options, memory=memory, warn=warn))
         )
 
     def identify(self) -> ServerIdentity:
@@ -149,10 +149,6 @@ def find_classifier(
     elif tried and not trusted:  # it takes long to load, but is soon looked at
         refuse_untrusted(parse_model_name(name).target, TRUST)
     return named
-
-
-def _warn(sentence: str) -> None:
-    print(f"shiftscope: {sentence}", file=sys.stderr)
 
 
 def _build_prompt(k: int, text: str, image: ImageArray) -> Prompt:

@@ -7,12 +7,11 @@ import pytest
 
 import several_toys
 from shiftscope.errors import UserError
-from shiftscope.metrics import accuracy
+from shiftscope.metrics import accuracy, load_metric
 from shiftscope.metrics.generalization_score import measure_runs
-from shiftscope.metrics.metric import load_metric
 from shiftscope.result import Prediction, QuestionRecord, records_of
 from shiftscope.run.evaluate import RunSpec, evaluate
-from shiftscope.run.generalization._accuracy_drop import measure_gap
+from shiftscope.run.generalization import measure_gap
 from shiftscope.run.generalization.compositional import CompositionalOptions
 from shiftscope.run.score import compare_runs
 from shiftscope.run.split import SplitQuestions, split

@@ -11,15 +11,9 @@ from graphs import graph
 from shiftscope.model import Response
 from shiftscope.run import evaluate as evaluating
 from shiftscope.run.evaluate import RunSpec
-from shiftscope.run.generalization import (
-    GeneralizationTestSet,
-    SourceSplit,
-    compositional,
-    contrast,
-    segment_combine,
-    write_test_set,
-)
+from shiftscope.run.generalization import SourceSplit, compositional, contrast, segment_combine
 from shiftscope.run.test import test as take_test
+from shiftscope.run.test import write_test_set
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import compute_run_content_id, read_rows, read_run
 
@@ -133,7 +127,8 @@ def test_built_in_models_learn_from_the_data_and_not_from_the_test(toys, tmp_pat
 
 def test_an_exam_holds_its_questions_with_their_images(toys, tmp_path):
     test = list(SourceSplit(toys).questions())
-    made = write_test_set(tmp_path / "some", GeneralizationTestSet("some", toys, tuple(test[:4])), {"test": "some"})
+    write_test_set(tmp_path / "some", toys, test[:4], {"test": "some"})
+    made = Dataset.open(tmp_path / "some")
     assert made.splits == ("test",)
     assert {q.id for q in made.questions("test")} == {q.id for q in test[:4]}
     for example in made.examples():

@@ -16,7 +16,7 @@ from shiftscope.question import Question
 from shiftscope.result import Prediction, QuestionRecord, records_of
 from shiftscope.run.evaluate import RunSpec
 from shiftscope.run.generalization import _name_dictionary as names
-from shiftscope.run.generalization._accuracy_drop import measure_gap, select_common
+from shiftscope.run.generalization import measure_gap, select_common
 from shiftscope.run.generalization.transfer import COUNTING, NOT_SHARED, UNANSWERED, TransferOptions, explain_exclusion
 from shiftscope.run.test import test as take_test
 from shiftscope.scene_graph.wordnet import FOLDER, WordNet
