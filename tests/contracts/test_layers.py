@@ -35,6 +35,7 @@ ORDER = (
         "question",
         "result",
         "response",
+        "picture",
         "model",
         "question_table",
         "question_join",

@@ -107,7 +107,7 @@ class BagRegression:
         beliefs = _softmax(_compute_scores(self.weights, self.bias, rows.codes, rows.at, np.arange(len(rows))))
         best = beliefs.argmax(1)
         return [
-            Response(answer=self.answers[k], belief=float(min(1.0, b[k])))
+            Response(answer=self.answers[k], confidence=float(min(1.0, b[k])))
             for k, b in zip(best.tolist(), beliefs, strict=True)
         ]
 

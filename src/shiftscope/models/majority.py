@@ -26,4 +26,4 @@ def build(target: str, setting: ModelSetting) -> Majority:
     for _, answer in read_training_answers(setting, "majority"):
         tally.add(answer)
     answer, share = tally.most_common()
-    return Majority(Response(answer=answer, belief=share))
+    return Majority(Response(answer=answer, confidence=share))

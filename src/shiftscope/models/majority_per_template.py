@@ -33,7 +33,7 @@ class MajorityPerTemplate:
     def _respond(self, question: Question) -> Response:
         if two := find_choices(question):
             lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
-            return Response(answer=two[int(lot)], belief=1 / len(two))
+            return Response(answer=two[int(lot)], confidence=1 / len(two))
         return next(self.responses[k] for k in _list_group_keys(question) if k in self.responses)
 
 
@@ -55,5 +55,5 @@ def build(target: str, setting: ModelSetting) -> MajorityPerTemplate:
     made = {}
     for key, tally in tallies.items():
         answer, share = tally.most_common()
-        made[key] = Response(answer=answer, belief=share)
+        made[key] = Response(answer=answer, confidence=share)
     return MajorityPerTemplate(made, setting.options.seed)

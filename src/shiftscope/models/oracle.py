@@ -31,7 +31,7 @@ class Oracle:
         answer = execute(program, self._load_world(prompt.scenes)).answer
         if isinstance(answer, Undefined):
             return Response(status="undefined", reason=answer.reason)
-        return Response(answer=answer, belief=1.0)
+        return Response(answer=answer, confidence=1.0)
 
     def _load_world(self, scenes: tuple[Scene, ...]) -> ExecutionWorld:
         """Questions about the same scenes come one after the other."""

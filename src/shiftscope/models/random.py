@@ -28,7 +28,7 @@ class RandomModel:
         question = prompt.question
         space = list_answers(question, self._setting.schema) or self._list_training_answers(question.kind)
         random = derive("random", self._setting.options.seed, question.id)
-        return Response(answer=space[int(random.integers(len(space)))], belief=1 / len(space))
+        return Response(answer=space[int(random.integers(len(space)))], confidence=1 / len(space))
 
     def _list_training_answers(self, kind: str) -> tuple[Answer, ...]:
         """Where the vocabulary is open: the answers that training questions of the kind had."""

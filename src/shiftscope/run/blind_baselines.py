@@ -60,7 +60,7 @@ class BlindBaselines:
             prompts = [Prompt(question, scenes=tuple(self._find_scenes(question))) for _, question in some]
             made = predict_checked(built, prompts, model)
             for (one, _), response in zip(some, made, strict=True):
-                rows.append((one, Prediction(one.question, response.answer, confidence=response.belief)))
+                rows.append((one, Prediction(one.question, response.answer, confidence=response.confidence)))
         return self._mark_shortcuts(records_of(rows))
 
     def _mark_shortcuts(self, records: RunRecords) -> RunRecords:

@@ -315,7 +315,7 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         seconds=response.seconds,
         cost=response.cost,
         tokens=response.tokens,
-        confidence=response.belief,
+        confidence=response.confidence,
         condition=item.prompt.condition,
         trace=response.trace,
         program=response.program,

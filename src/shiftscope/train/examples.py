@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..errors import UserError
 from ..executor import LocalExecutor
-from ..model import Picture, Pixels
+from ..picture import Picture, Pixels
 from ..question import Question
 from ..render.gpu.pack import pack_scene
 from ..scene import Scene

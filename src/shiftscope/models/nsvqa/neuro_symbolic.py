@@ -18,7 +18,8 @@ from ...errors import UserError, unknown
 from ...lang.program import Program, ProgramError
 from ...lang.scene_posterior import ScenePosterior, build_certain_posterior, concatenate_posteriors
 from ...lang.text import format_program
-from ...model import Adaptation, ModelSetting, ModelTraits, Picture, Prompt, Response, stack
+from ...model import Adaptation, ModelSetting, ModelTraits, Prompt, Response
+from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema

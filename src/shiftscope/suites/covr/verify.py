@@ -119,11 +119,11 @@ class PromptedClassifier:
         if not isinstance(answer, bool):
             self.said["unread"] += 1
             return 1.0
-        if reply.belief is None:
+        if reply.confidence is None:
             self.said["answers"] += 1
             return float(answer)
         self.said["beliefs"] += 1
-        return reply.belief if answer else 1 - reply.belief
+        return reply.confidence if answer else 1 - reply.confidence
 
 
 def find_classifier(

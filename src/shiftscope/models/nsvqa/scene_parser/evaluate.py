@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
-from ....model import Picture, stack
+from ....picture import Picture, stack
 from ....scene import Scene
 
 if TYPE_CHECKING:
