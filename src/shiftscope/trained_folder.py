@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from .errors import UserError
-from .files import digest_of, encode_utf8, read_whole, write_whole
+from .files import digest_of, encode_utf8, read_whole
+from .folder import open_folder
 from .records import content_id, read_json
 from .scene import load_schema
 from .schema import Schema
@@ -102,10 +103,11 @@ class TrainedFolder:
     @classmethod
     def write(cls, folder: Path, about: Mapping[str, Any], states: Mapping[str, bytes]) -> Self:
         """Write the weights and then model.json, so that a folder that has it is whole."""
+        target = open_folder(folder)
         for part, data in states.items():
-            write_whole(folder / _name_weights_file(part), data)
+            target.write_whole(_name_weights_file(part), data)
         text = json.dumps(dict(about), ensure_ascii=False, indent=1, allow_nan=False)
-        write_whole(folder / MODEL_FILE, encode_utf8(f"{text}\n"))
+        target.write_whole(MODEL_FILE, encode_utf8(f"{text}\n"))
         return cls.read(folder)
 
     @classmethod

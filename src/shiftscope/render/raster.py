@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from . import BATCH_PIXELS, LAYERS, Rendered
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
 from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
+
+if TYPE_CHECKING:
+    from .gpu.raster import GpuImages
 
 
 @exact
@@ -116,6 +120,7 @@ class CpuRenderer:
 
     workers: int | None = None
     layers: tuple[str, ...] = LAYERS
+    batch: int = 16
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         together = max(1, BATCH_PIXELS // (size[0] * size[1]))
@@ -125,6 +130,14 @@ class CpuRenderer:
                 planes = (getattr(batch, layer) for layer in LAYERS)
                 drawn = dict(zip(LAYERS, (None if plane is None else plane[i] for plane in planes), strict=True))
                 yield Rendered(**drawn, boxes=batch.boxes[i], visible=batch.visible[i])
+
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:
+        return scenes
+
+    def render_packs(self, packs: Sequence[Sequence[Scene]], size: tuple[int, int]) -> GpuImages:
+        from .gpu.raster import render_batch_on_cpu
+
+        return render_batch_on_cpu([scene for pack in packs for scene in pack], size, workers=self.workers)
 
 
 def _thread_canvas(size: tuple[int, int]) -> Canvas:

@@ -12,10 +12,10 @@ from shiftscope.lang.posterior_calibration import Calibration
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import parse_program
 from shiftscope.model import ModelName, Prompt, parse_model_name
-from shiftscope.picture import Picture, fit_pixels
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, ParserCache
 from shiftscope.models.nsvqa.trained_model import TrainedModel
+from shiftscope.picture import Picture, fit_pixels
 from shiftscope.question import Question
 from shiftscope.scene import Object, Scene
 from shiftscope.scene_table import pack_scenes

@@ -10,10 +10,10 @@ from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.metrics.accuracy import measure
 from shiftscope.model import ModelOptions, ModelSetting, build_model
-from shiftscope.picture import Picture
 from shiftscope.models import p_nsvqa_exact
 from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
+from shiftscope.picture import Picture
 from shiftscope.result import Prediction
 from shiftscope.run.study.definition import list_studies, load_study
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
@@ -99,7 +99,9 @@ def test_asked_in_bulk_a_model_says_what_it_says_one_by_one(testset, runs, model
         for prompt, prediction in zip(questions.prompts, said, strict=True):
             (one,) = alone.predict([replace(prompt, pictures=(Picture(prompt.pictures[0].png()),))])
             assert (one.answer, one.program) == (prediction.answer, prediction.program)
-            assert (one.confidence is None) == (prediction.confidence is None) == (model == "nsvqa" or one.answer is None)
+            assert (
+                (one.confidence is None) == (prediction.confidence is None) == (model == "nsvqa" or one.answer is None)
+            )
             if one.confidence is not None:
                 assert prediction.confidence == pytest.approx(one.confidence, rel=1e-4)
 
