@@ -23,11 +23,11 @@ from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema
-from .trained_model import LONGEST_ERROR, MODEL_FILE, QUESTION_PARSER, SCENE_PARSER, TrainedModel, find_trained_model
+from .trained_model import LONGEST_ERROR, MODEL_FILE, PARSERS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
 if TYPE_CHECKING:
-    from .scene_parser.evaluate import PartFigures
+    from .scene_parser.decode import PartFigures
 
 CACHED_IMAGES = 512  # whose scene posteriors are cached: questions about one come one after the other
 CACHED_QUESTIONS = 250_000  # whose programs are cached
@@ -94,14 +94,14 @@ class NsvqaParsers:
 
     def parse_images(self, images: Any) -> ScenePosterior:
         """What is believed of images, a tensor [image, height, width, 3] of uint8 on any device."""
-        from .scene_parser import parse
+        from .scene_parser.decode import parse
 
         found: ScenePosterior = self.apply(parse, images.to(self.device))
         return found.map_arrays(lambda array: array.float() if array.is_floating_point() else array)
 
     def adapt(self, images: Any, kind: str) -> NsvqaParsers:
         """The same, with a scene parser that is adapted to these images."""
-        from .scene_parser import adapt_parser
+        from .scene_parser.adapt import adapt_parser
 
         with self._autocast():
             used = adapt_parser(self.scene, images.to(self.device), self.trained.calibration, kind)
@@ -121,7 +121,7 @@ class NsvqaParsers:
 
     def parse_questions(self, texts: Sequence[str]) -> list[Program]:
         """The program of each question."""
-        from .question_parser import parse
+        from .question_parser.decode import parse
 
         return list(parse(self.questions, texts)) if texts else []
 
@@ -194,7 +194,7 @@ class NeuroSymbolicModel:
 
     def measure_parts(self, pictures: Sequence[Picture], scenes: Sequence[Scene]) -> PartFigures:
         """How good the scene parser is on images that show these scenes."""
-        from .scene_parser.evaluate import measure_scene_parser
+        from .scene_parser.decode import measure_scene_parser
 
         return measure_scene_parser(self.parsers, pictures, scenes, self._together)
 
@@ -322,30 +322,21 @@ def load_parsers(trained: TrainedModel, device: str = "auto") -> NsvqaParsers:
         import transformers  # noqa: F401
     except ImportError as error:
         raise UserError(f"{trained.folder} {NEEDS} ({error})") from None
-    from . import question_parser as _question_parser
-    from . import scene_parser as _scene_parser
-
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError("torch finds no GPU here; use --device cpu")
-    made = []
-    for part, parser, config in (
-        (SCENE_PARSER, _scene_parser, _scene_parser.SceneParserConfig),
-        (QUESTION_PARSER, _question_parser, _question_parser.QuestionParserConfig),
-    ):
-        settings = trained.config(part)
+    modules = []
+    for stage in NeuroSymbolicTraining.stages:
+        config = trained.config(stage.name)
         try:
-            built = parser.build(config.from_json(settings))
+            built = stage.build(stage.read_config(config), {})
         except Exception as error:  # whatever a network says of sizes that cannot be
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
             raise UserError(
-                f"{trained.folder}: the config of its {part} is damaged ({why}); {trained.remedy}"
+                f"{trained.folder}: the config of its {stage.name} is damaged ({why}); {trained.remedy}"
             ) from None
-        module = trained.load(part, built).to(device)
-        made.append(module.to(memory_format=torch.channels_last) if part == SCENE_PARSER else module)
-    seen, read = (
-        _share_cache(part, trained.about[part]["blake2b"], device) for part in (SCENE_PARSER, QUESTION_PARSER)
-    )
-    scene, questions = made
-    return NsvqaParsers(trained, device, scene, questions, seen=seen, read=read)
+        modules.append(trained.load(stage.name, built).to(device))
+    scene = modules[0].to(memory_format=torch.channels_last)
+    seen, read = (_share_cache(part, trained.about[part]["blake2b"], device) for part in PARSERS)
+    return NsvqaParsers(trained, device, scene, modules[1], seen=seen, read=read)

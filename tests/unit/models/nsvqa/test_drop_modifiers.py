@@ -12,13 +12,9 @@ from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser import (
-    ParserVocabulary,
-    QuestionAugmenter,
-    QuestionParserBatch,
-    QuestionParserConfig,
-)
+from shiftscope.models.nsvqa.question_parser.config import ParserVocabulary, QuestionParserConfig
 from shiftscope.models.nsvqa.question_parser.drop_modifiers import ModifierDropper
+from shiftscope.models.nsvqa.question_parser.loss import QuestionAugmenter, QuestionParserBatch
 from shiftscope.models.nsvqa.question_parser.tokens import tokenize_program
 from shiftscope.models.nsvqa.question_parser.vocabulary import PAD
 from shiftscope.models.nsvqa.training import QuestionParserStage
@@ -94,7 +90,7 @@ def learned(variant):
 def stripped(questions, variant="", seed=0):
     """Texts and programs, and the tables that they are read from."""
     vocabulary = learned(variant)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode(questions)).take(torch.arange(len(questions)))
+    batch = QuestionParserBatch.from_encoded(*vocabulary.encode(questions)).take(torch.arange(len(questions)))
     every = torch.ones(len(questions), dtype=torch.bool)
     random = torch.Generator().manual_seed(seed)
     words, tokens = ModifierDropper(vocabulary)(batch.words, batch.tokens, every, random)
@@ -256,7 +252,7 @@ def test_what_is_like_another_thing_is_another_one():
     text, wanted = plain
     meant = program("count(filter(same(unique(filter(scene(), size=large, shape=jet)), color), color=red, shape=car))")
     vocabulary = ParserVocabulary.learn([(text, meant), OTHER], SCHEMA)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 100)).take(torch.arange(100))
+    batch = QuestionParserBatch.from_encoded(*vocabulary.encode([(text, meant)] * 100)).take(torch.arange(100))
     words, _ = ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(100, dtype=torch.bool))
     assert wanted.lower() in {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
 
@@ -275,7 +271,7 @@ def test_stripping_goes_by_its_seed_and_by_what_is_chosen():
 
 def test_a_question_is_enriched_or_stripped_or_left_alone():
     vocabulary = learned("rd+")
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode(asked("rd+"))).take(torch.arange(len(asked("rd+"))))
+    batch = QuestionParserBatch.from_encoded(*vocabulary.encode(asked("rd+"))).take(torch.arange(len(asked("rd+"))))
 
     def varied(enriched, stripped):
         vary = QuestionAugmenter(QuestionParserConfig(vocabulary, enriched=enriched, stripped=stripped))
@@ -297,7 +293,7 @@ def test_where_no_text_has_a_noun_for_whatever_it_is_nouns_stay():
     text = "Which color is the big matte cube?"
     meant = program("query(unique(filter(scene(), size=large, material=rubber, shape=cube)), color)")
     vocabulary = ParserVocabulary.learn([(text, meant)], clevr.SCHEMA)
-    batch = QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 50)).take(torch.arange(50))
+    batch = QuestionParserBatch.from_encoded(*vocabulary.encode([(text, meant)] * 50)).take(torch.arange(50))
     words, _ = ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(50, dtype=torch.bool))
     texts = {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
     assert texts == {f"which color is the {some}cube ?" for some in ("", "big ", "matte ", "big matte ")}

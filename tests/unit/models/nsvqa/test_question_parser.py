@@ -13,23 +13,19 @@ from shiftscope.errors import UserError
 from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser import (
-    ParserVocabulary,
+from shiftscope.models.nsvqa.question_parser.add_modifiers import ModifierAdder
+from shiftscope.models.nsvqa.question_parser.config import QuestionParserConfig
+from shiftscope.models.nsvqa.question_parser.decode import measure, parse
+from shiftscope.models.nsvqa.question_parser.loss import (
     QuestionAugmenter,
     QuestionEpoch,
     QuestionParserBatch,
-    QuestionParserConfig,
-    QuestionParserRecipe,
-    build,
     compute_loss,
     make_batches,
-    measure,
-    parse,
-    small_products,
 )
-from shiftscope.models.nsvqa.question_parser.add_modifiers import ModifierAdder
-from shiftscope.models.nsvqa.question_parser.network import TextPacking
-from shiftscope.models.nsvqa.question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS
+from shiftscope.models.nsvqa.question_parser.network import QuestionParser as build
+from shiftscope.models.nsvqa.question_parser.network import TextPacking, small_products
+from shiftscope.models.nsvqa.question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS, ParserVocabulary
 from shiftscope.schemas import clevr, superclevr
 
 SCHEMA = superclevr.SCHEMA
@@ -113,7 +109,7 @@ def made(seed=0, **sizes):
 
 @cache
 def everything():
-    return QuestionParserBatch.from_encoded(config().vocabulary.encode(QUESTIONS))
+    return QuestionParserBatch.from_encoded(*config().vocabulary.encode(QUESTIONS))
 
 
 @cache
@@ -149,7 +145,7 @@ def test_the_loss_falls_and_what_was_learned_is_parsed_exactly():
 
 def test_measure_counts_what_is_wrong():
     swapped = [(text, QUESTIONS[k - 1][1]) for k, (text, _) in enumerate(QUESTIONS)]
-    batch = QuestionParserBatch.from_encoded(config().vocabulary.encode(swapped)).take(torch.arange(16))
+    batch = QuestionParserBatch.from_encoded(*config().vocabulary.encode(swapped)).take(torch.arange(16))
     counts = measure(trained()[0], batch)
     assert counts["exact"] == (0, 16)
     assert counts["token"][0] < counts["token"][1]
@@ -258,13 +254,11 @@ def test_another_schema_gives_another_vocabulary():
 
 def test_an_epoch_shows_whole_batches_of_like_length():
     lengths = np.random.default_rng(0).integers(5, 60, 1000)
-    rows = make_batches(lengths, QuestionParserRecipe(batch=64), np.random.default_rng(1))
+    rows = make_batches(lengths, 64, np.random.default_rng(1))
     assert {len(r) for r in rows} == {64} and len(rows) == 15
     assert len(np.unique(np.concatenate(rows))) == 960
     assert np.mean([np.ptp(lengths[r]) for r in rows]) < 15
-    assert [len(r) for r in make_batches(lengths[:10], QuestionParserRecipe(batch=64), np.random.default_rng(1))] == [
-        10
-    ]
+    assert [len(r) for r in make_batches(lengths[:10], 64, np.random.default_rng(1))] == [10]
 
 
 def test_enriched_questions_say_what_their_programs_ask():
@@ -297,7 +291,7 @@ def test_enriched_questions_say_what_their_programs_ask():
 def test_a_relation_is_added_where_a_description_ends():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
-    one = QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(50, dtype=torch.long))
+    one = QuestionParserBatch.from_encoded(*vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(50, dtype=torch.long))
     words, tokens = enrich()._add_relations(one.words, one.tokens, torch.ones(50, dtype=torch.bool))
     for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True):
         said = " ".join(vocabulary.words[w] for w in text if w > BEGIN)
@@ -313,7 +307,7 @@ def test_a_relation_is_added_where_a_description_ends():
 def test_enriching_puts_adjectives_in_their_order():
     vocabulary = config().vocabulary
     torch.manual_seed(0)
-    one = QuestionParserBatch.from_encoded(vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(600, dtype=torch.long))
+    one = QuestionParserBatch.from_encoded(*vocabulary.encode([QUESTIONS[6]])).take(torch.zeros(600, dtype=torch.long))
     words, tokens = enrich()(one.words, one.tokens, torch.ones(600, dtype=torch.bool))
     found = {
         " ".join(vocabulary.words[w] for w in text if w > BEGIN): vocabulary.decode_program(

@@ -9,36 +9,33 @@ import torch
 
 from shiftscope.errors import UserError
 from shiftscope.lang.posterior_calibration import Calibration, correct_prior, estimate_label_shift
-from shiftscope.models.nsvqa.labels import join_labels
-from shiftscope.models.nsvqa.scene_parser import (
-    SceneLabels,
-    SceneParserBatch,
-    SceneParserConfig,
-    SceneParserRecipe,
-    adapt_parser,
-    build,
-    compute_loss,
-    decode_posterior,
-    label_scenes,
-    make_training_loss,
-    measure,
-    mirror_batch,
-    parse,
-)
+from shiftscope.models.nsvqa.labels import SceneLabels, join_labels, label_scenes
 from shiftscope.models.nsvqa.scene_parser import adapt as attune
 from shiftscope.models.nsvqa.scene_parser import adapt as expect
 from shiftscope.models.nsvqa.scene_parser.adapt import (
     adapt_normalisation,
+    adapt_parser,
     correct_priors,
     measure_uncertainty,
     parse_all,
 )
-from shiftscope.models.nsvqa.scene_parser.decode import assign_greedily, compare_posterior
+from shiftscope.models.nsvqa.scene_parser.config import SceneParserConfig
+from shiftscope.models.nsvqa.scene_parser.decode import (
+    assign_greedily,
+    compare_posterior,
+    decode_posterior,
+    measure,
+    parse,
+)
 from shiftscope.models.nsvqa.scene_parser.loss import (
+    SceneParserBatch,
+    compute_augmented_loss,
     compute_errors,
+    compute_loss,
     make_locations,
     make_mirror_tables,
     make_targets,
+    mirror_batch,
     mirror_names,
 )
 from shiftscope.models.nsvqa.scene_parser.network import (
@@ -51,6 +48,7 @@ from shiftscope.models.nsvqa.scene_parser.network import (
     spread_points,
     suppress_duplicates,
 )
+from shiftscope.models.nsvqa.scene_parser.network import SceneParser as build
 from shiftscope.rng import derive
 from shiftscope.scene import OPEN, Object, Part, Scene, load_schema
 from shiftscope.schema import Attribute, Schema
@@ -265,12 +263,12 @@ def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
     config, one = tiny(), batch()
     module = build(config)
     torch.manual_seed(seed)
-    found = make_training_loss(config, SceneParserRecipe())(module, one)[0]
+    found = compute_augmented_loss(module, one)[0]
     torch.manual_seed(seed)
     which = torch.rand(2) < 0.5
     assert torch.equal(found, compute_loss(module, mirror_batch(one, NAMES, which))[0])
     torch.manual_seed(seed)
-    plain = make_training_loss(config, SceneParserRecipe(flip=False))(module, one)[0]
+    plain = compute_augmented_loss(module, one, flip=False)[0]
     torch.manual_seed(seed)
     assert torch.equal(plain, compute_loss(module, one)[0])
 

@@ -132,9 +132,9 @@ def test_the_order_of_the_questions_does_not_matter():
 
 def test_numbers_stand_for_words_and_programs():
     made = learned()
-    encoded = made.encode([("the car", SMALL_RED_CAR), ("the small red car", SMALL_RED_CAR)])
-    assert encoded.words[0].tolist()[:1] == [BEGIN] and encoded.words[0].tolist()[3:] == [PAD, PAD]
-    assert made.decode_program(encoded.tokens[1, 1:].tolist()) == SMALL_RED_CAR
+    words, tokens = made.encode([("the car", SMALL_RED_CAR), ("the small red car", SMALL_RED_CAR)])
+    assert words[0].tolist()[:1] == [BEGIN] and words[0].tolist()[3:] == [PAD, PAD]
+    assert made.decode_program(tokens[1, 1:].tolist()) == SMALL_RED_CAR
 
 
 def test_a_word_of_the_schema_is_known_though_no_question_held_it():

@@ -1,12 +1,10 @@
-"""Config and recipe: the vocabulary and sizes of the question parser, and how it is trained."""
+"""Config: the vocabulary and sizes of the question parser."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from ....errors import UserError
 from .vocabulary import ParserVocabulary
@@ -43,42 +41,6 @@ class QuestionParserConfig:
         return plain | {"vocabulary": self.vocabulary.to_json()}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> QuestionParserConfig:
+    def from_json(cls, data: Mapping[str, Any]) -> QuestionParserConfig:
         """From what `to_json` made; a parser from before questions were stripped saw none that was."""
-        return cls(**({"stripped": 0.0} | data | {"vocabulary": ParserVocabulary.from_json(data["vocabulary"])}))
-
-
-# How a question parser is trained, where nothing else is asked for.
-
-Rows = npt.NDArray[np.int64]
-SORTED_BATCHES = 32  # batches that are sorted by length together
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionParserRecipe:
-    """AdamW on a one-cycle schedule; gradients are clipped."""
-
-    epochs: int = 4
-    batch: int = 1024
-    rate: float = 4e-3  # at its highest
-    warm_up: float = 0.1  # share of the steps in which the rate rises
-    decay: float = 0.01
-    clip: float = 1.0  # of the gradient's norm
-
-
-def make_batches(
-    lengths: npt.NDArray[np.integer], recipe: QuestionParserRecipe, random: np.random.Generator
-) -> list[Rows]:
-    """One epoch: the rows of each batch, in random order, texts of like length together.
-
-    The rows that do not fill a batch are left out, as others are in the next epoch.
-    """
-    size = min(recipe.batch, len(lengths))
-    order = random.permutation(len(lengths))
-    found: list[Rows] = []
-    for start in range(0, len(order), size * SORTED_BATCHES):
-        shelf = order[start : start + size * SORTED_BATCHES]
-        shelf = shelf[np.argsort(lengths[shelf], kind="stable")]
-        whole = len(shelf) - len(shelf) % size
-        found += np.split(shelf[:whole], whole // size) if whole else []
-    return [found[i] for i in random.permutation(len(found))]
+        return cls(**{"stripped": 0.0, **data, "vocabulary": ParserVocabulary.from_json(data["vocabulary"])})

@@ -355,7 +355,3 @@ class QuestionParser(nn.Module):
         """Scores of what follows each token, [question, token, next token]."""
         memory = self.encode_words(words, lengths)
         return self.score_tokens(tokens, memory, self.start_state(memory))[0]
-
-
-def build(config: QuestionParserConfig) -> QuestionParser:
-    return QuestionParser(config)

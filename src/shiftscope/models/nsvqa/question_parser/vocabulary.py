@@ -33,17 +33,6 @@ _WORDS = re.compile(r"\w+|[^\w\s]")
 _params = attrgetter("params")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedQuestions:
-    """Questions as numbers, BEGIN first and PAD behind."""
-
-    words: Ids  # [question, word]
-    tokens: Ids  # [question, token]
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-
 @dataclass(frozen=True)
 class ParserVocabulary:
     """Numbered words, tokens and terms; what training texts and programs hold, and what the schema adds."""
@@ -116,22 +105,18 @@ class ParserVocabulary:
         """The program that these tokens write."""
         return build_program([self.tokens[k - SPECIAL_TOKENS] for k in ids])
 
-    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> EncodedQuestions:
-        """Texts and their programs as two tables.
+    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> tuple[Ids, Ids]:
+        """Texts and their programs as two tables, [question, word] and [question, token], BEGIN first and PAD behind.
 
         A program that needs a token that is not among these is a UserError; to the lenient it is BEGIN twice,
-        which is never written.
+        which is never written. All programs of one skeleton are encoded token by token: one by one is far slower.
         """
-        texts = pad_rows(self.encode_text(text) for text, _ in questions)
-        return EncodedQuestions(texts, self._encode_programs([program for _, program in questions], lenient))
-
-    def _encode_programs(self, programs: Sequence[Program], lenient: bool) -> Ids:
-        """Token by token for all programs of one skeleton, which is several times faster than one by one."""
+        programs = [program for _, program in questions]
         alike: dict[tuple[int, ...], list[int]] = {}
         for i, program in enumerate(programs):
             alike.setdefault(program.skeleton(), []).append(i)
         plans = [(self._plan_encoding(programs[rows[0]]), rows) for rows in alike.values()]
-        table = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
+        table: Ids = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
         table[:, 0] = BEGIN
         for plan, rows in plans:
             nodes = [programs[i].nodes for i in rows]
@@ -143,7 +128,7 @@ class ParserVocabulary:
                     raise
                 for i in rows:
                     table[i, 1 : 1 + len(plan)] = self._encode_leniently(programs[i], len(plan))
-        return table
+        return pad_rows(self.encode_text(text) for text, _ in questions), table
 
     def _encode_leniently(self, program: Program, length: int) -> list[int]:
         try:
