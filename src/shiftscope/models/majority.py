@@ -22,8 +22,4 @@ class Majority:
 
 
 def build(target: str, setting: ModelSetting) -> Majority:
-    tally = TrainingAnswerCounts()
-    for _, answer in read_training_answers(setting, "majority"):
-        tally.add(answer)
-    answer, share = tally.most_common()
-    return Majority(Response(answer=answer, confidence=share))
+    return Majority(TrainingAnswerCounts(a for _, a in read_training_answers(setting, "majority")).respond())

@@ -52,8 +52,4 @@ def build(target: str, setting: ModelSetting) -> MajorityPerTemplate:
     for question, answer in read_training_answers(setting, "majority_per_template"):
         for key in _list_group_keys(question):
             tallies[key].add(answer)
-    made = {}
-    for key, tally in tallies.items():
-        answer, share = tally.most_common()
-        made[key] = Response(answer=answer, confidence=share)
-    return MajorityPerTemplate(made, setting.options.seed)
+    return MajorityPerTemplate({key: tally.respond() for key, tally in tallies.items()}, setting.options.seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..errors import UserError
 from ..model import SCENES, ModelSetting, ModelTraits, Prompt, Response
-from ..scene import Object, Scene
+from ..scene import Scene
 from ._baselines import Bag, BagRegression, fit_bag_regression, read_training_answers, read_validation_answers
 
 TRAITS = ModelTraits(reads=frozenset((SCENES,)), learns=True)
@@ -39,9 +39,7 @@ def build(target: str, setting: ModelSetting) -> ObjectOnly:
 
 
 def _make_bag(scenes: Iterable[Scene]) -> Bag:
-    counts = Counter(kind for scene in scenes for o in scene.objects for kind in _list_object_names(o))
+    objects = [thing for scene in scenes for thing in scene.objects]
+    kinds = [next(filter(None, map(thing.values, KINDS)), ()) for thing in objects]
+    counts = Counter(kind for several in kinds for kind in several)
     return frozenset(feature for kind, n in counts.items() for feature in (kind, f"{kind} × {min(n, MANY)}"))
-
-
-def _list_object_names(thing: Object) -> tuple[str, ...]:
-    return next((v for a in KINDS if (v := thing.values(a))), ())

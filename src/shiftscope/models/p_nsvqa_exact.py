@@ -1,4 +1,4 @@
-"""P-NSVQA by possible scenes (ours): used to its images, calibrated, inferring over what may be there."""
+"""P-NSVQA by possible-worlds inference (ours): adapted to its test images, calibrated, exact."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def make_executor(trained: TrainedModel) -> Execute:
     """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
     found = make_answerer(trained)
 
-    def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
+    def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
         """The answer that the possible scenes which the question fits give most weight, and that weight."""
-        return _make_responses(found(programs, beliefs, rows))
+        return _make_responses(found(programs, posterior, rows))
 
     return execute
 
