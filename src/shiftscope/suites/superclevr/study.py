@@ -17,7 +17,6 @@ from typing import Any
 from ...errors import UserError, unknown
 from ...metrics.relative_degrade import VARIANTS
 from ...models.nsvqa.trained_model import (
-    MODEL_FILE,
     PARSERS,
     QUESTION_PARSER,
     SCENE_PARSER,
@@ -29,6 +28,7 @@ from ...models.nsvqa.trained_model import (
 from ...question import Question
 from ...records import content_id
 from ...schemas.superclevr import SCHEMA
+from ...trained_folder import MODEL_FILE
 from .suite import SuperclevrSpec
 from .variants import DEFAULT, MID, RD, find_variant
 

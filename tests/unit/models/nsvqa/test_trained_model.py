@@ -12,7 +12,6 @@ from shiftscope.model import ModelOptions, ModelSetting, Prompt
 from shiftscope.models import p_nsvqa, p_nsvqa_exact
 from shiftscope.models.nsvqa.neuro_symbolic import load_parsers
 from shiftscope.models.nsvqa.trained_model import (
-    MODEL_FILE,
     PARSERS,
     QUESTION_PARSER,
     SCENE_PARSER,
@@ -23,6 +22,7 @@ from shiftscope.models.nsvqa.trained_model import (
 )
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec
+from shiftscope.trained_folder import MODEL_FILE
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import save
