@@ -6,8 +6,6 @@ states one. What cannot be read, or names two answers ("3-4"), is unparseable, n
 schema does not know ("pink"), or an answer of another kind ("1" to a yes/no question), is wrong, not unparseable.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ name, the whole list if it is short: a server of one model often takes any name.
 or answers with an error, has no identity, and nothing is concluded from that.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

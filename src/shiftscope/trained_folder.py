@@ -3,8 +3,6 @@
 Weights are float16, in safetensors.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Ties between answers are broken by spelling, so that the order of the questions does not matter.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

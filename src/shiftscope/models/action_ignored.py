@@ -4,8 +4,6 @@ What a model scores that sees and parses perfectly and imagines nothing; a quest
 without its action has no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

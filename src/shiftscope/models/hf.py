@@ -1,7 +1,5 @@
 """A Hugging Face model that reads images and text, `hf:ORG/MODEL` or a folder; run here with transformers."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Majority: the answer that training questions have most often, whatever is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

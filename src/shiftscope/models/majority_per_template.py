@@ -4,8 +4,6 @@ A question that names two answers ("red or blue?") gets one of them by lot, as i
 section 5): its template's commonest answer would mostly be neither.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

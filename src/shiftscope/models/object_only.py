@@ -1,7 +1,5 @@
 """Object only: softmax regression over what kinds of objects the image shows; reads no question."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

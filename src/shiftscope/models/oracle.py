@@ -1,7 +1,5 @@
 """Oracle: the question's own program, run on the scene that is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..lang.exec.exact import Undefined, execute

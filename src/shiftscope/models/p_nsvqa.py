@@ -1,7 +1,5 @@
 """P-NSVQA: the program is run on the whole scene posterior, by the paper's soft rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

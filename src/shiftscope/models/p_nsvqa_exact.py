@@ -1,7 +1,5 @@
 """P-NSVQA by possible-worlds inference (ours): adapted to its test images, calibrated, exact."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

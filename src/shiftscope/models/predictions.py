@@ -1,7 +1,5 @@
 """A file of predictions: CLEVR, GQA or VQA results, or ours; JSON or one JSON object a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ working directory. Of what the class reads by itself, such as weights, nothing i
 text, images, scenes and programs; without it, all. One that does not read images needs no pictures.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

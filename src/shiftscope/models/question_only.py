@@ -1,7 +1,5 @@
 """Question only: softmax regression over the question's words, fitted on the train split; sees no image."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

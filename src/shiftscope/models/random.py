@@ -1,7 +1,5 @@
 """Random: any answer that the question's type admits, each as likely as the others."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

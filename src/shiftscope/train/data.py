@@ -1,7 +1,5 @@
 """Data to train on: a dataset's folder, or a suite's world whose images are drawn and never stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias

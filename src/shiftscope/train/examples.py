@@ -1,7 +1,5 @@
 """Examples: all images and questions of a split, gathered once; then batches are picked from memory."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """NSVQA: the likeliest scene is taken for the scene, and the program is run on it exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A trained neuro-symbolic model: its two parsers and their calibration; `weights/SCHEMA/` ships with the package."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

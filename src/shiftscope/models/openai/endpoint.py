@@ -1,7 +1,5 @@
 """Endpoint: one POST to a chat-completions URL, with retries, waits and bounds on what a server may send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

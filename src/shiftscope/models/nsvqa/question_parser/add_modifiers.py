@@ -1,7 +1,5 @@
 """Augmentation: add adjectives and relations to a question and its program alike, so that none is too long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

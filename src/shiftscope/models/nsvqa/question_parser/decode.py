@@ -1,7 +1,5 @@
 """Decoding: the likeliest token at each step among those the grammar allows, and how often programs are exact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import torch

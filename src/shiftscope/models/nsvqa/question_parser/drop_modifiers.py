@@ -1,7 +1,5 @@
 """Augmentation: drop adjectives, nouns and relations from a question and its program alike."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -4,8 +4,6 @@ Re-estimating batch-norm statistics helps where images look different (textures,
 class priors helps where they show different things. Either is kept only if it makes the parser surer.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Targets are on the labels' device and of a size known beforehand, so that nothing waits for the device.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from functools import cache

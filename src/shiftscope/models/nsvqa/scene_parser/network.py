@@ -3,8 +3,6 @@
 Boxes are (left, top, width, height) and points (x, y), in pixels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
