@@ -140,12 +140,8 @@ class _TrainingLoop:
         if self.state.done:
             self.average = WeightAverage(module)
             return
-        optimizer = torch.optim.AdamW(
-            _group_parameters(module, self.recipe.weight_decay),
-            lr=self.recipe.lr,
-            betas=(0.9, 0.98),
-            fused=device.type == "cuda",
-        )
+        groups = _group_parameters(module, self.recipe.weight_decay)
+        optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
         if self.state.step:
@@ -256,10 +252,8 @@ class _TrainingLoop:
         }
 
     def _save_checkpoint(self) -> None:
-        state = self.state
-        state.module = self.module.state_dict()
-        state.average = self.average.module.state_dict()
-        state.optimizer = self.optimizer.state_dict()
+        self.state.module, self.state.average = self.module.state_dict(), self.average.module.state_dict()
+        self.state.optimizer = self.optimizer.state_dict()
         self._store_sums()
         self._write_checkpoint()
 
@@ -297,10 +291,8 @@ def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
 def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:
     """Weights decay; biases and the scales of norms do not."""
     learned = [p for p in module.parameters() if p.requires_grad]
-    wide = [p for p in learned if p.ndim > 1]
-    flat = [p for p in learned if p.ndim <= 1]
-    found = ({"params": wide, "weight_decay": decay}, {"params": flat, "weight_decay": 0.0})
-    return [group for group in found if group["params"]]
+    wide, flat = [p for p in learned if p.ndim > 1], [p for p in learned if p.ndim <= 1]
+    return [{"params": params, "weight_decay": rate} for params, rate in ((wide, decay), (flat, 0.0)) if params]
 
 
 def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]) -> nn.Module:

@@ -371,7 +371,7 @@ def test_a_program_without_tokens_can_not_be_got_right():
     strange = ("Which?", program("count(same(unique(filter(scene(), shape=bus)), color))"))
     with pytest.raises(UserError, match="no token for same, color"):
         vocabulary.encode([*QUESTIONS, strange])
-    found = vocabulary.encode([*QUESTIONS, strange, strange], lenient=True)
+    words, tokens = vocabulary.encode([*QUESTIONS, strange, strange], lenient=True)
     plain = vocabulary.encode(QUESTIONS)
-    assert np.array_equal(found.tokens[:16], plain.tokens) and np.array_equal(found.words[:16], plain.words)
-    assert found.tokens[16:, :2].tolist() == [[BEGIN, BEGIN]] * 2 and not found.tokens[16:, 2:].any()
+    assert np.array_equal(words[:16], plain[0]) and np.array_equal(tokens[:16], plain[1])
+    assert tokens[16:, :2].tolist() == [[BEGIN, BEGIN]] * 2 and not tokens[16:, 2:].any()
