@@ -128,10 +128,8 @@ class SceneParser(nn.Module):
         self.config = config
         backbone: Any = ResNetBackbone  # transformers' residual network, whose four stages are all of use
         sizes: Any = {"hidden_sizes": list(config.widths), "depths": list(config.depths)}
-        stages = [f"stage{k}" for k in range(1, 5)]
-        self.backbone = backbone(
-            ResNetConfig(embedding_size=config.stem, layer_type="basic", out_features=stages, **sizes)
-        )
+        sizes["out_features"] = [f"stage{k}" for k in range(1, 5)]
+        self.backbone = backbone(ResNetConfig(embedding_size=config.stem, layer_type="basic", **sizes))
         c2, c3, c4, c5 = config.widths
         coarse, fine = config.coarse, config.fine
         self.from_c5, self.from_c4 = _build_conv(c5, coarse, 1), _build_conv(c4, coarse, 1)
