@@ -285,7 +285,8 @@ class Endpoint:
             found = read_completion(json.loads(data))
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             raise RetryableError("a reply that is not a whole chat completion") from None
-        return replace(found, **{n: self._redact_key(getattr(found, n)) for n in ("text", "ended", "fingerprint")})
+        fields: dict[str, Any] = {n: self._redact_key(getattr(found, n)) for n in ("text", "ended", "fingerprint")}
+        return replace(found, **fields)
 
     async def _read_response_body(self, response: Any) -> bytes:
         """A response's body; of an error only the beginning matters."""

@@ -23,7 +23,6 @@ from ...model import (
     Model,
     ModelOptions,
     ModelSetting,
-    Picture,
     Prompt,
     Response,
     ServedModel,
@@ -34,6 +33,7 @@ from ...model import (
     predict_checked,
 )
 from ...models.hf import TRUST
+from ...picture import Picture
 from ...prompt import format_prompt
 from ...question import Question
 from ...render.image import encode_png
