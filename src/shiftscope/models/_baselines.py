@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..answer import Answer, spell
 from ..errors import UserError
 from ..kernels import exact
-from ..model import ModelSetting, Response
+from ..model import ModelSetting, Prompt, Response
 from ..question import Question
 from ..rng import derive
 
@@ -101,6 +101,17 @@ class BagRegression:
         chances = _softmax(_compute_scores(self.weights, self.bias, *rows, np.arange(len(bags))))
         best = enumerate(chances.argmax(1).tolist())
         return [Response(answer=self.answers[k], confidence=float(min(1.0, chances[i, k]))) for i, k in best]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagModel:
+    """The regression on what `bag` finds in a prompt."""
+
+    fitted: BagRegression
+    bag: Callable[[Prompt], Bag]
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return self.fitted.predict_bags([self.bag(prompt) for prompt in batch])
 
 
 def fit_bag_regression(

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import UserError
-from ..executor import LocalExecutor
 from ..picture import Picture, Pixels
 from ..question import Question
 from ..render import open_renderer
@@ -22,7 +21,7 @@ from ..store.image import StoredImage
 from ..store.shard import read_images, read_questions
 from ..trainable import ANSWERS, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
 from .data import TRAIN, DatasetTrainingData, SuiteTrainingData, TrainingData
-from .feed import BLOCKS_AHEAD, SceneQuestions, SuiteSource, render_source
+from .feed import SceneQuestions, SuiteSource, render_source, summarize_source
 
 WARM = 8  # images of the block that is made first, in one process
 DECODED = 256  # images decoded together
@@ -86,9 +85,9 @@ def gather_split(
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, size, stages, device, workers, share, tell)
     source = SourceShare(data.source(split, _want(stages, PROGRAMS, ANSWERS)), *share)
-    if not _want(stages, IMAGES):
-        return _generate_questions(source, size, stages, workers, tell)
-    return _render_split(replace(source, most=size), size, stages, split != TRAIN, device, workers, tell)
+    if _want(stages, IMAGES):
+        source = replace(source, most=size)
+    return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
 def _want(stages: Sequence[TrainStage], *kinds: str) -> bool:
@@ -102,7 +101,7 @@ def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: S
 # --- from a suite's world -------------------------------------------------------------------------------
 
 
-def _render_split(
+def _make_split(
     source: SourceShare,
     size: int,
     stages: Sequence[TrainStage],
@@ -111,52 +110,35 @@ def _render_split(
     workers: int,
     tell: ProgressCallback,
 ) -> SplitData:
-    """Images and supervision, and scenes if they are wanted."""
+    """Images if they are wanted, supervision, and scenes if they are wanted."""
     workers = min(workers, source.blocks())
-    _compile_first(source, device, workers)
-    pixels = _allocate_pixels(size, source.size, device)
+    drawn = _want(stages, IMAGES)
+    _compile_first(source, device if drawn else "cpu", workers)
+    collect = partial(_collect_examples, stages, scenes and drawn)
+    pixels: Any = None
+    blocks: Generator[tuple[Any, MadeExamples], None, None]
+    if drawn:
+        pixels = _allocate_pixels(size, source.size, device)
+        blocks = render_source(source, collect, device=device, workers=workers)
+    else:
+        blocks = summarize_source(source, collect, workers=workers)
     pieces: list[MadeExamples] = []
     done = 0
-    collect = partial(_collect_examples, stages, scenes)
-    with closing(render_source(source, collect, device=device, workers=workers)) as rendered:
-        for images, piece in rendered:
-            assert images.rgb is not None
-            pixels[done : done + piece[0]] = images.rgb.to(pixels.device)
+    with closing(blocks):
+        for images, piece in blocks:
+            if drawn:
+                pixels[done : done + piece[0]] = images.rgb.to(pixels.device)
             pieces.append(piece)
             done += piece[0]
-            tell(done, size, "images")
-    return _join_examples(stages, pixels, pieces)
-
-
-def _generate_questions(
-    source: SourceShare, size: int, stages: Sequence[TrainStage], workers: int, tell: ProgressCallback
-) -> SplitData:
-    workers = min(workers, source.blocks())
-    _compile_first(source, "cpu", workers)
-    pieces: list[MadeExamples] = []
-    done = 0
-    make = partial(_generate_block, source, stages)
-    with closing(LocalExecutor(workers).map(make, range(source.blocks()), BLOCKS_AHEAD * workers)) as blocks:
-        for piece in blocks:
-            pieces.append(piece)
-            done += piece[0]
-            tell(min(done, size), size, "images asked about")
-    return _join_examples(stages, None, pieces)
-
-
-def _generate_block(source: SourceShare, stages: Sequence[TrainStage], k: int) -> MadeExamples:
-    return _collect_examples(stages, False, source.block(k))
+            tell(min(done, size), size, "images" if drawn else "images asked about")
+    supervision = {stage.name: stage.join([held[stage.name] for _, _, held in pieces]) for stage in stages}
+    return SplitData(pixels, tuple(scene for _, kept, _ in pieces for scene in kept), supervision)
 
 
 def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
     scenes = tuple(scene for scene, _ in some)
     supervision = _collect(stages, scenes, [question for _, questions in some for question in questions])
     return len(some), scenes if keep_scenes else (), supervision
-
-
-def _join_examples(stages: Sequence[TrainStage], pixels: Any, pieces: Sequence[MadeExamples]) -> SplitData:
-    supervision = {stage.name: stage.join([held[stage.name] for _, _, held in pieces]) for stage in stages}
-    return SplitData(pixels, tuple(scene for _, scenes, _ in pieces for scene in scenes), supervision)
 
 
 def _compile_first(source: SourceShare, device: str, workers: int) -> None:

@@ -121,6 +121,20 @@ def render_source(
             yield renderer.render_packs([pack], source.size), summary
 
 
+def summarize_source(
+    source: SceneSource, summarize: Callable[[SceneQuestions], T], *, workers: int
+) -> Generator[tuple[None, T], None, None]:
+    """The same without images, block by block."""
+    task = partial(_summarize_block, source, summarize)
+    with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as summaries:
+        for summary in summaries:
+            yield None, summary
+
+
+def _summarize_block(source: SceneSource, summarize: Callable[[SceneQuestions], T], k: int) -> T:
+    return summarize(source.block(k))
+
+
 def _check_batch(batch: int) -> None:
     if batch < 1:
         raise UserError(f"a batch of {batch} images cannot be drawn; give at least 1")

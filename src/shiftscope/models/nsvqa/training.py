@@ -134,7 +134,7 @@ class QuestionParserStage(TrainStage):
     recipe = TrainRecipe(epochs=4, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from .question_parser.config import QuestionParserConfig
+        from .question_parser.vocabulary import QuestionParserConfig
 
         return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}
 
@@ -142,7 +142,7 @@ class QuestionParserStage(TrainStage):
         return [(q.text, q.program) for q in questions if q.program is not None]
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        from .question_parser.config import ParserVocabulary, QuestionParserConfig
+        from .question_parser.vocabulary import ParserVocabulary, QuestionParserConfig
 
         assert train is not None
         pairs: Sequence[TextProgram] = train.supervision[self.name]
@@ -151,7 +151,7 @@ class QuestionParserStage(TrainStage):
         return QuestionParserConfig(ParserVocabulary.learn(pairs, schema))
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .question_parser.config import QuestionParserConfig
+        from .question_parser.vocabulary import QuestionParserConfig
 
         return QuestionParserConfig.from_json(data)
 

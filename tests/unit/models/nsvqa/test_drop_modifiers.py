@@ -12,11 +12,10 @@ from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser.config import ParserVocabulary, QuestionParserConfig
 from shiftscope.models.nsvqa.question_parser.drop_modifiers import ModifierDropper
 from shiftscope.models.nsvqa.question_parser.loss import QuestionAugmenter, QuestionParserBatch
 from shiftscope.models.nsvqa.question_parser.tokens import tokenize_program
-from shiftscope.models.nsvqa.question_parser.vocabulary import PAD
+from shiftscope.models.nsvqa.question_parser.vocabulary import PAD, ParserVocabulary, QuestionParserConfig
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.schemas import clevr, superclevr
 from shiftscope.train.data import open_training_data

@@ -14,7 +14,6 @@ from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program as program
 from shiftscope.models.nsvqa.question_parser.add_modifiers import ModifierAdder
-from shiftscope.models.nsvqa.question_parser.config import QuestionParserConfig
 from shiftscope.models.nsvqa.question_parser.decode import measure, parse
 from shiftscope.models.nsvqa.question_parser.loss import (
     QuestionAugmenter,
@@ -25,7 +24,13 @@ from shiftscope.models.nsvqa.question_parser.loss import (
 )
 from shiftscope.models.nsvqa.question_parser.network import QuestionParser as build
 from shiftscope.models.nsvqa.question_parser.network import TextPacking, small_products
-from shiftscope.models.nsvqa.question_parser.vocabulary import BEGIN, PAD, SPECIAL_TOKENS, ParserVocabulary
+from shiftscope.models.nsvqa.question_parser.vocabulary import (
+    BEGIN,
+    PAD,
+    SPECIAL_TOKENS,
+    ParserVocabulary,
+    QuestionParserConfig,
+)
 from shiftscope.schemas import clevr, superclevr
 
 SCHEMA = superclevr.SCHEMA

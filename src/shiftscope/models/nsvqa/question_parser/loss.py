@@ -13,10 +13,9 @@ from torch.nn import functional
 
 from ....trainable import Rows
 from .add_modifiers import ModifierAdder, Random
-from .config import QuestionParserConfig
 from .drop_modifiers import ModifierDropper
 from .network import QuestionParser
-from .vocabulary import PAD, Ids
+from .vocabulary import PAD, Ids, QuestionParserConfig
 
 
 class QuestionAugmenter(nn.Module):

@@ -13,9 +13,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from ....lang.types import BOOL, INT, VALUE, Type, fits
-from .config import QuestionParserConfig
 from .tokens import AGAIN
-from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary
+from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
 
 
 @contextmanager
