@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -116,7 +116,7 @@ def _make_split(
     _compile_first(source, device if drawn else "cpu", workers)
     collect = partial(_collect_examples, stages, scenes and drawn)
     pixels: Any = None
-    blocks: Generator[tuple[Any, MadeExamples], None, None]
+    blocks: Any  # generators of images and examples
     if drawn:
         pixels = _allocate_pixels(size, source.size, device)
         blocks = render_source(source, collect, device=device, workers=workers)

@@ -217,7 +217,8 @@ class QuestionExamples:
 
         # A program with a token that no training question has cannot be parsed right.
         pairs = data.supervision[QUESTION_PARSER]
-        self.all = QuestionParserBatch.from_encoded(*config.vocabulary.encode(pairs, lenient=True), device)
+        words, tokens = config.vocabulary.encode(pairs, lenient=True)
+        self.all = QuestionParserBatch.from_encoded(words, tokens, device)
         self.config = config
         self.under_way: Any = None  # the epoch
 

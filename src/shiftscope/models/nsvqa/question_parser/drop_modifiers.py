@@ -187,9 +187,9 @@ def _mark_plurals(vocabulary: ParserVocabulary) -> Tensor:
     """[word] whether it is the plural of another with the same meaning: buses, not bus."""
     known = dict(zip(vocabulary.words, vocabulary.meanings, strict=True))
 
-    def is_plural(said: str) -> bool:
-        ones = [said.removesuffix(end) for end in ("s", "es") if said.endswith(end)]
-        return bool(known[said]) and any(known.get(one) == known[said] for one in ones)
+    def is_plural(word: str) -> bool:
+        singulars = [word.removesuffix(end) for end in ("s", "es") if word.endswith(end)]
+        return bool(known[word]) and any(known.get(one) == known[word] for one in singulars)
 
     return torch.tensor([is_plural(w) for w in vocabulary.words])
 

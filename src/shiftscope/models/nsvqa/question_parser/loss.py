@@ -108,10 +108,10 @@ def make_batches(lengths: npt.NDArray[np.integer], batch: int, random: np.random
     order = random.permutation(len(lengths))
     found: list[Rows] = []
     for start in range(0, len(order), size * SORTED_BATCHES):
-        shelf = order[start : start + size * SORTED_BATCHES]
-        shelf = shelf[np.argsort(lengths[shelf], kind="stable")]
-        whole = len(shelf) - len(shelf) % size
-        found += np.split(shelf[:whole], whole // size) if whole else []
+        chunk = order[start : start + size * SORTED_BATCHES]
+        chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
+        whole = len(chunk) - len(chunk) % size
+        found += np.split(chunk[:whole], whole // size) if whole else []
     return [found[i] for i in random.permutation(len(found))]
 
 

@@ -225,7 +225,7 @@ def _compute_costs(vocabulary: ParserVocabulary, types: list[Type]) -> dict[Type
 # The network: reads a question both ways, then writes its program token by token, looking back at the words.
 #
 # A word is known by its own vector and by those of the schema terms that it helps to spell; a token by those
-# of its op, its types and its terms. So a value that was never asked for can still be read and written.
+# of its op, its types and its terms. So a value that no training question has can still be read and written.
 
 State = tuple[Tensor, ...]  # each [question, …]
 

@@ -54,7 +54,7 @@ class TokenStep(NamedTuple):
     op: str
     inputs: tuple[Type, ...]
     output: Type
-    compares: int  # the node that tells of which attribute the compared values are, -1 for none
+    compares: int  # the node that names the attribute of the compared values, -1 for none
     again: tuple[str, ...]  # what is read again, in place of the node's words
 
     def make_token(self, key: tuple[str, ...]) -> ParserToken:

@@ -41,7 +41,7 @@ class ParserVocabulary:
     tokens: tuple[ParserToken, ...]  # token k has number k + SPECIAL_TOKENS
     terms: tuple[str, ...]
     meanings: tuple[tuple[int, ...], ...]  # of each word, the terms in whose spelling it occurs
-    adjectives: tuple[str, ...] = ()  # attributes said before the noun, in order
+    adjectives: tuple[str, ...] = ()  # attributes that stand before the noun, in order
     _word: dict[str, int] = field(init=False, repr=False, compare=False)
     _pieces: _WordIds = field(init=False, repr=False, compare=False)
     _token: dict[ParserToken, int] = field(init=False, repr=False, compare=False)
@@ -137,7 +137,7 @@ class ParserVocabulary:
             return [BEGIN] + [PAD] * (length - 1)
 
     def word_terms(self) -> npt.NDArray[np.float32]:
-        """[word, term] how much a word tells of a term: of many terms it tells less."""
+        """[word, term] how much of a term a word spells: of many terms less of each."""
         table = np.zeros((len(self.words), len(self.terms)), np.float32)
         for k, found in enumerate(self.meanings):
             table[k, list(found)] = 1 / np.sqrt(max(len(found), 1))
@@ -200,7 +200,7 @@ class QuestionParserConfig:
 
     @classmethod
     def list_default_sizes(cls) -> dict[str, Any]:
-        """The sizes where nothing else is asked for: all but the vocabulary."""
+        """The default sizes: all but the vocabulary."""
         return {f.name: f.default for f in fields(cls) if f.name != "vocabulary"}
 
     def to_json(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class _WordIds(dict[str, tuple[int, ...]]):
 
 
 class _TokenIds(dict[tuple[str, ...], int]):
-    """The numbers of tokens that are alike but for their words, found out when first asked for."""
+    """The numbers of tokens that are alike but for their words, looked up at first use."""
 
     def __init__(self, step: TokenStep, numbers: dict[ParserToken, int]) -> None:
         self.step, self.numbers = step, numbers
@@ -236,8 +236,8 @@ class _TokenIds(dict[tuple[str, ...], int]):
     def __missing__(self, key: tuple[str, ...]) -> int:
         token = self.step.make_token(key)
         if token not in self.numbers:
-            said = ", ".join((token.op, *token.terms))
-            raise UserError(f"the question parser has no token for {said}; train it on such questions")
+            terms = ", ".join((token.op, *token.terms))
+            raise UserError(f"the question parser has no token for {terms}; train it on such questions")
         self[key] = self.numbers[token]
         return self[key]
 
@@ -276,8 +276,8 @@ def _list_spellings(terms: Iterable[str], schema: Schema) -> dict[str, set[str]]
         synonyms.setdefault(value, []).extend(words)
     found: dict[str, set[str]] = {}
     for term in terms:
-        for said in (term, *synonyms.get(term, ())):
-            for word in _split_words(said.replace("_", " ")):
+        for phrase in (term, *synonyms.get(term, ())):
+            for word in _split_words(phrase.replace("_", " ")):
                 found.setdefault(word, set()).add(term)
     return found
 

@@ -12,6 +12,7 @@ from torch import nn
 from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
 from ....picture import Picture, stack
 from ....scene import Scene
+from ....schema import Attribute
 from ..labels import SceneLabels, label_scenes
 from .config import SceneParserConfig
 from .loss import SceneParserBatch, get_config
@@ -105,12 +106,7 @@ def compare_posterior(
     there, found = labels.boxes[..., 2] > 0, posterior.exists > SURE
     match = match_boxes(posterior.boxes, found, labels.boxes, there, MATCH)  # [image, true object]
     counts = _count_detections(match, there, found)
-    right = match >= 0
-    for k, attribute in enumerate(config.schema.attributes):
-        same = _is_same_value(posterior.attributes[k], match, labels.attributes[..., k])
-        known = (match >= 0) & (labels.attributes[..., k] >= 0)
-        counts[attribute.name] = ((same & known).sum(), known.sum())
-        right = right & (same | (labels.attributes[..., k] < 0))
+    right = _compare_attributes(config.schema.attributes, posterior.attributes, labels.attributes, match, counts)
     places = gather_rows(readings.places, match.clamp(min=0))
     known = (match >= 0) & labels.places.isfinite().all(-1)
     near = ((places - labels.places).abs() < 0.2).all(-1)
@@ -162,12 +158,8 @@ def _measure_parts(
         likeness = torch.where(likeness >= PART_MATCH, likeness + alike, likeness)
     match = assign_greedily(likeness, found, there, PART_MATCH)
     counts = _count_detections(match, there, found)
-    right = match >= 0
-    for k, attribute in enumerate(config.schema.part_attributes):
-        codes = labels.part_attributes[..., k]
-        same, known = _is_same_value(posterior.part_attributes[k], match, codes), (match >= 0) & (codes >= 0)
-        counts[attribute.name] = ((same & known).sum(), known.sum())
-        right = right & (same | (codes < 0))
+    names = config.schema.part_attributes
+    right = _compare_attributes(names, posterior.part_attributes, labels.part_attributes, match, counts)
     owners = posterior.part_owner.gather(1, match.clamp(min=0))
     same = objects.gather(1, labels.owners.long().clamp(min=0)) == owners
     counts["owner"] = ((same & (match >= 0)).sum(), (match >= 0).sum())
@@ -182,8 +174,21 @@ def _count_detections(match: torch.Tensor, there: torch.Tensor, found: torch.Ten
     return {"recall": (hits, there.sum()), "precision": (hits, found.sum())}
 
 
-def _is_same_value(probabilities: torch.Tensor, match: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    return probabilities.argmax(-1).gather(1, match.clamp(min=0)) == codes
+def _compare_attributes(
+    attributes: Sequence[Attribute],
+    probabilities: Sequence[torch.Tensor],
+    codes: torch.Tensor,
+    match: torch.Tensor,
+    counts: Counts,
+) -> torch.Tensor:
+    """[image, true thing] whether a matched one has all known values; `counts` gets those of each attribute."""
+    right = match >= 0
+    for k, attribute in enumerate(attributes):
+        same = probabilities[k].argmax(-1).gather(1, match.clamp(min=0)) == codes[..., k]
+        known = (match >= 0) & (codes[..., k] >= 0)
+        counts[attribute.name] = ((same & known).sum(), known.sum())
+        right = right & (same | (codes[..., k] < 0))
+    return right
 
 
 # How good a scene parser is on images whose scenes are known, and what its confidence is worth.
