@@ -26,7 +26,6 @@ from ..model import (
     ModelError,
     ModelOptions,
     ModelSetting,
-    Picture,
     Response,
     ServedModel,
     build_model,
@@ -35,6 +34,7 @@ from ..model import (
     parse_model_name,
     predict_checked,
 )
+from ..picture import Picture
 from ..prompt import build_prompt_spec, join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected

@@ -31,28 +31,6 @@ FREE = 0.6  # share of the free memory that the images may take
 MadeExamples = tuple[int, tuple[Scene, ...], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceShare:
-    """Every so-manieth block of a source: what one of several processes trains on. Picklable."""
-
-    source: SuiteSource
-    index: int = 0
-    of: int = 1
-    most: int | None = None  # images
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return self.source.size
-
-    def blocks(self) -> int:
-        all_blocks = len(range(self.index, self.source.blocks(), self.of))
-        return all_blocks if self.most is None else min(all_blocks, -(-self.most // self.source.spec.shard))
-
-    def block(self, k: int) -> Any:
-        left = None if self.most is None else self.most - k * self.source.spec.shard  # those before are full
-        return self.source.block(self.index + k * self.of)[:left]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainValData:
     """What stages learn from and are chosen by, gathered ahead."""
@@ -84,9 +62,8 @@ def gather_split(
     size = min(each) if split == TRAIN else each[index]
     if not isinstance(data, SuiteTrainingData):
         return _read_stored(data, split, size, stages, device, workers, share, tell)
-    source = SourceShare(data.source(split, _want(stages, PROGRAMS, ANSWERS)), *share)
-    if _want(stages, IMAGES):
-        source = replace(source, most=size)
+    most = size if _want(stages, IMAGES) else None
+    source = replace(data.source(split, _want(stages, PROGRAMS, ANSWERS)), index=index, of=of, most=most)
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
@@ -102,7 +79,7 @@ def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: S
 
 
 def _make_split(
-    source: SourceShare,
+    source: SuiteSource,
     size: int,
     stages: Sequence[TrainStage],
     scenes: bool,
@@ -141,11 +118,10 @@ def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: Sce
     return len(some), scenes if keep_scenes else (), supervision
 
 
-def _compile_first(source: SourceShare, device: str, workers: int) -> None:
+def _compile_first(source: SuiteSource, device: str, workers: int) -> None:
     """Compile in one process what all workers would else compile at once, each for itself."""
     if workers > 1:
-        first = replace(source.source, spec=replace(source.source.spec, shard=WARM))
-        for scene, _ in first.block(0):
+        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
             open_renderer(device).pack([scene], source.size)
 
 

@@ -41,11 +41,17 @@ class SceneSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SuiteSource:
-    """A split of a suite: the scenes and questions that `make` would write for the same spec."""
+    """A split of a suite: the scenes and questions that `make` would write for the same spec.
+
+    Of several processes each trains on every so-manieth block.
+    """
 
     suite: str  # one that can be trained on
     spec: Any  # the suite's
     split: str = "train"
+    index: int = 0  # of the process
+    of: int = 1  # processes
+    most: int | None = None  # images
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
@@ -59,14 +65,16 @@ class SuiteSource:
         return size
 
     def blocks(self) -> int:
-        return int(self.spec.jobs()[self.split])
+        mine = len(range(self.index, int(self.spec.jobs()[self.split]), self.of))
+        return mine if self.most is None else min(mine, -(-self.most // self.spec.shard))
 
     def block(self, k: int) -> SceneQuestions:
-        plan = load_suite(self.suite).sample(self.spec, self.split, k)
+        left = None if self.most is None else self.most - k * self.spec.shard  # the blocks before are full
+        plan = load_suite(self.suite).sample(self.spec, self.split, self.index + k * self.of)
         by_scene: dict[str, list[Question]] = {s.id: [] for s in plan.scenes}
         for question in plan.questions:
             by_scene[question.scenes[0]].append(question)
-        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes)
+        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes[:left])
 
 
 def list_trainable_suites() -> list[str]:
