@@ -10,8 +10,9 @@ import time
 
 from benchmarks.table import row
 from shiftscope.answer import is_same_answer
-from shiftscope.model import ModelOptions, ModelSetting, Picture, Prompt, fit_pixels
+from shiftscope.model import ModelOptions, ModelSetting, Prompt
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
+from shiftscope.picture import Picture, fit_pixels
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr.suite import SHARE, SUITE, SuperclevrSpec
 

@@ -37,19 +37,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     import torch
 
-    from shiftscope.models.nsvqa import scene_parser as p
+    from shiftscope.models.nsvqa.labels import label_scenes
+    from shiftscope.models.nsvqa.scene_parser import config as c
+    from shiftscope.models.nsvqa.scene_parser import decode, loss, network
     from shiftscope.schemas.superclevr import SCHEMA
 
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")
     rules = superclevr.SuperClevrRules(visual="mid")
     few = [superclevr.sample_scene(0, "bench", i, rules) for i in range(min(batch, 64))]
-    labels = p.label_scenes([few[i % len(few)] for i in range(batch)]).to_tensors(device)
+    labels = label_scenes([few[i % len(few)] for i in range(batch)]).to_tensors(device)
     images = torch.randint(0, 256, (batch, SIZE[1], SIZE[0], 3), dtype=torch.uint8, device=device)
-    data = p.SceneParserBatch(images, labels)
-    config = p.SceneParserConfig(SCHEMA)
-    module: Any = p.build(config).to(device)
-    loss_of = p.make_training_loss(config, p.SceneParserRecipe())
+    data = loss.SceneParserBatch(images, labels)
+    module: Any = network.SceneParser(c.SceneParserConfig(SCHEMA)).to(device)
     module = module.to(memory_format=torch.channels_last)
     half = torch.autocast(device, torch.bfloat16, enabled=device != "cpu")
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-6, fused=device != "cpu")
@@ -57,8 +57,8 @@ def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any
     def learn() -> None:
         module.train()
         with half:
-            loss, _ = loss_of(module, data)
-        loss.backward()
+            error, _ = loss.compute_augmented_loss(module, data)
+        error.backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -66,7 +66,7 @@ def _built(device: str, batch: int) -> tuple[Callable[[], Any], Callable[[], Any
     def parse() -> None:
         module.eval()
         with half:
-            p.parse(module, images)
+            decode.parse(module, images)
 
     return learn, parse
 

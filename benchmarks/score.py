@@ -44,7 +44,7 @@ def _write(folder: Path) -> None:
     with RunWriter(folder, {"model": "benchmark"}) as run:
         for first in range(0, ROWS, 50_000):
             drawn = random.integers(0, len(answers), (50_000, 12)).tolist()
-            belief = random.random(50_000).tolist()
+            confidence = random.random(50_000).tolist()
             rows = []
             for k, said in enumerate(drawn, first):
                 truth = answers[said[0]]
@@ -52,8 +52,8 @@ def _write(folder: Path) -> None:
                 asked = QuestionRecord(
                     str(k), (f"scene_{k // PER_SCENE:06d}",), truth, tuple(answers[s] for s in said[2:]), facts
                 )
-                answer = truth if belief[k - first] > 0.4 else answers[said[1]]
-                rows.append((asked, Prediction(str(k), answer, f"Answer: {answer}", belief=belief[k - first])))
+                answer = truth if confidence[k - first] > 0.4 else answers[said[1]]
+                rows.append((asked, Prediction(str(k), answer, f"Answer: {answer}", confidence=confidence[k - first])))
             run.add(rows)
         run.finish([str(k) for k in range(ROWS)])
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def forward_names(old: str, moved: Mapping[str, str]) -> Callable[[str], Any]:
@@ -19,3 +22,28 @@ def forward_names(old: str, moved: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(module), new)
 
     return get
+
+
+def accept_old_field(old: str, new: str) -> Callable[[type[T]], type[T]]:
+    """A decorator of a dataclass whose field `old` is now `new`: the old keyword and attribute still work."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        init: Any = kind.__init__
+        text = f"{kind.__name__}.{old} is now {kind.__name__}.{new}; the old name goes in the next version"
+
+        @wraps(init)
+        def accept(self: T, *values: Any, **named: Any) -> None:
+            if old in named:
+                warnings.warn(text, DeprecationWarning, 2)
+                named[new] = named.pop(old)
+            init(self, *values, **named)
+
+        def get(self: T) -> Any:
+            warnings.warn(text, DeprecationWarning, 2)
+            return getattr(self, new)
+
+        setattr(kind, "__init__", accept)  # noqa: B010
+        setattr(kind, old, property(get))
+        return kind
+
+    return decorate

@@ -1,21 +1,20 @@
 """Model: the protocol, the records it takes and returns, and the one string that names a model.
 
-A Prompt is what a model is given, a Response what it returns. `build_model` reads a name such as `oracle`,
+A Prompt is what a model gets, a Response what it returns. `build_model` reads a name such as `oracle`,
 `nsvqa:FOLDER`, `hf:ORG/MODEL` or `package.module:Class`.
 """
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from .answer import Answer, read_answer
+from .deprecated import accept_old_field
 from .errors import UserError, unknown
-from .files import digest_of
+from .picture import Picture
 from .question import Question
 from .registry import MODELS
 from .result import AS_IS, MISSING, STATUSES
@@ -23,141 +22,25 @@ from .scene import Scene
 from .schema import OPEN, Schema
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import torch
-
     from .trainable import Trainable
 
 ServerIdentity = dict[str, dict[str, Any]]  # by the model's id, what the server says of it
-Pixels: TypeAlias = "npt.NDArray[np.uint8]"  # [height, width, 3]
 LONGEST_SHOWN = 60  # characters of a value that an error quotes
-THREADS = 4  # that decode images
 TEXT, IMAGES, SCENES, PROGRAMS = "text", "images", "scenes", "programs"
 EVERYTHING = frozenset((TEXT, IMAGES, SCENES, PROGRAMS))
 
 
-class Picture:
-    """One image as a model gets it: `png()` or `tensor(device)`, each made when it is asked for.
-
-    It is backed by PNG bytes, or by a row of a block of rendered images, which may lie on a GPU. Pictures of
-    one `id` are equal; the id of a block's row is given by whoever rendered it, else computed from the pixels.
-    """
-
-    __slots__ = ("_id", "_png", "block", "name", "row")
-
-    def __init__(self, png: bytes = b"", *, block: Any = None, row: int = 0, id: str = "", name: str = "") -> None:
-        self._png, self._id = png, id
-        self.block = block  # a torch tensor or NumPy array [image, height, width, 3] uint8, or None
-        self.row = row
-        self.name = name  # what errors call it
-
-    @property
-    def id(self) -> str:
-        if not self._id:
-            self._id = digest_of(self._png if self.block is None else self.pixels().tobytes())
-        return self._id
-
-    def png(self) -> bytes:
-        """The image as PNG bytes; of a block's row they are encoded anew by every call."""
-        if self.block is None:
-            return self._png
-        from PIL import Image
-
-        buffer = io.BytesIO()
-        Image.fromarray(self.pixels()).save(buffer, "PNG")
-        return buffer.getvalue()
-
-    def pixels(self) -> Pixels:
-        """[height, width, 3] uint8; an image that cannot be decoded is refused by its name."""
-        import numpy as np
-
-        if self.block is not None:
-            row = self.block[self.row]
-            return np.asarray(row.cpu() if hasattr(row, "cpu") else row)
-        from PIL import Image, UnidentifiedImageError
-
-        broken = (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError)
-        try:
-            with Image.open(io.BytesIO(self._png)) as opened:
-                return np.array(opened.convert("RGB"))
-        except broken as error:
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise UserError(f"image {self.name!r} cannot be read ({why})") from None
-
-    def tensor(self, device: str | torch.device = "cpu") -> torch.Tensor:
-        """[height, width, 3] uint8 on that device."""
-        import torch
-
-        return torch.as_tensor(self.pixels() if self.block is None else self.block[self.row]).to(device)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Picture) and (self is other or self.id == other.id)
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    def __repr__(self) -> str:
-        return f"Picture({self.name or self.id[:12]!r})"
-
-
-def stack(
-    pictures: Sequence[Picture], device: str | torch.device = "cpu", size: tuple[int, int] | None = None
-) -> torch.Tensor:
-    """[image, height, width, 3] uint8 on that device, in one copy.
-
-    Of pictures that share a block it is a slice of the block where they follow each other there. With `size`,
-    a width and height, every image is fitted to it (`fit_pixels`).
-    """
-    import numpy as np
-    import torch
-
-    if not pictures:
-        raise UserError("there are no pictures to stack")
-    block = pictures[0].block
-    fits = block is not None and (size is None or (block.shape[2], block.shape[1]) == size)
-    if fits and all(p.block is block for p in pictures):
-        rows = [p.row for p in pictures]
-        first = rows[0]
-        in_turn = rows == list(range(first, first + len(rows)))
-        return torch.as_tensor(block[first : first + len(rows)] if in_turn else block[rows]).to(device)
-    with ThreadPoolExecutor(THREADS) as threads:
-        read = threads.map(lambda p: p.pixels() if size is None else fit_pixels(p.pixels(), size), pictures)
-        return torch.from_numpy(np.stack(list(read))).to(device)
-
-
-def fit_pixels(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """The image at that width and height, whole and undistorted.
-
-    One of another aspect ratio is centred, and its outermost pixels are repeated up to the edge.
-    """
-    import numpy as np
-    from PIL import Image
-
-    height, width = pixels.shape[:2]
-    scale = min(size[0] / width, size[1] / height)
-    inner = max(1, round(width * scale)), max(1, round(height * scale))
-    if inner != (width, height):
-        pixels = np.array(Image.fromarray(pixels).resize(inner, Image.Resampling.BILINEAR))
-    if inner == size:
-        return pixels
-    left, top = (size[0] - inner[0]) // 2, (size[1] - inner[1]) // 2
-    rest = (top, size[1] - inner[1] - top), (left, size[0] - inner[0] - left), (0, 0)
-    return np.pad(pixels, rest, mode="edge")
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question as a model is asked it, under one condition. It never carries the answer.
+    """One question as put to a model, under one condition. It never carries the answer.
 
-    A model that does not say it `reads` scenes or programs is given them only under a condition that puts them
-    in words.
+    A model that does not say it `reads` scenes or programs gets them only under a condition that puts them in words.
     """
 
     question: Question  # without its answer
     text: str = ""  # the whole prompt, for a model that reads language
     pictures: tuple[Picture, ...] = ()  # bytes are taken as PNG
-    scenes: tuple[Scene, ...] = ()  # what the images or the scene text show; for models that see perfectly
+    scenes: tuple[Scene, ...] = ()  # what the images or the scene text show; for models that read scenes
     scene_text: str = ""  # where the condition gives the scene in words; part of `text`
     program_text: str = ""  # where the condition gives the program; part of `text`
     condition: str = AS_IS
@@ -165,11 +48,9 @@ class Prompt:
     def __post_init__(self) -> None:
         if any(isinstance(p, bytes) for p in self.pictures):
             names = (*self.question.scenes, *(f"of question {self.question.id}" for _ in self.pictures))
-            made = tuple(
-                Picture(p, name=name) if isinstance(p, bytes) else p
-                for p, name in zip(self.pictures, names, strict=False)
-            )
-            object.__setattr__(self, "pictures", made)
+            named = zip(self.pictures, names, strict=False)
+            pictures = tuple(Picture(p, name=name) if isinstance(p, bytes) else p for p, name in named)
+            object.__setattr__(self, "pictures", pictures)
 
     @property
     def images(self) -> tuple[bytes, ...]:
@@ -188,6 +69,7 @@ class Prompt:
         return replace(self, **hidden) if hidden else self
 
 
+@accept_old_field("belief", "confidence")
 @dataclass(frozen=True, slots=True)
 class Response:
     """What a model returns: an answer, or raw text that is still to be parsed, or why there is neither."""
@@ -199,17 +81,17 @@ class Response:
     seconds: float | None = None  # the model's own time, where the model knows it better than its caller
     cost: float | None = None
     tokens: int | None = None  # read and written, together
-    belief: float | None = None
+    confidence: float | None = None  # the model's probability for its answer
     trace: str = ""
     program: str = ""
-    stored: float | None = None  # seconds since 1970 when the cache kept it; None where it was just given
+    stored: float | None = None  # seconds since 1970 when it was cached; None where it is new
     fingerprint: str = ""  # what a server calls the system that responded
 
 
 class Model(Protocol):
     """Anything with this method. Where a model has them, these are used too:
 
-    `reads`: what of a prompt it is given, of text, images, scenes and programs; else what its file says.
+    `reads`: what of a prompt it gets, of text, images, scenes and programs; else what its file says.
     `batch`: how many prompts it takes at once; `largest_batch`, where all their pictures are in memory anyway.
     `ready(prompts)`: called before each batch; its time does not count as time spent answering.
     `identity(before)`: fields of a run's spec that say by content what responses depend on besides the model's
@@ -267,7 +149,7 @@ class ModelOptions:
     temperature: float = 0.0
     parameters: Mapping[str, Any] = field(default_factory=dict)  # sent to an endpoint as they are; null drops one
     dtype: str = "auto"  # float32, bfloat16, float16
-    trace: bool = True  # tell how an answer came about, where a model can
+    trace: bool = True  # say how an answer came about, where a model can
     trust_remote_code: bool = False  # run code of a transformers model's own, and unpickle its weights
     batch: int = 8  # prompts at once, for models run here
     device: str = "auto"  # cpu, cuda, cuda:1, mps
@@ -286,7 +168,7 @@ class ModelSetting:
     """What a model is built from besides its name."""
 
     train: Callable[[], Iterable[Question]] = tuple  # questions to learn from, with their answers
-    schema: Schema = OPEN  # of the data it learned from, or will be asked about where it learned elsewhere
+    schema: Schema = OPEN  # of the data it learns from, or is run on where it learned elsewhere
     options: ModelOptions = DEFAULTS
     memory: ResponseCache | None = None
     choosing: Callable[[], Iterable[Question]] = tuple  # of the IID val split: to choose an epoch by
@@ -296,50 +178,49 @@ class ModelSetting:
 
 
 class ModelError(UserError):
-    """A model raised an error of its own; what it replied before is good."""
+    """A model raised an error of its own; its earlier responses are good."""
 
 
 def predict_checked(model: Model, batch: Sequence[Prompt], name: str = "") -> list[Response]:
     """The model's responses, checked; a class of one's own may also return plain text."""
     who = f"model {(name or type(model).__name__)!r}"
-    made = model.predict(batch)
-    if isinstance(made, str | bytes | Mapping) or not isinstance(made, Iterable):
-        raise UserError(f"{who} gave {_shorten(made)} instead of a list of responses")
-    made = list(made)
-    if len(made) != len(batch):
-        raise UserError(f"{who} gave {len(made)} responses to {len(batch)} prompts")
-    return [check_response(r, f"{who}, question {p.question.id}") for r, p in zip(made, batch, strict=True)]
+    responses = model.predict(batch)
+    if isinstance(responses, str | bytes | Mapping) or not isinstance(responses, Iterable):
+        raise UserError(f"{who} gave {_shorten(responses)} instead of a list of responses")
+    responses = list(responses)
+    if len(responses) != len(batch):
+        raise UserError(f"{who} gave {len(responses)} responses to {len(batch)} prompts")
+    return [_check_response(r, f"{who}, question {p.question.id}") for r, p in zip(responses, batch, strict=True)]
 
 
-def check_response(response: Any, where: str) -> Response:
+def _check_response(response: Any, where: str) -> Response:
     """A response whose fields are what they should be; a UserError says which is not."""
     if isinstance(response, str):
         return Response(raw=replace_surrogates(response))
     if not isinstance(response, Response):
         raise UserError(f"{where}: {_shorten(response)} is neither text nor a Response")
-    for field_name in ("raw", "status", "reason", "trace", "program", "fingerprint"):
-        if not isinstance(getattr(response, field_name), str):
-            raise UserError(f"{where}: {field_name} must be text, not {_shorten(getattr(response, field_name))}")
+    fields: dict[str, Any] = {name: getattr(response, name) for name in _TEXTS}
+    for name, text in fields.items():
+        if not isinstance(text, str):
+            raise UserError(f"{where}: {name} must be text, not {_shorten(text)}")
+        fields[name] = replace_surrogates(text)
     if response.status not in ("", MISSING, *STATUSES):
         raise unknown("status", response.status, ("undefined", "unreadable", "failed", MISSING), where)
+    if response.status == "answered":
+        fields["status"] = ""  # text without an answer is still to be parsed
     try:
         answer = read_answer(_to_python_number(response.answer))
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
-    return Response(
-        raw=replace_surrogates(response.raw),
-        answer=replace_surrogates(answer) if isinstance(answer, str) else answer,
-        status="" if response.status == "answered" else response.status,  # text without an answer is still to be read
-        reason=replace_surrogates(response.reason),
-        seconds=_check_number(response.seconds, "seconds", where),
-        cost=_check_number(response.cost, "cost", where),
-        tokens=_check_count(response.tokens, where),
-        belief=_check_number(response.belief, "belief", where, most=1),
-        trace=replace_surrogates(response.trace),
-        program=replace_surrogates(response.program),
-        stored=_check_number(response.stored, "stored", where),
-        fingerprint=replace_surrogates(response.fingerprint),
-    )
+    tokens = _to_python_number(response.tokens)
+    if not (tokens is None or (type(tokens) is int and 0 <= tokens < 1 << 62)):
+        raise UserError(f"{where}: tokens must be a whole number from 0 up, not {_shorten(response.tokens)}")
+    fields |= {name: _check_number(getattr(response, name), name, where, most) for name, most in _NUMBERS.items()}
+    return Response(answer=replace_surrogates(answer) if isinstance(answer, str) else answer, tokens=tokens, **fields)
+
+
+_TEXTS = ("raw", "status", "reason", "trace", "program", "fingerprint")
+_NUMBERS = {"seconds": math.inf, "cost": math.inf, "confidence": 1.0, "stored": math.inf}  # and the most of each
 
 
 def replace_surrogates(text: str) -> str:
@@ -362,20 +243,11 @@ def _check_number(value: Any, what: str, where: str, most: float = math.inf) -> 
         return None
     number = _to_python_number(value)
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= most:
-        raise UserError(
-            f"{where}: {what} must be a number from 0 {'up' if most == math.inf else f'to {most:g}'}, "
-            f"not {_shorten(value)}"
-        )
+        limit = "up" if most == math.inf else f"to {most:g}"
+        raise UserError(f"{where}: {what} must be a number from 0 {limit}, not {_shorten(value)}")
     if number == math.inf:
         raise UserError(f"{where}: {what} must be finite")
     return float(number)
-
-
-def _check_count(value: Any, where: str) -> int | None:
-    number = _to_python_number(value)
-    if number is None or (type(number) is int and 0 <= number < 1 << 62):
-        return number
-    raise UserError(f"{where}: tokens must be a whole number from 0 up, not {_shorten(value)}")
 
 
 def _shorten(value: Any) -> str:
@@ -436,8 +308,8 @@ def parse_model_name(text: str) -> ModelName:
     One whose file has a function `claims(text)` also takes strings that begin with no model's name.
     """
     kind, colon, target = text.partition(":")
-    names = MODELS.names()
-    if kind in names and (form := get_traits(kind).target) and _is_prefix(kind, form):
+    # the strings of a class of the user's own do not begin with the model's name
+    if kind in MODELS.names() and (form := get_traits(kind).target).startswith((f"{kind}:", f"{kind} or ")):
         if target or (not colon and kind in form.split(" or ")):
             return ModelName(kind, target)
         raise UserError(f"model {text!r} lacks what to run; write {form}")
@@ -452,11 +324,6 @@ def parse_model_name(text: str) -> ModelName:
     if text not in alone:
         raise UserError(f"{unknown('model', text, alone)} (shiftscope list models)")
     return ModelName(text)
-
-
-def _is_prefix(kind: str, form: str) -> bool:
-    """Whether a model's strings begin with its name, which those of a class of the user's own do not."""
-    return form.startswith((f"{kind}:", f"{kind} or "))
 
 
 def get_reads(text: str, model: Model | None = None) -> frozenset[str] | None:

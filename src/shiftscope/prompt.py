@@ -3,8 +3,6 @@
 Change a word, and raise PROMPT_VERSION: runs under different prompts are different runs.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any

@@ -2,19 +2,15 @@
 
 A response is read in order of how plainly it answers: an explicit mark ("Answer: red", boxed{3}), a response
 that is nothing but the answer, one that opens with it ("5, of which 3 are red"), then the last sentence that
-states one. What cannot be read is no answer at all, never a wrong one; nor is what names two ("3-4"). A
-colour the schema does not know ("pink"), or an answer of another kind ("1" to a yes/no question), is read
-where it is given as the answer: it is wrong, not unparseable. Of a very long response, the marks, the
-beginning and the end are read (`_excerpt`).
+states one. What cannot be read, or names two answers ("3-4"), is unparseable, never a wrong answer. A colour the
+schema does not know ("pink"), or an answer of another kind ("1" to a yes/no question), is wrong, not unparseable.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from .answer import Answer, spell
@@ -45,29 +41,26 @@ def expect_value(schema: Schema, attribute: str, *, part: bool = False) -> Expec
         return ANYTHING
     values = schema.attribute(attribute, part=part).terms
     synonyms = dict(schema.synonyms)
-    said = [(word, v) for v in values for word in (v, *synonyms.get(v, ()), *_ADJECTIVES.get(v, ()))]
-    return expect_words(said)
+    return expect_words((word, v) for v in values for word in (v, *synonyms.get(v, ()), *_ADJECTIVES.get(v, ())))
 
 
-def expect_words(said: Iterable[tuple[str, str]]) -> ExpectedAnswer:
+def expect_words(words: Iterable[tuple[str, str]]) -> ExpectedAnswer:
     """One of some words: (a way to say it, the answer) each."""
     forms: dict[str, str] = {}
-    for word, answer in said:
+    for word, answer in words:
         for form in (word, plural(word)):
             forms.setdefault(" ".join(TOKEN.findall(normalize_text(form))), answer)
     return ExpectedAnswer("word", tuple(forms.items()))
-
-
-TOKEN = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+\.\d+|\d+|[a-z]+(?:'[a-z]+)?")
-YES = frozenset({"yes", "yeah", "yep", "yup", "true", "correct", "affirmative", "indeed"})
-_NOT = ("not", "isn't")
-NO = frozenset({"no", "nope", "nah", "false", "incorrect", "negative"})
 
 
 def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+TOKEN = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+\.\d+|\d+|[a-z]+(?:'[a-z]+)?")
+YES = word_set("yes yeah yep yup true correct affirmative indeed")
+NO = word_set("no nope nah false incorrect negative")
+_NOT = ("not", "isn't")
 _SMALL = (
     "zero/none/nil one/single two/couple/pair three four five six seven eight nine ten eleven "
     "twelve/dozen thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
@@ -143,8 +136,7 @@ def _find_numbers(tokens: list[str]) -> Iterator[AnswerMention]:
 
 
 def _find_values(tokens: list[str], expected: ExpectedAnswer) -> Iterator[AnswerMention]:
-    forms, longest = index_forms(expected)
-    openings = _first_words(expected)
+    forms, longest, openings = _index_forms(expected)
     k = 0
     while k < len(tokens):
         if tokens[k] not in openings:
@@ -160,20 +152,15 @@ def _find_values(tokens: list[str], expected: ExpectedAnswer) -> Iterator[Answer
 
 
 @lru_cache(maxsize=256)
-def _first_words(expected: ExpectedAnswer) -> frozenset[str]:
-    """The words that a form begins with."""
-    return frozenset(form.split()[0] for form, _ in expected.forms if form)
-
-
-@lru_cache(maxsize=256)
-def index_forms(expected: ExpectedAnswer) -> tuple[dict[str, str], int]:
-    forms = dict(expected.forms)
-    return forms, max((len(f.split()) for f in forms), default=0)
+def _index_forms(expected: ExpectedAnswer) -> tuple[dict[str, str], int, frozenset[str]]:
+    """The answer of each form, the words of the longest, and the words that a form begins with."""
+    words = [form.split() for form, _ in expected.forms]
+    return dict(expected.forms), max(map(len, words), default=0), frozenset(w[0] for w in words if w)
 
 
 def parse_response(text: str, expected: ExpectedAnswer = ANYTHING) -> Answer | None:
     """The answer that a response gives, or None where it is unparseable; linear in the length of the text."""
-    text = _BLANK.sub(_shorten_blank, _excerpt(_strip_thinking(text)))
+    text = _shorten_blanks(_excerpt(_strip_thinking(text)))
     for segment in _list_marked_segments(text):
         if _HEDGE.search(segment) or _is_ambiguous(segment, expected):
             return None
@@ -186,20 +173,16 @@ def parse_response(text: str, expected: ExpectedAnswer = ANYTHING) -> Answer | N
     found = _parse_unexpected(plain, expected)
     if found is not None or not plain:
         return found
-    if expected.kind == "open":
-        lines = [line for line in plain.splitlines() if line.strip()]
-        return _parse_short(lines[-1]) if len(lines) > 1 else None
-    for shown in (_match_bare_line(plain, expected), _find_bold(text, expected), _match_opening(plain, expected)):
-        if shown is not None:
-            return shown
-    return _find_conclusion(plain, expected)
-
-
-def _match_bare_line(plain: str, expected: ExpectedAnswer) -> Answer | None:
-    """A last or a first line that is nothing but the answer."""
     lines = [line for line in plain.splitlines() if line.strip()]
-    found = (_match_whole(line, expected) for line in (lines[-1], lines[0]))
-    return next((f for f in found if f is not None), None)
+    if expected.kind == "open":
+        return _parse_short(lines[-1]) if len(lines) > 1 else None
+    bold = [segment for segment in _BOLD.findall(text) if len(segment.split()) <= 4]
+    candidates = chain(
+        (_match_whole(line, expected) for line in (lines[-1], lines[0])),
+        (_find_statement(segment, expected, first=True) for segment in reversed(bold)),
+        (read(plain, expected) for read in (_match_opening, _find_conclusion)),
+    )
+    return next((answer for answer in candidates if answer is not None), None)
 
 
 def _match_whole(text: str, expected: ExpectedAnswer) -> Answer | None:
@@ -207,13 +190,6 @@ def _match_whole(text: str, expected: ExpectedAnswer) -> Answer | None:
     words = [t for t in TOKEN.findall(normalize_text(text)) if t not in STOP]
     found = list(find_mentions(words, expected))
     return found[0].answer if len(found) == 1 and found[0].size == len(words) else None
-
-
-def _find_bold(said: str, expected: ExpectedAnswer) -> Answer | None:
-    """The last answer that is set in bold."""
-    segments = [b for b in _BOLD.findall(said) if len(b.split()) <= 4]
-    found = (_find_statement(b, expected, first=True) for b in reversed(segments))
-    return next((f for f in found if f is not None), None)
 
 
 def _match_opening(plain: str, expected: ExpectedAnswer) -> Answer | None:
@@ -274,10 +250,9 @@ def _find_conclusion(plain: str, expected: ExpectedAnswer) -> Answer | None:
 _BLANK = re.compile(r"\s{10,}")  # so much says no more than a little, and patterns would try all of it
 
 
-def _shorten_blank(blank: re.Match[str]) -> str:
-    """Its two ends, and a line break if there is one between them."""
-    text = blank[0]
-    return text[:4] + "\n" * ("\n" in text) + text[-4:]
+def _shorten_blanks(text: str) -> str:
+    """Long blanks as their two ends, with a line break if there is one between them."""
+    return _BLANK.sub(lambda blank: blank[0][:4] + "\n" * ("\n" in blank[0]) + blank[0][-4:], text)
 
 
 LONG = 32_000  # characters of a response that is read whole
@@ -322,7 +297,9 @@ def _find_mark_spans(data: bytes, first: int, last: int) -> list[tuple[int, int]
             at = data.rfind(literal, first, at)
             if at < 0 or kept == MARKED:
                 break
-            start, end = _find_mark_start(data, first, at), min(last, at + AFTER_MARK)
+            start, end = max(first, at - BEFORE_MARK), min(last, at + AFTER_MARK)
+            line = data.rfind(b"\n", start, at) + 1  # else from some word before it
+            start = line or (start if start == first else data.find(b" ", start, at) + 1 or at)
             if _list_marked_segments(data[start:end].decode("utf-8", "ignore")):
                 found.append((start, end))
                 kept += 1
@@ -332,13 +309,6 @@ def _find_mark_spans(data: bytes, first: int, last: int) -> list[tuple[int, int]
             start, end = apart[-1][0], max(end, apart.pop()[1])
         apart.append((start, end))
     return apart
-
-
-def _find_mark_start(data: bytes, first: int, at: int) -> int:
-    """Where the line of a mark begins; else some word before it."""
-    start = max(first, at - BEFORE_MARK)
-    line = data.rfind(b"\n", start, at) + 1
-    return line or (start if start == first else data.find(b" ", start, at) + 1 or at)
 
 
 def _cut_span(data: bytes, start: int, end: int, last: int) -> str:
@@ -351,22 +321,24 @@ def _cut_span(data: bytes, start: int, end: int, last: int) -> str:
     return dots + piece.decode()
 
 
-_THOUGHTS = "th(?:ink(?:ing)?|oughts?)|re(?:asoning|flection)|scratchpad|analysis"
-_AHEAD = "(?=[/trsaTRSA][trsahecnTRSAHECN])"  # only for speed
-_TAG = re.compile(rf"<{_AHEAD}(/?)(?:{_THOUGHTS})>", re.I)
+_TAG = re.compile(
+    r"<(?=[/trsaTRSA][trsahecnTRSAHECN])"  # only for speed
+    r"(/?)(?:th(?:ink(?:ing)?|oughts?)|re(?:asoning|flection)|scratchpad|analysis)>",
+    re.I,
+)
 
 
 def _strip_thinking(text: str) -> str:
     """The text outside think-blocks; a block that never ends was cut short and is dropped."""
     first, *pieces = _TAG.split(text)
-    said, thinking = [first], False
+    outside, thinking = [first], False
     for slash, piece in zip(pieces[::2], pieces[1::2], strict=True):
         if slash and not thinking:  # some responses begin inside the block
-            said.clear()
+            outside.clear()
         thinking = not slash
         if not thinking:
-            said.append(piece)
-    return "\n".join(said)
+            outside.append(piece)
+    return "\n".join(outside)
 
 
 _MARKS = (
@@ -394,7 +366,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 def _list_marked_segments(text: str) -> list[str]:
     """What follows explicit answer marks, the last mark first."""
-    plain = _BLANK.sub(_shorten_blank, _FORMAT.sub("", text))
+    plain = _shorten_blanks(_FORMAT.sub("", text))
     found = []
     for pattern in _MARKS:
         for match in pattern.finditer(text if "boxed" in pattern.pattern or "####" in pattern.pattern else plain):
@@ -406,7 +378,7 @@ def _list_marked_segments(text: str) -> list[str]:
 def _strip_markup(text: str, expected: ExpectedAnswer) -> str:
     """The text without markdown, list numbers and tags; the only number of a "list" may be the answer."""
     plain = re.sub(r"<[^<>\n]{1,30}>", " ", _FORMAT.sub("", text))
-    plain = _BLANK.sub(_shorten_blank, plain).strip()
+    plain = _shorten_blanks(plain).strip()
     if expected.kind == "number" and len(_LISTED.findall(plain)) == 1 and plain[:1].isdigit():
         return plain
     return _LISTED.sub("", plain).strip()
@@ -439,8 +411,6 @@ _PLACED = re.compile(
     re.I,
 )
 _NEGATION = re.compile(r"\b(?:not|none|neither|never|nothing)\b|n't\b", re.I)
-
-
 _BETWEEN = word_set("a an the of made colored coloured about exactly only indeed in to from also therefore")
 
 
@@ -456,7 +426,9 @@ def _find_statement(text: str, expected: ExpectedAnswer, *, first: bool) -> Answ
     between = tokens[found[0].at : found[-1].at]
     if len(different) > 1 and ("or" in between or (expected.kind == "truth" and len(between) == 1)):
         return None
-    if first or len(different) == 1 or _is_subject(tokens, found[0]):
+    rest = tokens[found[0].at + found[0].size :][:3]  # "yellow is the color of …": the candidate is the subject
+    subject = found[0].at <= 1 and len(rest) == 3 and rest[:2] == ["is", "the"] and rest[2] in STOP
+    if first or len(different) == 1 or subject:
         return found[0].answer
     after = [f for f in found if _follows_verb(tokens, f.at)]
     if not after and expected.kind == "word" and _PLACED.search(text):
@@ -469,12 +441,6 @@ def _find_unnegated(text: str, expected: ExpectedAnswer) -> tuple[list[str], lis
     tokens = TOKEN.findall(re.sub(r"\s=\s|:", " is ", normalize_text(text)))
     found = [f for f in find_mentions(tokens, expected) if tokens[f.at - 1 : f.at] not in (["not"], ["isn't"])]
     return tokens, [f for f in found if not f.weak] or found
-
-
-def _is_subject(tokens: list[str], found: AnswerMention) -> bool:
-    """Whether the candidate is the subject: "yellow is the color of …"."""
-    rest = tokens[found.at + found.size :][:3]
-    return found.at <= 1 and len(rest) == 3 and rest[:2] == ["is", "the"] and rest[2] in STOP
 
 
 def _follows_verb(tokens: list[str], at: int) -> bool:
@@ -490,7 +456,6 @@ def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:
         return _parse_short(text)
     if _HEDGE.search(text) or _match_whole(text, expected) is not None:
         return None
-    forms, _ = index_forms(expected)
     tokens = TOKEN.findall(normalize_text(text))
     words = [t for t in tokens if t not in STOP]
     if not set(words) & _NOTHING:
@@ -501,9 +466,9 @@ def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:
         return None
     if any(w in _NOT_WORDS or w[0].isdigit() for w in words):
         return None
-    said = " ".join(words)
+    forms = _index_forms(expected)[0]
     known = any(w in forms for w in words) or any(find_mentions(tokens, expected))  # lying in: not just lying
-    return forms.get(said) or (None if known else said)
+    return forms.get(" ".join(words)) or (None if known else " ".join(words))
 
 
 _NOTHING = word_set("none nil")  # whoever says so to a yes/no question need not mean a number

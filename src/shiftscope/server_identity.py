@@ -1,11 +1,9 @@
 """Server identity: what an endpoint says of itself, so that responses of two models are never mixed.
 
-`GET /v1/models` lists models; of these, the entry of the model that is asked counts, or, where none has its
+`GET /v1/models` lists models; of these, the entry of the model in use counts, or, where none has its
 name, the whole list if it is short: a server of one model often takes any name. A server that says nothing,
 or answers with an error, has no identity, and nothing is concluded from that.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -16,24 +14,19 @@ from .model import ServerIdentity, replace_surrogates
 
 FIELDS = ("root", "parent", "owned_by", "max_model_len", "created")
 WEIGHTS = ("n_params", "n_vocab", "n_embd", "size")  # llama.cpp's `meta`, where an alias hides the file
-SHORT_LIST = 8  # models; a longer list without the one that is asked says nothing of it
+SHORT_LIST = 8  # models; a longer list without the one in use says nothing of it
 LONGEST_FIELD = 200  # characters
 
 
-def is_json(data: bytes) -> bool:
+def read_listing(data: bytes, model: str) -> ServerIdentity | None:
+    """What a listing says of the model; nothing where it is of another form, None where it is no JSON."""
     try:
-        json.loads(data)
+        listing = json.loads(data)
     except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def read_listing(data: bytes, model: str) -> ServerIdentity:
-    """What a listing says of the model; nothing where it is of another form."""
+        return None
     try:
-        entries = json.loads(data)["data"]
-        named = {_keep_scalar(entry["id"]): entry for entry in entries}
-    except (ValueError, KeyError, TypeError, RecursionError):
+        named = {_keep_scalar(entry["id"]): entry for entry in listing["data"]}
+    except (KeyError, TypeError):
         return {}
     if model in named:
         named = {model: named[model]}
@@ -45,8 +38,8 @@ def read_listing(data: bytes, model: str) -> ServerIdentity:
 def _describe_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     meta = entry.get("meta")
     weights = {name: meta.get(name) for name in WEIGHTS} if isinstance(meta, dict) else {}
-    said = {name: _keep_scalar(value) for name, value in ({n: entry.get(n) for n in FIELDS} | weights).items()}
-    return {name: value for name, value in said.items() if value is not None}
+    fields = {name: _keep_scalar(value) for name, value in ({n: entry.get(n) for n in FIELDS} | weights).items()}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _keep_scalar(value: Any) -> str | int | float | None:
@@ -61,22 +54,22 @@ def _keep_scalar(value: Any) -> str | int | float | None:
 def intersect_identities(first: ServerIdentity, second: ServerIdentity) -> ServerIdentity:
     """What two requests say alike: some servers put the current time into `created`."""
     return {
-        name: {field: value for field, value in said.items() if second[name].get(field) == value}
-        for name, said in first.items()
+        name: {field: value for field, value in entry.items() if second[name].get(field) == value}
+        for name, entry in first.items()
         if name in second
     }
 
 
 def identities_differ(one: ServerIdentity, other: ServerIdentity) -> bool:
-    """Whether two servers cannot be one; what only one of them tells says nothing."""
+    """Whether two servers cannot be one; a field that only one of them has says nothing."""
     if not one or not other:
         return False
     if one.keys() != other.keys():
         return True
-    return any(said[field] != other[name][field] for name, said in one.items() for field in said.keys() & other[name])
+    return any(fields[f] != other[name][f] for name, fields in one.items() for f in fields.keys() & other[name])
 
 
 def format_identity(identity: ServerIdentity) -> str:
     """For a sentence: `majority (owned_by shiftscope, root 3f2a)`."""
-    told = ((name, ", ".join(f"{field} {value}" for field, value in said.items())) for name, said in identity.items())
-    return " and ".join(f"{name} ({said})" if said else name for name, said in told) or "nothing"
+    listed = {name: ", ".join(f"{field} {value}" for field, value in entry.items()) for name, entry in identity.items()}
+    return " and ".join(f"{name} ({fields})" if fields else name for name, fields in listed.items()) or "nothing"

@@ -83,6 +83,7 @@ class TrainStage:
 
     name: str  # of its weights and its entry in model.json: "scene_parser"
     word: str = ""  # what `--only` calls it; else its name
+    recipe: TrainRecipe
     supervision: frozenset[str] = frozenset((IMAGES, ANSWERS))
     needs: tuple[str, ...] = ()  # parts trained before, which `build` is given
     check: int = 1000  # validation examples that an epoch is judged by
@@ -92,10 +93,6 @@ class TrainStage:
     @property
     def option(self) -> str:
         return self.word or self.name
-
-    @property
-    def recipe(self) -> TrainRecipe:
-        raise NotImplementedError
 
     def describe(self, schema: Schema) -> dict[str, Any]:
         """What the weights depend on besides recipe, seed and data."""

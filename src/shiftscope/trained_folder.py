@@ -3,8 +3,6 @@
 Weights are float16, in safetensors.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -13,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from .errors import UserError
-from .files import digest_of, encode_utf8, read_whole, write_whole
+from .files import digest_of, encode_utf8, read_whole
+from .folder import open_folder
 from .records import content_id, read_json
 from .scene import load_schema
 from .schema import Schema
@@ -102,10 +101,11 @@ class TrainedFolder:
     @classmethod
     def write(cls, folder: Path, about: Mapping[str, Any], states: Mapping[str, bytes]) -> Self:
         """Write the weights and then model.json, so that a folder that has it is whole."""
+        target = open_folder(folder)
         for part, data in states.items():
-            write_whole(folder / _name_weights_file(part), data)
+            target.write_whole(_name_weights_file(part), data)
         text = json.dumps(dict(about), ensure_ascii=False, indent=1, allow_nan=False)
-        write_whole(folder / MODEL_FILE, encode_utf8(f"{text}\n"))
+        target.write_whole(MODEL_FILE, encode_utf8(f"{text}\n"))
         return cls.read(folder)
 
     @classmethod
@@ -122,17 +122,19 @@ class TrainedFolder:
             entry = about[part]
             if not isinstance(entry, dict):
                 return f"its {part} is not described"
-            for name, kind in ENTRY.items():
-                if not isinstance(entry.get(name), kind):
-                    return f"the {name} of its {part} is missing or of another kind"
+            wrong = [name for name, kind in ENTRY.items() if not isinstance(entry.get(name), kind)]
+            if wrong:
+                return f"the {wrong[0]} of its {part} is missing or of another kind"
             if not re.fullmatch("[0-9a-f]{64}", entry["blake2b"]):
                 return f"the blake2b of its {part} is no checksum"
-            if not _has_figures(entry):
+            shares = entry["val"].items()  # each a number, and known of how many
+            counts = [entry["val_counts"].get(name) for name, _ in shares]
+            whole = all(isinstance(pair, list) and [type(n) for n in pair] == [int, int] for pair in counts)
+            whole = whole and all(isinstance(share, NUMBER) for _, share in shares)
+            if not (whole and isinstance(entry["recipe"].get("epochs"), int)):
                 return f"the figures of its {part} are not whole"
-        for name, kind in TOP.items():
-            if not isinstance(about.get(name), kind):
-                return f"its {name} is missing or of another kind"
-        return cls.find_misfit(about)
+        wrong = [name for name, kind in TOP.items() if not isinstance(about.get(name), kind)]
+        return f"its {wrong[0]} is missing or of another kind" if wrong else cls.find_misfit(about)
 
     @classmethod
     def find_misfit(cls, about: Mapping[str, Any]) -> str:
@@ -176,8 +178,7 @@ class TrainedFolder:
 
     def load(self, part: str, module: Any) -> Any:
         """The module with its weights, in float32, to be used and not trained."""
-        held = self.read_tensors(part)
-        wide = {n: t.float() if t.is_floating_point() else t for n, t in held.items()}
+        wide = {n: t.float() if t.is_floating_point() else t for n, t in self.read_tensors(part).items()}
         path = self.folder / _name_weights_file(part)
         if not all(bool(t.isfinite().all()) for t in wide.values()):
             raise UserError(f"{path} holds weights that are not finite; {self.remedy}")
@@ -191,9 +192,10 @@ class TrainedFolder:
     def read_tensors(self, part: str) -> dict[str, Any]:
         from safetensors.torch import load
 
-        data = self.read_bytes(part)
         try:
-            return dict(load(data))
+            return dict(load(self.read_bytes(part)))
+        except UserError:
+            raise
         except Exception as error:
             path = self.folder / _name_weights_file(part)
             raise UserError(f"{path} is not a file of weights ({type(error).__name__})") from None
@@ -229,25 +231,13 @@ def read_schema(data: Any) -> Schema:
     return load_schema(data) if isinstance(data, str) else Schema.from_json(data)
 
 
-def _has_figures(entry: Mapping[str, Any]) -> bool:
-    """Whether each share on validation data is a number, and known of how many."""
-    return isinstance(entry["recipe"].get("epochs"), int) and all(
-        isinstance(share, NUMBER)
-        and isinstance(counts := entry["val_counts"].get(name), list)
-        and [type(count) for count in counts] == [int, int]
-        for name, share in entry["val"].items()
-    )
-
-
 def pack_weights(module: Any) -> bytes:
     """A module's weights as a file: float16, on the CPU."""
     from safetensors.torch import save
 
-    held = {
-        name: (tensor.half() if tensor.is_floating_point() else tensor).cpu().contiguous()
-        for name, tensor in module.state_dict().items()
-    }
-    data: bytes = save(held)
+    state = module.state_dict()
+    narrow = {name: (t.half() if t.is_floating_point() else t).cpu().contiguous() for name, t in state.items()}
+    data: bytes = save(narrow)
     return data
 
 

@@ -4,8 +4,6 @@ Either can run anything on the machine, so both need the user's consent. `auto_m
 code in a file beside it; a pickle runs code as it is read.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

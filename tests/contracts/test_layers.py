@@ -36,6 +36,7 @@ ORDER = (
         "question",
         "result",
         "response",
+        "picture",
         "model",
         "question_table",
         "question_join",

@@ -14,13 +14,14 @@ from asked import dataset
 from command import here, refused
 from shiftscope.models.nsvqa import execute
 from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, NsvqaParsers
-from shiftscope.models.nsvqa.trained_model import MODEL_FILE, SHIPPED, read_trained_model
+from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.run.evaluate import RunSpec, evaluate
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import PLACES_FIELD, RunWriter, compute_run_content_id, read_rows, read_run, read_spec
 from shiftscope.store.shard import QUESTIONS_IN_GROUP, _encode_parquet
 from shiftscope.train.data import open_training_data
+from shiftscope.trained_folder import MODEL_FILE
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,7 @@ def test_a_parser_learns_the_questions_of_a_part_and_stops_by_those_without_the_
         found = gather_split(data, split, [STAGE], device="cpu").supervision[STAGE.name]
         assert {text for text, _ in found} == {"How many cubes are there?", "Is anything red?"}
         assert len(found) == len(listed(root, name)) == 12
-    assert data.spec()["part"]["name"] == "has_count_and_has_attr:train_zero_shot"
+    assert data.to_json()["part"]["name"] == "has_count_and_has_attr:train_zero_shot"
 
 
 def test_mistakes_are_one_sentence(made, tmp_path):

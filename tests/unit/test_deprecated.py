@@ -4,6 +4,8 @@ from importlib import import_module
 
 import pytest
 
+from shiftscope.model import Response
+
 
 @pytest.mark.parametrize(
     ("module", "old", "new"),
@@ -25,3 +27,11 @@ def test_an_old_name_gives_the_new_thing(module, old, new):
 def test_a_name_that_never_was_is_no_attribute():
     with pytest.raises(AttributeError, match="no attribute 'Answer'"):
         getattr(import_module("shiftscope.models._model"), "Answer")  # noqa: B009
+
+
+def test_a_response_still_takes_and_gives_its_old_field():
+    with pytest.warns(DeprecationWarning, match=r"Response\.belief is now Response\.confidence"):
+        response = Response(answer=True, belief=0.5)
+    assert response == Response(answer=True, confidence=0.5)
+    with pytest.warns(DeprecationWarning, match="goes in the next version"):
+        assert response.belief == 0.5

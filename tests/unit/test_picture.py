@@ -9,7 +9,8 @@ from PIL import Image
 
 from lazy import lazy
 from shiftscope.lang.text import parse_program
-from shiftscope.model import EVERYTHING, Picture, Prompt, stack
+from shiftscope.model import EVERYTHING, Prompt
+from shiftscope.picture import Picture, stack
 from shiftscope.question import Question
 from shiftscope.scene import Scene
 from shiftscope.schemas.clevr import SCHEMA

@@ -3,8 +3,6 @@
 Ties between answers are broken by spelling, so that the order of the questions does not matter.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ import numpy.typing as npt
 from ..answer import Answer, spell
 from ..errors import UserError
 from ..kernels import exact
-from ..model import ModelSetting, Response
+from ..model import ModelSetting, Prompt, Response
 from ..question import Question
 from ..rng import derive
 
@@ -24,19 +22,25 @@ from ..rng import derive
 class TrainingAnswerCounts:
     """How often each answer was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Iterable[Answer] = ()) -> None:
         self._counts: Counter[str] = Counter()
         self._typed: dict[str, Answer] = {}
+        for answer in answers:
+            self.add(answer)
 
     def add(self, answer: Answer) -> None:
         spelled = spell(answer)
         self._counts[spelled] += 1
         self._typed.setdefault(spelled, answer)
 
-    def most_common(self) -> tuple[Answer, float]:
-        """The answer given most often, and its share."""
-        spelled, count = min(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        return self._typed[spelled], count / self._counts.total()
+    def rank_answers(self) -> tuple[Answer, ...]:
+        """Every answer once, the commonest first."""
+        return tuple(self._typed[s] for s, _ in sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
+
+    def respond(self) -> Response:
+        """The answer given most often, with its share as confidence."""
+        answer = self.rank_answers()[0]
+        return Response(answer=answer, confidence=self._counts[spell(answer)] / self._counts.total())
 
     def list_answers(self) -> tuple[Answer, ...]:
         """Every answer once, by spelling."""
@@ -80,17 +84,7 @@ Ints = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
 Bag = frozenset[str]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BagRows:
-    """Many bags as numbers: bag b holds the features `codes[at[b] : at[b + 1]]`, ascending."""
-
-    codes: Ints
-    at: Places  # [bag + 1]
-
-    def __len__(self) -> int:
-        return len(self.at) - 1
+BagRows = tuple[Ints, Places]  # codes and [bag + 1] at: bag b holds the features `codes[at[b] : at[b + 1]]`, ascending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +98,20 @@ class BagRegression:
 
     def predict_bags(self, bags: Sequence[Bag]) -> list[Response]:
         rows = _encode_bags(bags, self.features)
-        beliefs = _softmax(_compute_scores(self.weights, self.bias, rows.codes, rows.at, np.arange(len(rows))))
-        best = beliefs.argmax(1)
-        return [
-            Response(answer=self.answers[k], belief=float(min(1.0, b[k])))
-            for k, b in zip(best.tolist(), beliefs, strict=True)
-        ]
+        chances = _softmax(_compute_scores(self.weights, self.bias, *rows, np.arange(len(bags))))
+        best = enumerate(chances.argmax(1).tolist())
+        return [Response(answer=self.answers[k], confidence=float(min(1.0, chances[i, k]))) for i, k in best]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagModel:
+    """The regression on what `bag` finds in a prompt."""
+
+    fitted: BagRegression
+    bag: Callable[[Prompt], Bag]
+
+    def predict(self, batch: Sequence[Prompt]) -> list[Response]:
+        return self.fitted.predict_bags([self.bag(prompt) for prompt in batch])
 
 
 def fit_bag_regression(
@@ -122,28 +124,26 @@ def fit_bag_regression(
 ) -> BagRegression:
     """Learn from examples; where others are given to choose by, the epoch that does best on them is kept.
 
-    `bag` says what an example shows; it is asked only of those that are learned from.
+    `bag` says what an example shows; it is called only for those that are learned from.
     """
-    shown, spelled = _sample_examples(examples, name, seed)
+    shown, true = _sample_examples(examples, name, seed)
     bags = [bag(one) for one in shown]
-    tally = TrainingAnswerCounts()
-    for answer in spelled:
-        tally.add(answer)
-    counts = Counter(spell(a) for a in spelled)
-    answers = sorted(tally.list_answers(), key=lambda a: (-counts[spell(a)], spell(a)))[:MOST_ANSWERS]
+    answers = TrainingAnswerCounts(true).rank_answers()[:MOST_ANSWERS]
     number = {spell(a): k for k, a in enumerate(answers)}
-    kept = [k for k, a in enumerate(spelled) if spell(a) in number]
-    features = _select_features(bags)
+    kept = [k for k, a in enumerate(true) if spell(a) in number]
+    counts = Counter(f for features in bags for f in features)
+    common = sorted((f for f, n in counts.items() if n > 1), key=lambda f: (-counts[f], f))  # seen at least twice
+    features = {f: k for k, f in enumerate(common[:MOST_FEATURES])}
     rows = _encode_bags([bags[k] for k in kept], features)
-    targets = np.array([number[spell(spelled[k])] for k in kept], np.int32)
-    others, true = _sample_examples(choosing, name, seed)
+    targets = np.array([number[spell(true[k])] for k in kept], np.int32)
+    others, expected = _sample_examples(choosing, name, seed)
     check = (
         _encode_bags([bag(one) for one in others], features),
-        np.array([number.get(spell(a), -1) for a in true], np.int32),
+        np.array([number.get(spell(a), -1) for a in expected], np.int32),
     )
     order = derive(name, seed, "order")
     weights, bias = _run_adagrad(rows, targets, len(features), len(answers), order, check)
-    return BagRegression(features, tuple(answers), weights, bias)
+    return BagRegression(features, answers, weights, bias)
 
 
 def _sample_examples(examples: Iterable[tuple[T, Answer]], name: str, seed: int) -> tuple[list[T], list[Answer]]:
@@ -158,17 +158,10 @@ def _sample_examples(examples: Iterable[tuple[T, Answer]], name: str, seed: int)
     return [shown for shown, _ in kept], [answer for _, answer in kept]
 
 
-def _select_features(bags: Iterable[Bag]) -> dict[str, int]:
-    """Those seen at least twice, the commonest first."""
-    counts = Counter(f for bag in bags for f in bag)
-    common = sorted((f for f, n in counts.items() if n > 1), key=lambda f: (-counts[f], f))
-    return {f: k for k, f in enumerate(common[:MOST_FEATURES])}
-
-
 def _encode_bags(bags: Sequence[Bag], features: dict[str, int]) -> BagRows:
     found = [sorted(features[f] for f in bag if f in features) for bag in bags]
     at = np.concatenate([[0], np.cumsum([len(f) for f in found], dtype=np.int64)])
-    return BagRows(np.array([code for f in found for code in f], np.int32), at)
+    return np.array([code for f in found for code in f], np.int32), at
 
 
 def _run_adagrad(
@@ -180,11 +173,11 @@ def _run_adagrad(
     heat, bias_heat = np.full_like(weights, 1e-6), np.full_like(bias, 1e-6)
     best, waited, chosen = -1.0, 0, (weights, bias)
     for _ in range(EPOCHS):
-        for some in np.array_split(order.permutation(len(rows)), -(-len(rows) // BATCH)):
-            error = _softmax(_compute_scores(weights, bias, rows.codes, rows.at, some))
+        for some in np.array_split(order.permutation(len(targets)), -(-len(targets) // BATCH)):
+            error = _softmax(_compute_scores(weights, bias, *rows, some))
             error[np.arange(len(some)), targets[some]] -= 1
             error /= np.float32(len(some))
-            _step_adagrad(weights, heat, rows.codes, rows.at, some, error)
+            _step_adagrad(weights, heat, *rows, some, error)
             bias_slope = error.sum(0)
             bias_heat += bias_slope**2
             bias -= np.float32(RATE) * bias_slope / np.sqrt(bias_heat)
@@ -200,22 +193,22 @@ def _run_adagrad(
 def _measure_accuracy(weights: Floats, bias: Floats, rows: BagRows, true: Ints) -> float:
     """The share of the bags whose likeliest answer is the true one."""
     hits = 0
-    for start in range(0, len(rows), 16 * BATCH):
-        some = np.arange(start, min(start + 16 * BATCH, len(rows)))
-        hits += int((_compute_scores(weights, bias, rows.codes, rows.at, some).argmax(1) == true[some]).sum())
-    return hits / len(rows)
+    for start in range(0, len(true), 16 * BATCH):
+        some = np.arange(start, min(start + 16 * BATCH, len(true)))
+        hits += int((_compute_scores(weights, bias, *rows, some).argmax(1) == true[some]).sum())
+    return hits / len(true)
 
 
 @exact
 def _compute_scores(weights: Floats, bias: Floats, codes: Ints, at: Places, some: Places) -> Floats:
     """[bag, answer] the sum of the weights of each bag's features."""
-    made = np.empty((len(some), len(bias)), np.float32)
+    scores = np.empty((len(some), len(bias)), np.float32)
     for i in range(len(some)):
-        made[i] = bias
+        scores[i] = bias
         for f in codes[at[some[i]] : at[some[i] + 1]]:
             for a in range(len(bias)):
-                made[i, a] += weights[f, a]
-    return made
+                scores[i, a] += weights[f, a]
+    return scores
 
 
 @exact

@@ -4,10 +4,8 @@ What a model scores that sees and parses perfectly and imagines nothing; a quest
 without its action has no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..lang.program import split_action
 from ..model import PROGRAMS, SCENES, ModelSetting, ModelTraits, Prompt, Response
@@ -16,14 +14,11 @@ from .oracle import Oracle
 TRAITS = ModelTraits(reads=frozenset((SCENES, PROGRAMS)), learns=True)  # as its runs have always recorded
 
 
-@dataclass(slots=True)
-class ActionIgnored:
+class ActionIgnored(Oracle):
     """The oracle, deaf to actions; of a question without one it is the oracle itself."""
 
-    _oracle: Oracle = field(default_factory=Oracle)
-
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        return self._oracle.predict([_drop_action(prompt) for prompt in batch])
+        return super().predict([_drop_action(prompt) for prompt in batch])
 
 
 def _drop_action(prompt: Prompt) -> Prompt:

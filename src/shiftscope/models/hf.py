@@ -1,7 +1,5 @@
 """A Hugging Face model that reads images and text, `hf:ORG/MODEL` or a folder; run here with transformers."""
 
-from __future__ import annotations
-
 import os
 import re
 import time
@@ -23,7 +21,7 @@ TRAITS = ModelTraits(target="hf:ORG/MODEL or hf:FOLDER", prompted=True)
 HUB_SECONDS = 10.0  # to wait for the hub
 THREADS = 4  # that digest files
 DIGITS = 32  # of a digest
-TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")
+TRAINING = ("optimizer", "scheduler", "rng_state", "scaler", "trainer_state", "training_args")  # a training's state
 _HUB = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 _TRUE = ("1", "true", "yes", "on")
 NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
@@ -33,11 +31,8 @@ TRUST = "add --trust-remote-code if you trust it"
 class HuggingFaceModel:
     """Greedy generation unless the temperature is above 0; a batch that does not fit in memory is halved."""
 
-    def __init__(
-        self, model: Any, processor: Any, options: ModelOptions, content: Mapping[str, str] | None = None
-    ) -> None:
-        self._model, self._processor, self._options = model, processor, options
-        self._content = dict(content or {})
+    def __init__(self, model: Any, processor: Any, options: ModelOptions, content: Mapping[str, str]) -> None:
+        self._model, self._processor, self._options, self._content = model, processor, options, dict(content)
         self.batch = options.batch
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,16 +41,16 @@ class HuggingFaceModel:
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         import torch
 
-        made: dict[int, Response] = {}
+        responses: dict[int, Response] = {}
         for count in sorted({len(p.pictures) for p in batch}):  # one batch has one number of images a prompt
             alike = [k for k, p in enumerate(batch) if len(p.pictures) == count]
             try:
                 with torch.inference_mode():
-                    made |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
+                    responses |= dict(zip(alike, self._generate([batch[k] for k in alike]), strict=True))
             except Exception as error:  # its own code, its chat template, or weights that do not fit it
                 why = " ".join(str(error).split())
                 raise ModelError(f"the model stopped with {type(error).__name__}: {why}") from error
-        return [made[k] for k in range(len(batch))]
+        return [responses[k] for k in range(len(batch))]
 
     def _generate(self, batch: Sequence[Prompt]) -> list[Response]:
         import torch
@@ -63,7 +58,9 @@ class HuggingFaceModel:
         start = time.perf_counter()
         try:
             inputs = self._prepare_inputs(batch)
-            written = self._model.generate(**inputs, **self._list_generation_options())
+            sampling = {"temperature": self._options.temperature} if self._options.temperature > 0 else {}
+            limits = {"max_new_tokens": self._options.max_tokens, "do_sample": bool(sampling)}
+            written = self._model.generate(**inputs, **limits, **sampling)
         except torch.OutOfMemoryError:
             if len(batch) == 1:
                 return [Response(status="failed", reason="out of memory")]
@@ -82,19 +79,16 @@ class HuggingFaceModel:
             for text, r, w in zip(texts, read, wrote, strict=True)
         ]
 
-    def _list_generation_options(self) -> dict[str, Any]:
-        how: dict[str, Any] = {"max_new_tokens": self._options.max_tokens, "do_sample": False}
-        if self._options.temperature > 0:
-            how |= {"do_sample": True, "temperature": self._options.temperature}
-        return how
-
     def _prepare_inputs(self, batch: Sequence[Prompt]) -> Any:
         from PIL import Image
 
         pictures = [[Image.fromarray(picture.pixels()) for picture in prompt.pictures] for prompt in batch]
         if getattr(self._processor, "chat_template", None):
-            chats = [_make_chat(p.text, images) for p, images in zip(batch, pictures, strict=True)]
-            made = self._processor.apply_chat_template(
+            chats = []
+            for prompt, images in zip(batch, pictures, strict=True):
+                content: list[dict[str, Any]] = [{"type": "image", "image": image} for image in images]
+                chats.append([{"role": "user", "content": [*content, {"type": "text", "text": prompt.text}]}])
+            inputs = self._processor.apply_chat_template(
                 chats,
                 add_generation_prompt=True,
                 tokenize=True,
@@ -105,13 +99,8 @@ class HuggingFaceModel:
             mark = getattr(self._processor, "image_token", "") or ""
             texts = [mark * len(i) + p.text for p, i in zip(batch, pictures, strict=True)]
             given: dict[str, Any] = {"images": pictures} if pictures[0] else {}
-            made = self._processor(text=texts, padding=True, return_tensors="pt", **given)
-        return made.to(self._model.device, dtype=self._model.dtype)
-
-
-def _make_chat(text: str, images: Sequence[Any]) -> list[dict[str, Any]]:
-    shown = [{"type": "image", "image": image} for image in images]
-    return [{"role": "user", "content": [*shown, {"type": "text", "text": text}]}]
+            inputs = self._processor(text=texts, padding=True, return_tensors="pt", **given)
+        return inputs.to(self._model.device, dtype=self._model.dtype)
 
 
 def claims(text: str) -> bool:
@@ -135,10 +124,16 @@ def build(target: str, setting: ModelSetting) -> HuggingFaceModel:
     except ImportError as error:
         raise UserError(f"model hf:{target} {NEEDS} ({error})") from None
     options = setting.options
-    device = _choose_device(options.device)
-    processor, model = _load_model(
-        transformers, target, _choose_dtype(options.dtype, device), options.trust_remote_code
-    )
+    device = options.device
+    if device == "auto":
+        other = "mps" if torch.backends.mps.is_available() else "cpu"
+        device = "cuda" if torch.cuda.is_available() else other
+    dtype = options.dtype
+    if dtype == "auto":
+        dtype = "bfloat16" if device.startswith("cuda") else "float32"
+    if not isinstance(getattr(torch, dtype, None), torch.dtype):
+        raise UserError(f"no dtype {dtype!r}; write float32, bfloat16, float16 or auto")
+    processor, model = _load_model(transformers, target, getattr(torch, dtype), options.trust_remote_code)
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # what is generated follows the prompt directly
     if tokenizer.pad_token is None:
@@ -153,18 +148,14 @@ def _describe_content(target: str) -> dict[str, str]:
     """The files of a folder with their digests, or the commit of what the hub gave."""
     folder = Path(target)
     if folder.is_dir():
-        files = [p for p in sorted(folder.iterdir()) if p.is_file() and _affects_responses(p)]
+        visible = [p for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")]
+        files = [p for p in visible if p.suffix != ".md" and p.stem not in TRAINING]  # what responses may depend on
         with ThreadPoolExecutor(THREADS) as threads:
             return {p.name: d[:DIGITS] for p, d in zip(files, threads.map(remember_file_digest, files), strict=True)}
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(target, "config.json")
     return {"commit": Path(config).parent.name} if isinstance(config, str) else {}
-
-
-def _affects_responses(path: Path) -> bool:
-    """Whether responses may depend on a file: not on what is only read by people, nor on a training's state."""
-    return not path.name.startswith(".") and path.suffix != ".md" and path.stem not in TRAINING
 
 
 def _load_model(transformers: Any, target: str, dtype: Any, trusted: bool) -> tuple[Any, Any]:
@@ -213,25 +204,3 @@ def _require_hub(target: str) -> None:
     except (OSError, ValueError, HTTPException) as error:
         why = f"{hub} cannot be reached: {getattr(error, 'reason', None) or error}"
     raise UserError(f"model hf:{target} is neither a folder nor downloaded already, and {why}")
-
-
-def _choose_device(name: str) -> str:
-    import torch
-
-    if name != "auto":
-        return name
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _choose_dtype(name: str, device: str) -> Any:
-    """On a GPU bfloat16, on a CPU float32, unless one is named."""
-    import torch
-
-    if name == "auto":
-        name = "bfloat16" if device.startswith("cuda") else "float32"
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype):
-        raise UserError(f"no dtype {name!r}; write float32, bfloat16, float16 or auto")
-    return found

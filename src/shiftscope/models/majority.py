@@ -1,7 +1,5 @@
 """Majority: the answer that training questions have most often, whatever is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,8 +20,4 @@ class Majority:
 
 
 def build(target: str, setting: ModelSetting) -> Majority:
-    tally = TrainingAnswerCounts()
-    for _, answer in read_training_answers(setting, "majority"):
-        tally.add(answer)
-    answer, share = tally.most_common()
-    return Majority(Response(answer=answer, belief=share))
+    return Majority(TrainingAnswerCounts(a for _, a in read_training_answers(setting, "majority")).respond())

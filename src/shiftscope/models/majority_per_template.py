@@ -4,8 +4,6 @@ A question that names two answers ("red or blue?") gets one of them by lot, as i
 section 5): its template's commonest answer would mostly be neither.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class MajorityPerTemplate:
     def _respond(self, question: Question) -> Response:
         if two := find_choices(question):
             lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
-            return Response(answer=two[int(lot)], belief=1 / len(two))
+            return Response(answer=two[int(lot)], confidence=1 / len(two))
         return next(self.responses[k] for k in _list_group_keys(question) if k in self.responses)
 
 
@@ -52,8 +50,4 @@ def build(target: str, setting: ModelSetting) -> MajorityPerTemplate:
     for question, answer in read_training_answers(setting, "majority_per_template"):
         for key in _list_group_keys(question):
             tallies[key].add(answer)
-    made = {}
-    for key, tally in tallies.items():
-        answer, share = tally.most_common()
-        made[key] = Response(answer=answer, belief=share)
-    return MajorityPerTemplate(made, setting.options.seed)
+    return MajorityPerTemplate({key: tally.respond() for key, tally in tallies.items()}, setting.options.seed)

@@ -1,9 +1,6 @@
 """Oracle: the question's own program, run on the scene that is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ..lang.exec.exact import Undefined, execute
 from ..lang.execution_world import ExecutionWorld
@@ -13,31 +10,26 @@ from ..scene import Scene
 TRAITS = ModelTraits(reads=frozenset((SCENES, PROGRAMS)), answers_blind=False)
 
 
-@dataclass(slots=True)
 class Oracle:
     """Sees and parses perfectly. Shown nothing, it has no answer; shown another scene, that scene's."""
 
-    _last: tuple[tuple[Scene, ...], ExecutionWorld] | None = field(default=None, init=False)
+    def __init__(self) -> None:
+        self._last: tuple[tuple[Scene, ...], ExecutionWorld] | None = None
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         return [self._respond(prompt) for prompt in batch]
 
     def _respond(self, prompt: Prompt) -> Response:
-        program = prompt.question.program
-        if program is None:
-            return Response(status="undefined", reason="no program")
-        if not prompt.scenes:
-            return Response(status="undefined", reason="no scene")
-        answer = execute(program, self._load_world(prompt.scenes)).answer
-        if isinstance(answer, Undefined):
-            return Response(status="undefined", reason=answer.reason)
-        return Response(answer=answer, belief=1.0)
-
-    def _load_world(self, scenes: tuple[Scene, ...]) -> ExecutionWorld:
-        """Questions about the same scenes come one after the other."""
+        program, scenes = prompt.question.program, prompt.scenes
+        if program is None or not scenes:
+            return Response(status="undefined", reason="no program" if program is None else "no scene")
+        # Questions about the same scenes come one after the other.
         if self._last is None or list(map(id, self._last[0])) != list(map(id, scenes)):
             self._last = scenes, ExecutionWorld(scenes)
-        return self._last[1]
+        answer = execute(program, self._last[1]).answer
+        if isinstance(answer, Undefined):
+            return Response(status="undefined", reason=answer.reason)
+        return Response(answer=answer, confidence=1.0)
 
 
 def build(target: str, setting: ModelSetting) -> Oracle:

@@ -1,6 +1,4 @@
-"""P-NSVQA: the program is run on all that the parser believes of the scene, by the paper's soft rules."""
-
-from __future__ import annotations
+"""P-NSVQA: the program is run on the whole scene posterior, by the paper's soft rules."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,20 +14,21 @@ from ..schema import Schema
 from .nsvqa.neuro_symbolic import NeuroSymbolicModel, describe_weights, load_named_parsers, make_response, make_traits
 
 TRAITS = make_traits("p_nsvqa")
-LEAST_SHOWN = 0.05  # things that are in a set less surely are not told of
+LEAST_SHOWN = 0.05  # things that are in a set less surely are left out of a trace
 MOST_SHOWN = 6  # things of a set, the surest
 
 
-def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
-    """Always an answer, and the product of the probabilities on the way to it as its belief."""
-    found = execute_soft(programs, beliefs, rows)
+def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
+    """Always an answer, and the product of the probabilities on the way to it as its confidence."""
+    found = execute_soft(programs, posterior, rows)
     return [make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
 
 
-def execute_with_trace(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
+def execute_with_trace(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
     """The same, each with what its nodes came to, for a person to read."""
-    made = zip(execute(programs, beliefs, rows), programs, trace_programs(programs, beliefs, rows), strict=True)
-    return [replace(reply, trace=format_trace(program, steps)) for reply, program, steps in made]
+    responses, traces = execute(programs, posterior, rows), trace_programs(programs, posterior, rows)
+    steps = zip(responses, programs, traces, strict=True)
+    return [replace(response, trace=format_trace(program, trace)) for response, program, trace in steps]
 
 
 def format_trace(program: Program, steps: Sequence[SoftTraceStep]) -> str:

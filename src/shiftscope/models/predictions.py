@@ -1,7 +1,5 @@
 """A file of predictions: CLEVR, GQA or VQA results, or ours; JSON or one JSON object a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,22 +22,18 @@ NOTES = ("question_index", "question_id", "questionId", "qid")  # what the data'
 
 @dataclass(frozen=True, slots=True)
 class PredictionsFile:
-    """Replies by the id of their question; a question that the file does not answer has a missing one."""
+    """Responses by the id of their question; a question that the file does not answer has a missing one."""
 
-    replies: Mapping[str, Response]
+    responses: Mapping[str, Response]
     name: str = "the file"
     digest: str = ""  # of the file's content
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        return [self._respond(p.question) for p in batch]
-
-    def _respond(self, question: Question) -> Response:
-        name = self._find_id(question)
-        return Response(status=MISSING) if name is None else self.replies[name]
+        return [self.responses.get(self._find_id(p.question) or "", Response(status=MISSING)) for p in batch]
 
     def _find_id(self, question: Question) -> str | None:
         names = (question.id, *(str(question.note(n)) for n in NOTES))
-        return next((name for name in names if name in self.replies), None)
+        return next((name for name in names if name in self.responses), None)
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         return {"model_id": {Path(self.name).name: self.digest}} if self.digest else {}
@@ -48,18 +42,18 @@ class PredictionsFile:
         self, questions: Sequence[Question], asked: frozenset[str], where: str, warn: Callable[[str], None]
     ) -> None:
         """Refuse a file that answers none of the questions asked; warn of answers to no question of the split."""
-        if len(self.list_unknown_ids([q for q in questions if q.id in asked])) == len(self.replies):
+        if len(self.list_unknown_ids([q for q in questions if q.id in asked])) == len(self.responses):
             raise UserError(f"{self.name} answers none of the {len(asked)} questions of {where}")
         if strange := self.list_unknown_ids(questions):
             warn(
-                f"{len(strange)} of the {len(self.replies)} ids in {self.name} belong to no question of {where}, "
+                f"{len(strange)} of the {len(self.responses)} ids in {self.name} belong to no question of {where}, "
                 f"{strange[0]!r} for one"
             )
 
     def list_unknown_ids(self, questions: Iterable[Question]) -> list[str]:
         """The ids in the file that are of none of the questions."""
         known = {self._find_id(question) for question in questions}
-        return [name for name in self.replies if name not in known]
+        return [name for name in self.responses if name not in known]
 
 
 def build(target: str, setting: ModelSetting) -> PredictionsFile:
@@ -67,14 +61,14 @@ def build(target: str, setting: ModelSetting) -> PredictionsFile:
     if not path.exists() or path.is_dir():
         raise UserError(f"{path}: no such file of predictions")
     data = _json.read_bytes(path)
-    replies: dict[str, Response] = {}
+    responses: dict[str, Response] = {}
     for at, (name, given) in enumerate(_read_pairs(data, path)):
-        if name in replies:
+        if name in responses:
             raise UserError(f"{path}: question {name} appears twice")
-        replies[name] = _make_response(given, f"{path}: entry {at}")
-    if not replies:
+        responses[name] = _make_response(given, f"{path}: entry {at}")
+    if not responses:
         raise UserError(f"{path}: there are no predictions in it")
-    return PredictionsFile(replies, str(path), digest_of(data))
+    return PredictionsFile(responses, str(path), digest_of(data))
 
 
 def digest_target(target: str) -> str:
@@ -104,17 +98,14 @@ def _read_pairs(data: bytes, path: Path) -> Iterable[tuple[str, Any]]:
     if not isinstance(rows, list):
         raise UserError(f"{path}: expected a list of predictions or an object, got {type(rows).__name__}")
     for at, row in enumerate(rows):
-        yield _read_pair(row, f"{path}: entry {at}")
-
-
-def _read_pair(row: Any, where: str) -> tuple[str, Any]:
-    name = next((row[k] for k in ID_KEYS if k in row), None) if isinstance(row, dict) else None
-    key = next((k for k in ANSWER_KEYS if k in row), None) if isinstance(row, dict) else None
-    if name is None or key is None:
-        raise UserError(f"{where} needs an id ({', '.join(ID_KEYS)}) and a prediction ({', '.join(ANSWER_KEYS)})")
-    if isinstance(name, bool) or not isinstance(name, str | int):
-        raise UserError(f"{where}: an id must be text or a whole number, not {name!r}")
-    return str(name), row[key]
+        where = f"{path}: entry {at}"
+        name = next((row[k] for k in ID_KEYS if k in row), None) if isinstance(row, dict) else None
+        key = next((k for k in ANSWER_KEYS if k in row), None) if isinstance(row, dict) else None
+        if name is None or key is None:
+            raise UserError(f"{where} needs an id ({', '.join(ID_KEYS)}) and a prediction ({', '.join(ANSWER_KEYS)})")
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            raise UserError(f"{where}: an id must be text or a whole number, not {name!r}")
+        yield str(name), row[key]
 
 
 def _read_lines(data: bytes, path: Path) -> list[Any]:

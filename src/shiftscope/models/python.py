@@ -6,8 +6,6 @@ working directory. Of what the class reads by itself, such as weights, nothing i
 text, images, scenes and programs; without it, all. One that does not read images needs no pictures.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re
@@ -36,20 +34,21 @@ INSTALLED = ("site-packages", "dist-packages")  # folders of what is no source o
 class UserModel:
     """An instance of the class; what it raises stops the run with one sentence."""
 
-    def __init__(self, name: str, made: Any) -> None:
-        self._name, self._made = name, made
-        self.reads = _find_reads(name, made)
-        if hasattr(made, "batch"):
-            self.batch = made.batch
+    def __init__(self, name: str, model: Any) -> None:
+        self._name, self._model = name, model
+        images = frozenset() if getattr(model, "looks", True) else {IMAGES}  # the older way to leave them out
+        reads = getattr(model, "reads", None)
+        self.reads = EVERYTHING - images if reads is None else frozenset(reads)
+        if isinstance(reads, str) or not self.reads <= EVERYTHING:
+            raise UserError(f"model {name!r}: reads must list some of {', '.join(sorted(EVERYTHING))}, not {reads!r}")
+        if hasattr(model, "batch"):
+            self.batch = model.batch
 
     def identity(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """The sources that are loaded by now, and those that were when the run began."""
         module = self._name.partition(":")[0]
-        found: dict[str, Any] = {SOURCES: _digest_sources(module, type(self._made), before.get(SOURCES) or {})}
-        version = getattr(self._made, "version", None)
-        return found | ({"model_id": {"version": self._to_json_value(version)}} if version is not None else {})
-
-    def _to_json_value(self, version: Any) -> Any:
+        found: dict[str, Any] = {SOURCES: _digest_sources(module, type(self._model), before.get(SOURCES) or {})}
+        version = getattr(self._model, "version", None)
         try:
             canonical_json(version)
         except (TypeError, ValueError, RecursionError):
@@ -57,26 +56,16 @@ class UserModel:
                 f"model {self._name!r}: its version must be plain data such as a text or number, "
                 f"not {type(version).__name__}"
             ) from None
-        return version
+        return found if version is None else found | {"model_id": {"version": version}}
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         try:
-            made: Any = self._made.predict(batch)
-            return list(made) if isinstance(made, tuple | Iterator) else made  # what it gave is checked later
+            responses: Any = self._model.predict(batch)
+            return list(responses) if isinstance(responses, tuple | Iterator) else responses  # checked by the caller
         except UserError:
             raise
         except Exception as error:
             raise ModelError(f"model {self._name!r} stopped with {_describe_error(error)}") from error
-
-
-def _find_reads(name: str, made: Any) -> frozenset[str]:
-    """What the class says it reads; `looks = False`, the older way to say it, leaves out the images."""
-    reads = getattr(made, "reads", None)
-    if reads is None:
-        return EVERYTHING if getattr(made, "looks", True) else EVERYTHING - {IMAGES}
-    if isinstance(reads, str) or not set(reads) <= EVERYTHING:
-        raise UserError(f"model {name!r}: reads must list some of {', '.join(sorted(EVERYTHING))}, not {reads!r}")
-    return frozenset(reads)
 
 
 def claims(text: str) -> bool:
@@ -90,7 +79,7 @@ def digest_target(target: str) -> str:
 
 
 def build(target: str, setting: ModelSetting) -> UserModel:
-    """An instance of the class, made with the Setting if it takes an argument; the module may stand here."""
+    """An instance of the class, made with the ModelSetting if it takes one; the working directory is searched too."""
     module_name, _, class_name = target.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
@@ -108,8 +97,12 @@ def build(target: str, setting: ModelSetting) -> UserModel:
     kind = getattr(module, class_name)
     if not callable(kind):
         raise UserError(f"model {target!r} is not a class")
+    parameters: list[inspect.Parameter] = []
     try:
-        model = kind(setting) if _takes_argument(kind) else kind()
+        with suppress(ValueError):
+            parameters = list(inspect.signature(kind).parameters.values())
+        takes_setting = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        model = kind(setting) if takes_setting else kind()
     except UserError:
         raise
     except Exception as error:
@@ -188,11 +181,3 @@ def _describe_error(error: Exception) -> str:
     here = frames[-1] if frames and frames[-1].filename != __file__ else None
     place = f" ({Path(here.filename).name}, line {here.lineno})" if here else ""
     return f"{type(error).__name__}: {error}{place}" if str(error) else f"{type(error).__name__}{place}"
-
-
-def _takes_argument(kind: Any) -> bool:
-    try:
-        parameters = inspect.signature(kind).parameters.values()
-    except ValueError:
-        return False
-    return any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)

@@ -1,7 +1,5 @@
 """Random: any answer that the question's type admits, each as likely as the others."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -28,7 +26,7 @@ class RandomModel:
         question = prompt.question
         space = list_answers(question, self._setting.schema) or self._list_training_answers(question.kind)
         random = derive("random", self._setting.options.seed, question.id)
-        return Response(answer=space[int(random.integers(len(space)))], belief=1 / len(space))
+        return Response(answer=space[int(random.integers(len(space)))], confidence=1 / len(space))
 
     def _list_training_answers(self, kind: str) -> tuple[Answer, ...]:
         """Where the vocabulary is open: the answers that training questions of the kind had."""

@@ -5,13 +5,16 @@ A `Renderer` draws scenes one after another, a few at a time in memory; `open_re
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import UserError, unknown
 from ..scene import Scene
+
+if TYPE_CHECKING:
+    from .gpu.raster import GpuImages
 
 LAYERS = ("rgb", "mask", "parts", "depth", "normal")
 BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
@@ -40,6 +43,21 @@ class Renderer(Protocol):
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         """The images of the scenes, in order; size is width and height in pixels."""
+        ...
+
+    # For training, where many processes make scenes and one draws them.
+
+    @property
+    def batch(self) -> int:
+        """Images that it draws best together."""
+        ...
+
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Any:
+        """Scenes made ready to be drawn, in any process; what comes back can be pickled."""
+        ...
+
+    def render_packs(self, packs: Sequence[Any], size: tuple[int, int]) -> GpuImages:
+        """The images of what `pack` returned, as one batch of tensors on the device."""
         ...
 
 

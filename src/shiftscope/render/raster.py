@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from . import LAYERS, Rendered, split_batches
 from .image import CELLS, RenderedImages
 from .lighting import lamps_of
 from .paint import FACET, Canvas, gather_samples, locate_samples, paint_image
+
+if TYPE_CHECKING:
+    from .gpu.raster import GpuImages
 
 
 @exact
@@ -86,6 +90,7 @@ class CpuRenderer:
 
     workers: int | None = None
     layers: tuple[str, ...] = LAYERS
+    batch: int = 16
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         for some in split_batches(scenes, size):
@@ -94,6 +99,14 @@ class CpuRenderer:
             for i, (boxes, visible) in enumerate(zip(batch.boxes, batch.visible, strict=True)):
                 drawn = {layer: None if plane is None else plane[i] for layer, plane in planes.items()}
                 yield Rendered(**drawn, boxes=boxes, visible=visible)
+
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:
+        return scenes
+
+    def render_packs(self, packs: Sequence[Sequence[Scene]], size: tuple[int, int]) -> GpuImages:
+        from .gpu.raster import render_batch_on_cpu
+
+        return render_batch_on_cpu([scene for pack in packs for scene in pack], size, workers=self.workers)
 
 
 def _thread_canvas(size: tuple[int, int]) -> Canvas:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from ..errors import UserError, unknown
 from ..lang.text import format_program
-from ..model import Picture, Prompt
+from ..model import Prompt
+from ..picture import Picture
 from ..prompt import check_mode, describe_scene, format_prompt, join_action
 from ..question import Question
 from ..records import content_id

@@ -24,7 +24,6 @@ from ..model import (
     ModelError,
     ModelOptions,
     ModelSetting,
-    Picture,
     Response,
     ServedModel,
     build_model,
@@ -33,6 +32,7 @@ from ..model import (
     parse_model_name,
     predict_checked,
 )
+from ..picture import Picture
 from ..prompt import build_prompt_spec, join_action
 from ..question import Question
 from ..questions.answer_space import infer_expected
@@ -289,7 +289,7 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         seconds=response.seconds,
         cost=response.cost,
         tokens=response.tokens,
-        confidence=response.belief,
+        confidence=response.confidence,
         condition=item.prompt.condition,
         trace=response.trace,
         program=response.program,

@@ -15,7 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from ..errors import UserError
-from ..model import Picture, Prompt
+from ..model import Prompt
+from ..picture import Picture
 from ..prompt import SCENE_OPENING, describe_scene
 from ..question import Question
 from ..result import AS_IS

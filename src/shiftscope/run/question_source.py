@@ -14,7 +14,8 @@ from pathlib import Path
 from ..errors import UserError, unknown
 from ..files import digest_of, file_digest, read_whole
 from ..formats import vqa
-from ..model import Picture, Prompt
+from ..model import Prompt
+from ..picture import Picture
 from ..prompt import check_mode, format_prompt
 from ..question import Question
 from ..records import content_id

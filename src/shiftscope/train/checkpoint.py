@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
-from ..files import encode_utf8, read_whole, write_whole
+from ..files import encode_utf8
+from ..folder import Folder
 
 if TYPE_CHECKING:
     import torch
 
 PLAN = "plan"
+SPEC_FILE = "spec.json"
 Weights = dict[str, Any]  # a module's state by name
 
 
@@ -38,30 +39,34 @@ class TrainState:
     done: bool = False
 
 
-def write_state(path: Path, state: TrainState) -> None:
+def write_state(folder: Folder, name: str, state: TrainState) -> None:
     import torch
     from safetensors.torch import save
 
     tensors: dict[str, torch.Tensor] = {}
     plan = json.dumps({name: _flatten_state(getattr(state, name), tensors) for name in TrainState.__slots__})
     tensors[PLAN] = torch.frombuffer(bytearray(plan.encode()), dtype=torch.uint8)
-    write_whole(path, save(tensors))
+    folder.write_whole(f"{name}.safetensors", save(tensors))
 
 
-def read_state(path: Path) -> TrainState | None:
-    """Where the training stands; None where it has not begun."""
+def read_state(folder: Folder, name: str) -> TrainState | None:
+    """Where the training of that name stands; None where it has not begun."""
     from safetensors.torch import load
 
-    if not path.exists():
-        return None
     try:
-        tensors = load(read_whole(path))
+        tensors = load(folder.read(f"{name}.safetensors"))
         plan = json.loads(bytes(tensors.pop(PLAN).tolist()))
         return TrainState(**{name: _restore_state(value, tensors) for name, value in plan.items()})
+    except FileNotFoundError:
+        return None
     except Exception as error:
-        raise UserError(
-            f"{path} is damaged ({type(error).__name__}); delete it, and training begins anew there"
-        ) from None
+        path, kind = folder.path / f"{name}.safetensors", type(error).__name__
+        raise UserError(f"{path} is damaged ({kind}); delete it, and training begins anew there") from None
+
+
+def is_done(folder: Folder, name: str) -> bool:
+    state = read_state(folder, name)
+    return state is not None and state.done
 
 
 def _flatten_state(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
@@ -95,23 +100,24 @@ def _restore_state(value: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
     ((kind, listed),) = value.items()
     if kind == "dict":
         return {key: _restore_state(one, tensors) for key, one in listed}
-    made = [_restore_state(one, tensors) for one in listed]
-    return tuple(made) if kind == "tuple" else made
+    restored = [_restore_state(one, tensors) for one in listed]
+    return tuple(restored) if kind == "tuple" else restored
 
 
-def claim_spec(path: Path, spec: dict[str, Any]) -> None:
-    """Keep what is trained here beside it, and refuse to go on with anything else."""
+def claim_spec(folder: Folder, spec: dict[str, Any]) -> None:
+    """Keep what is trained beside its checkpoints, and refuse to resume anything else."""
     text = json.dumps(spec, ensure_ascii=False, indent=1, sort_keys=True)
-    if path.exists():
-        try:
-            before = json.loads(read_whole(path))
-        except ValueError:
-            raise UserError(f"{path} is damaged; delete the folder {path.parent} to begin anew") from None
-        other = find_difference(before, json.loads(text))
-        if other:
-            raise UserError(f"{path.parent.parent} holds another training: {other}; name another folder with --out")
+    try:
+        before = json.loads(folder.read(SPEC_FILE))
+    except FileNotFoundError:
+        folder.write_whole(SPEC_FILE, encode_utf8(f"{text}\n"))
         return
-    write_whole(path, encode_utf8(f"{text}\n"))
+    except ValueError:
+        path = folder.path
+        raise UserError(f"{path / SPEC_FILE} is damaged; delete the folder {path} to begin anew") from None
+    other = find_difference(before, json.loads(text))
+    if other:
+        raise UserError(f"{folder.path.parent} holds another training: {other}; name another folder with --out")
 
 
 def find_difference(before: Any, now: Any, name: str = "") -> str:
@@ -122,9 +128,6 @@ def find_difference(before: Any, now: Any, name: str = "") -> str:
             if found:
                 return found
         return ""
-    return "" if before == now else f"its {name} is {_shorten(before)}, not {_shorten(now)}"
-
-
-def _shorten(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    old, new = (json.dumps(value, ensure_ascii=False) for value in (before, now))
+    old, new = (text if len(text) <= 60 else f"{text[:59]}…" for text in (old, new))
+    return "" if before == now else f"its {name} is {old}, not {new}"

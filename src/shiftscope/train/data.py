@@ -1,10 +1,8 @@
 """Data to train on: a dataset's folder, or a suite's world whose images are drawn and never stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 from ..errors import UserError, did_you_mean
 from ..registry import SUITES
@@ -23,34 +21,43 @@ class SuiteTrainingData:
     """A suite's world: the train and val splits that `make` would write for the same spec."""
 
     suite: str
-    suite_spec: Any
+    spec: Any  # the suite's
 
     @property
     def name(self) -> str:
-        variant = getattr(self.suite_spec, "name", "")
+        variant = getattr(self.spec, "name", "")
         return f"{self.suite}:{variant}" if variant else self.suite
 
     @property
     def variant(self) -> str:
-        """What a report calls it."""
-        return str(getattr(self.suite_spec, "name", self.suite))
+        """As reports name it."""
+        return str(getattr(self.spec, "name", self.suite))
 
     @property
     def schema(self) -> Schema:
         return load_world(load_suite(self.suite).world).schema
 
-    def spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = self.suite_spec.spec()
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the images."""
+        size: tuple[int, int] = self.spec.size
+        return size
+
+    @property
+    def shard(self) -> int:
+        """Images that one of several processes gets at a time."""
+        return int(self.spec.shard)
+
+    def to_json(self) -> dict[str, Any]:
+        spec: dict[str, Any] = self.spec.spec()
         return spec
 
     def count(self, split: str) -> int:
-        return int(self.suite_spec.splits()[split])
+        return int(self.spec.splits()[split])
 
     def source(self, split: str, questions: bool) -> SuiteSource:
-        spec = self.suite_spec
-        if not questions:
-            spec = replace(spec, **dict.fromkeys(spec.question_fields, 0))
-        return SuiteSource(self.suite, spec, split)
+        none = {} if questions else dict.fromkeys(self.spec.question_fields, 0)
+        return SuiteSource(self.suite, replace(self.spec, **none), split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,9 @@ class DatasetTrainingData:
 
     A part leaves out questions, not images: what is held out is a property of questions.
     """
+
+    size: ClassVar[tuple[int, int]] = (0, 0)  # known once images are read
+    shard: ClassVar[int] = 1
 
     dataset: Dataset
     images: int
@@ -79,18 +89,21 @@ class DatasetTrainingData:
     def schema(self) -> Schema:
         return find_schema(self.dataset)
 
-    def spec(self) -> dict[str, Any]:
-        spec = {"data_id": data_id(self.dataset), "images": self.count(TRAIN)}
-        return spec | ({"part": self.part.spec()} if self.part else {})
+    def to_json(self) -> dict[str, Any]:
+        part = {"part": self.part.spec()} if self.part else {}
+        return {"data_id": data_id(self.dataset), "images": self.count(TRAIN)} | part
 
     def count(self, split: str) -> int:
         there = self.dataset.count(split)[0]
         return min(there, self.images) if split == TRAIN else there
 
 
+TrainingData: TypeAlias = SuiteTrainingData | DatasetTrainingData
+
+
 def open_training_data(
     text: str, *, visual: str = "", images: int = 20_000, part: QuestionPart | None = None
-) -> SuiteTrainingData | DatasetTrainingData:
+) -> TrainingData:
     """What `--data` names: DIR, or SUITE[:VARIANT] with so many training images, and a quarter for val."""
     if images < 1:
         raise UserError(f"{images} images are too few to train on; give at least 1")
@@ -99,7 +112,7 @@ def open_training_data(
     if path.exists() or "/" in text:
         if visual:
             raise UserError(f"{text} is made already: --visual is for a suite, as in --data superclevr")
-        return _open_folder(path, images, part)
+        return _open_dataset(path, images, part)
     if part is not None:
         raise UserError(f"{text} is a suite, whose questions are made while training; --part takes a dataset")
     suite, _, variant = text.partition(":")
@@ -109,35 +122,28 @@ def open_training_data(
             f"{text}: no such folder, nor a suite that can be trained on{did_you_mean(suite, known)} "
             f"({', '.join(known)})"
         )
-    return SuiteTrainingData(suite, _make_suite_spec(suite, variant, visual, images))
-
-
-def _open_folder(path: Path, images: int, part: QuestionPart | None) -> DatasetTrainingData:
-    found = DatasetTrainingData(Dataset.open(path), images, part)
-    for split in (TRAIN, VAL):
-        if split not in found.dataset.splits or not found.dataset.count(split)[0]:
-            raise UserError(
-                f"{path} has no images in a split {split!r}: training needs {TRAIN} to learn from and "
-                f"{VAL} to be chosen by"
-            )
-        for file in (file for shard in found.dataset.shards(split) for file in shard.files):
-            found.dataset.check_file(file)
-    if part is not None:
-        part.check(data_id(found.dataset), TRAIN, (q.id for q in found.dataset.questions(TRAIN)))
-    return found
-
-
-def _make_suite_spec(suite: str, variant: str, visual: str, images: int) -> Any:
-    """The suite's spec whose train split has so many images."""
     usual = load_suite(suite).spec.from_variant(variant, visual)
     sizes = usual.splits()
     if TRAIN not in sizes:
         raise UserError(f"{suite}:{variant} is for testing alone; train on another variant")
     near = round(images * usual.images / sizes[TRAIN])
-    totals = sorted(range(max(1, near - 12), near + 13), key=lambda total: (abs(total - near), total))
-    for total in totals:
+    for total in sorted(range(max(1, near - 12), near + 13), key=lambda total: (abs(total - near), total)):
         spec = replace(usual, images=total)
-        found = spec.splits()
-        if found.get(TRAIN) == images and found.get(VAL):
-            return spec
+        if spec.splits().get(TRAIN) == images and spec.splits().get(VAL):
+            return SuiteTrainingData(suite, spec)
     raise UserError(f"{images} training images leave none to choose by; train on at least 4")
+
+
+def _open_dataset(path: Path, images: int, part: QuestionPart | None) -> DatasetTrainingData:
+    data = DatasetTrainingData(Dataset.open(path), images, part)
+    for split in (TRAIN, VAL):
+        if split not in data.dataset.splits or not data.dataset.count(split)[0]:
+            raise UserError(
+                f"{path} has no images in a split {split!r}: training needs {TRAIN} to learn from and "
+                f"{VAL} to be chosen by"
+            )
+        for file in (file for shard in data.dataset.shards(split) for file in shard.files):
+            data.dataset.check_file(file)
+    if part is not None:
+        part.check(data_id(data.dataset), TRAIN, (q.id for q in data.dataset.questions(TRAIN)))
+    return data

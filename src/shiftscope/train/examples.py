@@ -1,69 +1,34 @@
 """Examples: all images and questions of a split, gathered once; then batches are picked from memory."""
 
-from __future__ import annotations
-
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import UserError
-from ..executor import LocalExecutor
-from ..model import Picture, Pixels
+from ..picture import Picture, Pixels
 from ..question import Question
-from ..render.gpu.pack import pack_scene
+from ..render import open_renderer
 from ..scene import Scene
 from ..store.image import StoredImage
 from ..store.shard import read_images, read_questions
 from ..trainable import ANSWERS, IMAGES, PROGRAMS, ProgressCallback, SplitData, TrainStage
-from .data import TRAIN, DatasetTrainingData, SuiteTrainingData
-from .feed import BLOCKS_AHEAD, SceneQuestions, SuiteSource, render_source
+from .data import TRAIN, DatasetTrainingData, SuiteTrainingData, TrainingData
+from .feed import SceneQuestions, SuiteSource, render_source, summarize_source
 
-if TYPE_CHECKING:
-    import torch
-
-GPU_BATCH = 256  # images drawn together on a GPU
-CPU_BATCH = 16  # and without one
 WARM = 8  # images of the block that is made first, in one process
+DECODED = 256  # images decoded together
 FREE = 0.6  # share of the free memory that the images may take
 
-
-@dataclass(frozen=True, slots=True)
-class SourceShare:
-    """Every so-manieth block of a source: what one of several processes trains on. Picklable."""
-
-    source: SuiteSource
-    index: int = 0
-    of: int = 1
-    most: int | None = None  # images
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return self.source.size
-
-    def blocks(self) -> int:
-        all_blocks = len(range(self.index, self.source.blocks(), self.of))
-        return all_blocks if self.most is None else min(all_blocks, -(-self.most // self.source.spec.shard))
-
-    def block(self, k: int) -> Any:
-        left = None if self.most is None else self.most - k * self.source.spec.shard  # those before are full
-        return self.source.block(self.index + k * self.of)[:left]
-
-
-class RenderedExamples(NamedTuple):
-    """What travels with some images from the process that made them."""
-
-    images: int
-    scenes: tuple[Scene, ...]
-    supervision: dict[str, Any]  # by stage
+# What travels with some images from the process that made them: how many, their scenes if wanted, supervision by stage.
+MadeExamples = tuple[int, tuple[Scene, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +41,7 @@ class TrainValData:
 
 
 def gather_split(
-    data: SuiteTrainingData | DatasetTrainingData,
+    data: TrainingData,
     split: str,
     stages: Sequence[TrainStage],
     *,
@@ -89,47 +54,32 @@ def gather_split(
 
     Shares of the train split are of one length, so that the processes stay in step.
     """
-    size = _count_share(data, split, share)
-    if isinstance(data, SuiteTrainingData):
-        source = SourceShare(data.source(split, _want_questions(stages)), *share)
-        if not _want(stages, IMAGES):
-            return _generate_questions(source, size, stages, workers, tell)
-        return _render_split(replace(source, most=size), size, stages, split != TRAIN, device, workers, tell)
-    return _read_stored(data, split, size, stages, device, workers, share, tell)
+    total, (index, of) = data.count(split), share
+    sizes = [min(data.shard, total - start) for start in range(0, total, data.shard)]
+    each = [sum(sizes[k::of]) for k in range(of)]
+    if not min(each):
+        raise UserError(f"{total} images of {split} are too few for {of} processes; start fewer")
+    size = min(each) if split == TRAIN else each[index]
+    if not isinstance(data, SuiteTrainingData):
+        return _read_stored(data, split, size, stages, device, workers, share, tell)
+    most = size if _want(stages, IMAGES) else None
+    source = replace(data.source(split, _want(stages, PROGRAMS, ANSWERS)), index=index, of=of, most=most)
+    return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
-def _want(stages: Sequence[TrainStage], what: str) -> bool:
-    return any(what in stage.supervision for stage in stages)
-
-
-def _want_questions(stages: Sequence[TrainStage]) -> bool:
-    return _want(stages, PROGRAMS) or _want(stages, ANSWERS)
+def _want(stages: Sequence[TrainStage], *kinds: str) -> bool:
+    return any(kind in stage.supervision for stage in stages for kind in kinds)
 
 
 def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: Sequence[Question]) -> dict[str, Any]:
     return {stage.name: stage.collect(scenes, questions) for stage in stages}
 
 
-def _join(stages: Sequence[TrainStage], pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {stage.name: stage.join([piece[stage.name] for piece in pieces]) for stage in stages}
-
-
-def _count_share(data: SuiteTrainingData | DatasetTrainingData, split: str, share: tuple[int, int]) -> int:
-    """How many images a share has; of the train split as many as the smallest share."""
-    total, (index, of) = data.count(split), share
-    step = data.suite_spec.shard if isinstance(data, SuiteTrainingData) else 1
-    sizes = [min(step, total - start) for start in range(0, total, step)]
-    each = [sum(sizes[k::of]) for k in range(of)]
-    if not min(each):
-        raise UserError(f"{total} images of {split} are too few for {of} processes; start fewer")
-    return min(each) if split == TRAIN else each[index]
-
-
 # --- from a suite's world -------------------------------------------------------------------------------
 
 
-def _render_split(
-    source: SourceShare,
+def _make_split(
+    source: SuiteSource,
     size: int,
     stages: Sequence[TrainStage],
     scenes: bool,
@@ -137,64 +87,42 @@ def _render_split(
     workers: int,
     tell: ProgressCallback,
 ) -> SplitData:
-    """Images and supervision, and scenes if they are wanted."""
+    """Images if they are wanted, supervision, and scenes if they are wanted."""
     workers = min(workers, source.blocks())
-    _compile_first(source, device, workers)
-    pixels = _allocate_pixels(size, source.size, device)
-    found: list[RenderedExamples] = []
+    drawn = _want(stages, IMAGES)
+    _compile_first(source, device if drawn else "cpu", workers)
+    collect = partial(_collect_examples, stages, scenes and drawn)
+    pixels: Any = None
+    blocks: Any  # generators of images and examples
+    if drawn:
+        pixels = _allocate_pixels(size, source.size, device)
+        blocks = render_source(source, collect, device=device, workers=workers)
+    else:
+        blocks = summarize_source(source, collect, workers=workers)
+    pieces: list[MadeExamples] = []
     done = 0
-    batch = GPU_BATCH if device != "cpu" else CPU_BATCH
-    pieces = render_source(
-        source, partial(_collect_examples, stages, scenes), batch=batch, device=device, workers=workers
-    )
-    with closing(pieces):
-        for images, piece in pieces:
-            assert images.rgb is not None
-            pixels[done : done + piece.images] = images.rgb.to(pixels.device)
-            found.append(piece)
-            done += piece.images
-            tell(done, size, "images")
-    return SplitData(
-        pixels,
-        tuple(scene for piece in found for scene in piece.scenes),
-        _join(stages, [piece.supervision for piece in found]),
-    )
-
-
-def _collect_examples(stages: Sequence[TrainStage], scenes: bool, some: SceneQuestions) -> RenderedExamples:
-    shown = tuple(scene for scene, _ in some)
-    supervision = _collect(stages, shown, [question for _, asked in some for question in asked])
-    return RenderedExamples(len(some), shown if scenes else (), supervision)
-
-
-def _generate_questions(
-    source: SourceShare, size: int, stages: Sequence[TrainStage], workers: int, tell: ProgressCallback
-) -> SplitData:
-    workers = min(workers, source.blocks())
-    _compile_first(source, "cpu", workers)
-    found: list[RenderedExamples] = []
-    done = 0
-    make = partial(_generate_block, source, stages)
-    blocks = LocalExecutor(workers).map(make, range(source.blocks()), BLOCKS_AHEAD * workers)
     with closing(blocks):
-        for made in blocks:
-            found.append(made)
-            done += made.images
-            tell(min(done, size), size, "images asked about")
-    return SplitData(None, (), _join(stages, [made.supervision for made in found]))
+        for images, piece in blocks:
+            if drawn:
+                pixels[done : done + piece[0]] = images.rgb.to(pixels.device)
+            pieces.append(piece)
+            done += piece[0]
+            tell(min(done, size), size, "images" if drawn else "images asked about")
+    supervision = {stage.name: stage.join([held[stage.name] for _, _, held in pieces]) for stage in stages}
+    return SplitData(pixels, tuple(scene for _, kept, _ in pieces for scene in kept), supervision)
 
 
-def _generate_block(source: SourceShare, stages: Sequence[TrainStage], k: int) -> RenderedExamples:
-    return _collect_examples(stages, False, source.block(k))
+def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
+    scenes = tuple(scene for scene, _ in some)
+    supervision = _collect(stages, scenes, [question for _, questions in some for question in questions])
+    return len(some), scenes if keep_scenes else (), supervision
 
 
-def _compile_first(source: SourceShare, device: str, workers: int) -> None:
+def _compile_first(source: SuiteSource, device: str, workers: int) -> None:
     """Compile in one process what all workers would else compile at once, each for itself."""
     if workers > 1:
-        first = replace(source.source, spec=replace(source.source.spec, shard=WARM))
-        for scene, _ in first.block(0):
-            if device != "cpu":
-                pack_scene(scene, source.size)
+        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
+            open_renderer(device).pack([scene], source.size)
 
 
 # --- from a folder --------------------------------------------------------------------------------------
@@ -210,17 +138,20 @@ def _read_stored(
     share: tuple[int, int],
     tell: ProgressCallback,
 ) -> SplitData:
-    index, of = share
-    mine = islice(islice(_read_stored_images(data, split), index, None, of), size)
+    import torch
+
+    files = (shard.images for shard in data.dataset.shards(split) if shard.images)
+    stored = (image for file in files for image in read_images(data.dataset.folder / file.path))
+    mine = islice(islice(stored, share[0], data.count(split), share[1]), size)
     scenes: list[Scene] = []
     pixels: Any = None
     if not _want(stages, IMAGES):
         scenes = [image.scene for image in mine]
     with ThreadPoolExecutor(max(1, workers)) as threads:
-        while some := list(islice(mine, GPU_BATCH)):
+        while some := list(islice(mine, DECODED)):
             arrays = list(threads.map(_decode_pixels, some))
-            height, width = arrays[0].shape[:2]
             if pixels is None:
+                height, width = arrays[0].shape[:2]
                 pixels = _allocate_pixels(size, (width, height), device)
             for image, array in zip(some, arrays, strict=True):
                 if array.shape != tuple(pixels.shape[1:]):
@@ -228,22 +159,13 @@ def _read_stored(
                         f"image {image.id} is {array.shape[1]}×{array.shape[0]} pixels, the first "
                         f"{pixels.shape[2]}×{pixels.shape[1]}: training needs images of one size"
                     )
-            pixels[len(scenes) : len(scenes) + len(some)] = _to_tensor(np.stack(arrays)).to(pixels.device)
+            pixels[len(scenes) : len(scenes) + len(some)] = torch.from_numpy(np.stack(arrays)).to(pixels.device)
             scenes += [image.scene for image in some]
             tell(len(scenes), size, "images")
-    asked = _read_stored_questions(data, split, {scene.id for scene in scenes}) if _want_questions(stages) else ()
+    names = {scene.id for scene in scenes}
+    questions = list(_read_stored_questions(data, split, names)) if _want(stages, PROGRAMS, ANSWERS) else []
     kept = tuple(scenes) if split != TRAIN and pixels is not None else ()
-    return SplitData(pixels, kept, _collect(stages, scenes, list(asked)))
-
-
-def _read_stored_images(data: DatasetTrainingData, split: str) -> Iterator[StoredImage]:
-    found = (
-        image
-        for shard in data.dataset.shards(split)
-        if shard.images
-        for image in read_images(data.dataset.folder / shard.images.path)
-    )
-    return islice(found, data.count(split))
+    return SplitData(pixels, kept, _collect(stages, scenes, questions))
 
 
 def _decode_pixels(image: StoredImage) -> Pixels:
@@ -255,15 +177,9 @@ def _decode_pixels(image: StoredImage) -> Pixels:
 def _read_stored_questions(data: DatasetTrainingData, split: str, names: set[str]) -> Iterator[Question]:
     for shard in data.dataset.shards(split):
         if shard.questions:
-            asked = read_questions(data.dataset.folder / shard.questions.path)
-            asked = data.part.select(split, asked) if data.part else asked
-            yield from (q for q in asked if q.scenes and q.scenes[0] in names)
-
-
-def _to_tensor(array: npt.NDArray[np.uint8]) -> torch.Tensor:
-    import torch
-
-    return torch.from_numpy(array)
+            questions = read_questions(data.dataset.folder / shard.questions.path)
+            questions = data.part.select(split, questions) if data.part else questions
+            yield from (q for q in questions if q.scenes and q.scenes[0] in names)
 
 
 def _allocate_pixels(images: int, size: tuple[int, int], device: str) -> Any:

@@ -7,29 +7,23 @@ callers that want little besides the images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ..errors import UserError, unknown
 from ..executor import LocalExecutor
-from ..geometry.body import bodies_of
 from ..question import Question
 from ..registry import SUITES
-from ..render.gpu.pack import GpuScenes, join_packs, pack_scene
-from ..render.gpu.raster import GpuImages
+from ..render import Renderer, open_renderer
 from ..scene import Scene
-from ..schema import Attribute
 from ..suites import load_suite, load_suites
 
 if TYPE_CHECKING:
-    import torch
+    from ..render.gpu.raster import GpuImages
 
 T = TypeVar("T")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
@@ -47,11 +41,17 @@ class SceneSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SuiteSource:
-    """A split of a suite: the scenes and questions that `make` would write for the same spec."""
+    """A split of a suite: the scenes and questions that `make` would write for the same spec.
+
+    Of several processes each trains on every so-manieth block.
+    """
 
     suite: str  # one that can be trained on
-    spec: Any  # the suite's own
+    spec: Any  # the suite's
     split: str = "train"
+    index: int = 0  # of the process
+    of: int = 1  # processes
+    most: int | None = None  # images
 
     def __post_init__(self) -> None:
         if self.suite not in SUITES.names() or not load_suite(self.suite).trainable:
@@ -65,14 +65,16 @@ class SuiteSource:
         return size
 
     def blocks(self) -> int:
-        return int(self.spec.jobs()[self.split])
+        mine = len(range(self.index, int(self.spec.jobs()[self.split]), self.of))
+        return mine if self.most is None else min(mine, -(-self.most // self.spec.shard))
 
     def block(self, k: int) -> SceneQuestions:
-        plan = load_suite(self.suite).sample(self.spec, self.split, k)
+        left = None if self.most is None else self.most - k * self.spec.shard  # the blocks before are full
+        plan = load_suite(self.suite).sample(self.spec, self.split, self.index + k * self.of)
         by_scene: dict[str, list[Question]] = {s.id: [] for s in plan.scenes}
         for question in plan.questions:
             by_scene[question.scenes[0]].append(question)
-        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes)
+        return tuple((s, tuple(by_scene[s.id])) for s in plan.scenes[:left])
 
 
 def list_trainable_suites() -> list[str]:
@@ -80,42 +82,12 @@ def list_trainable_suites() -> list[str]:
     return [name for name, suite in load_suites().items() if suite.trainable]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FeedBatch:
-    """Images on the device, and what they show; codes count a schema's values, −1 where there is none.
-
-    Codes are looked up on access.
-    """
+class FeedBatch(NamedTuple):
+    """Images on the device, and what they show."""
 
     images: GpuImages
     scenes: tuple[Scene, ...]
     questions: tuple[tuple[Question, ...], ...]  # [image]
-
-    @property
-    def attributes(self) -> torch.Tensor:
-        """[image, object, attribute] int64."""
-        wanted = self.scenes[0].schema.attributes
-        return self._make_table(
-            [[_encode_values(o.attributes, wanted) for o in s.objects] for s in self.scenes], len(wanted)
-        )
-
-    @property
-    def owners(self) -> torch.Tensor:
-        """[image, listed part] int64, the object it belongs to."""
-        return self._make_table([[i for i, o in enumerate(s.objects) for _ in o.parts] for s in self.scenes])
-
-    @property
-    def part_attributes(self) -> torch.Tensor:
-        """[image, listed part, attribute] int64, in the order of the schema's `part_attributes`."""
-        wanted = self.scenes[0].schema.part_attributes
-        listed = [[p for o in s.objects for p in o.parts] for s in self.scenes]
-        rows = [[_encode_values((("name", p.name), *p.attributes), wanted) for p in parts] for parts in listed]
-        return self._make_table(rows, len(wanted))
-
-    def _make_table(self, rows: Sequence[Sequence[Any]], *shape: int) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy(_pad_table(rows, shape)).to(self.images.mask.device)
 
 
 class Feed:
@@ -125,115 +97,71 @@ class Feed:
     """
 
     def __init__(self, source: SceneSource, batch: int = 256, device: str = "cuda", workers: int = 1) -> None:
-        _check_batch(batch, device)
-        self.source, self.batch, self.device, self.workers = source, batch, device, workers
+        _check_batch(batch)
+        self.source, self.batch, self.renderer, self.workers = source, batch, open_renderer(device), workers
 
     def __iter__(self) -> Iterator[FeedBatch]:
-        with closing(_send_pieces(self.source, _keep_all, 1, self.device, self.workers)) as pieces:
-            while some := tuple(islice(pieces, self.batch)):
-                scenes, questions = zip(*(row for piece in some for row in piece.rows), strict=True)
-                yield FeedBatch(_render_pieces(some, self.source.size, self.device), scenes, questions)
+        with closing(_send_packs(self.source, tuple, 1, self.renderer, self.workers)) as sent:
+            while some := list(islice(sent, self.batch)):
+                scenes, questions = zip(*(row for _, rows in some for row in rows), strict=True)
+                images = self.renderer.render_packs([pack for pack, _ in some], self.source.size)
+                yield FeedBatch(images, scenes, questions)
 
 
 def render_source(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], *, batch: int, device: str, workers: int
+    source: SceneSource,
+    summarize: Callable[[SceneQuestions], T],
+    *,
+    batch: int | None = None,
+    device: str,
+    workers: int,
 ) -> Generator[tuple[GpuImages, T], None, None]:
     """All images of a source in order, and what `summarize` makes of them; a batch is of one block.
 
     Workers call `summarize`, which must be picklable, and only what it returns comes from them: a scene that
-    nobody here wants stays where it was made.
+    nobody here wants stays where it was made. Without `batch` as many are drawn together as the renderer draws best.
     """
-    _check_batch(batch, device)
-    with closing(_send_pieces(source, summarize, batch, device, workers)) as pieces:
-        for piece in pieces:
-            yield _render_pieces([piece], source.size, device), piece.rows
+    renderer = open_renderer(device)
+    batch = renderer.batch if batch is None else batch
+    _check_batch(batch)
+    with closing(_send_packs(source, summarize, batch, renderer, workers)) as sent:
+        for pack, summary in sent:
+            yield renderer.render_packs([pack], source.size), summary
 
 
-def _check_batch(batch: int, device: str) -> None:
+def summarize_source(
+    source: SceneSource, summarize: Callable[[SceneQuestions], T], *, workers: int
+) -> Generator[tuple[None, T], None, None]:
+    """The same without images, block by block."""
+    task = partial(_summarize_block, source, summarize)
+    with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as summaries:
+        for summary in summaries:
+            yield None, summary
+
+
+def _summarize_block(source: SceneSource, summarize: Callable[[SceneQuestions], T], k: int) -> T:
+    return summarize(source.block(k))
+
+
+def _check_batch(batch: int) -> None:
     if batch < 1:
         raise UserError(f"a batch of {batch} images cannot be drawn; give at least 1")
-    if device != "cpu":
-        from ..render.gpu.raster import check_device
-
-        check_device(device)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _FeedPiece(Generic[T]):
-    """Some images of a block on their way to where they are drawn: packed for a GPU, else as scenes."""
-
-    rows: T  # what `summarize` made of them
-    packed: GpuScenes | None  # without meshes, which do not travel
-    cast: Scene | None  # the meshes, as objects: one for each
-    scenes: tuple[Scene, ...]
-
-
-def _send_pieces(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, device: str, workers: int
-) -> Generator[_FeedPiece[T], None, None]:
-    task = partial(_make_block, source, summarize, most, device != "cpu")
+def _send_packs(
+    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer, workers: int
+) -> Generator[tuple[Any, T], None, None]:
+    """Images on their way to where they are drawn, as the renderer packs them, each pack with its summary."""
+    task = partial(_pack_block, source, summarize, most, renderer)
     with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as blocks:
         for block in blocks:
             yield from block
 
 
-def _make_block(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, pack: bool, k: int
-) -> list[_FeedPiece[T]]:
-    """A block in pieces of at most so many images, as workers send it."""
+def _pack_block(
+    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer, k: int
+) -> list[tuple[Any, T]]:
+    """A block in packs of at most so many images."""
     block = source.block(k)
-    pieces = []
-    for start in range(0, len(block), most):
-        some = block[start : start + most]
-        scenes = tuple(scene for scene, _ in some)
-        if pack:
-            packed = join_packs([pack_scene(scene, source.size) for scene in scenes])
-            pieces.append(
-                _FeedPiece(summarize(some), replace(packed, meshes=()), _collect_mesh_objects(packed, scenes), ())
-            )
-        else:
-            pieces.append(_FeedPiece(summarize(some), None, None, scenes))
-    return pieces
-
-
-def _collect_mesh_objects(packed: GpuScenes, scenes: Sequence[Scene]) -> Scene:
-    """An object for each mesh, in the order of the meshes."""
-    objects = [thing for scene in scenes for thing in scene.objects]
-    _, first = np.unique(packed.mesh_of, return_index=True)
-    return Scene(tuple(objects[i] for i in first), schema=scenes[0].schema)
-
-
-def _keep_all(some: SceneQuestions) -> SceneQuestions:
-    return some
-
-
-def _render_pieces(pieces: Sequence[_FeedPiece[Any]], size: tuple[int, int], device: str) -> GpuImages:
-    if device == "cpu":
-        from ..render.gpu.raster import render_batch_on_cpu
-
-        return render_batch_on_cpu([scene for piece in pieces for scene in piece.scenes], size)
-    from ..render.gpu.raster import render_batch
-
-    whole = [_attach_meshes(piece) for piece in pieces]
-    return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=device)
-
-
-def _attach_meshes(piece: _FeedPiece[Any]) -> GpuScenes:
-    """The packed images with their meshes as this process holds them."""
-    assert piece.packed is not None and piece.cast is not None
-    return replace(piece.packed, meshes=tuple(body.mesh for body in bodies_of(piece.cast)))
-
-
-def _encode_values(pairs: Sequence[tuple[str, str]], attributes: Sequence[Attribute]) -> list[int]:
-    """The place of each attribute's value among those it can have."""
-    own = dict(pairs)
-    return [a.values.index(own[a.name]) if own.get(a.name) in a.values else -1 for a in attributes]
-
-
-def _pad_table(rows: Sequence[Sequence[Any]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """[image, …]: lists of different lengths as one array, −1 at their ends."""
-    out = np.full((len(rows), max(map(len, rows)), *shape), -1, np.int64)
-    for i, row in enumerate(rows):
-        if row:
-            out[i, : len(row)] = row
-    return out
+    pieces = [block[start : start + most] for start in range(0, len(block), most)]
+    return [(renderer.pack([scene for scene, _ in some], source.size), summarize(some)) for some in pieces]

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
+from ..folder import Folder
 from ..rng import derive, seed_of
 from ..trainable import Counts, ExampleSet, Losses, ProgressCallback, TrainRecipe
 from .checkpoint import TrainState, read_state, write_state
@@ -36,7 +36,7 @@ class TrainTask:
     loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]  # of module and batch
     measure: Callable[[Any, Any], Counts]
     better: Callable[[Mapping[str, float]], float]  # of the shares that are right
-    train: ExampleSet
+    train: ExampleSet | None  # None: a training that is done needs none
     val: ExampleSet
     recipe: TrainRecipe
     check: int = 1000  # of the validation examples, by which an epoch is judged
@@ -99,35 +99,37 @@ def fit(
     accelerator: Any,
     *,
     seed: int = 0,
-    path: Path | None = None,
+    checkpoints: Folder | None = None,
     tell: ProgressCallback = lambda done, total, words: None,
     log: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
 ) -> FittedModule:
-    """Train, or resume from the checkpoint at `path`; an interrupt leaves one."""
-    training = _TrainingLoop(task, accelerator, seed, path)
+    """Train, or resume from the task's checkpoint in that folder; an interrupt leaves one."""
+    training = _TrainingLoop(task, accelerator, seed, checkpoints)
     state = training.state
-    if not state.done:
+    if state.done:
+        log(state.rows)
+    else:
         with _catch_interrupt(accelerator.num_processes == 1) as stopped, _use_deterministic(accelerator.device):
             training.run(stopped, tell, log)
-    else:
-        log(state.rows)
-    return FittedModule(training.load_best(), state.best_epoch, tuple(state.rows), state.seconds)
+    best = training.average.module
+    best.load_state_dict(state.best)
+    return FittedModule(best.eval(), state.best_epoch, tuple(state.rows), state.seconds)
 
 
 class _TrainingLoop:
     """One training under way: the module, its average and its optimizer, and where they stand."""
 
-    def __init__(self, task: TrainTask, accelerator: Any, seed: int, path: Path | None) -> None:
+    def __init__(self, task: TrainTask, accelerator: Any, seed: int, checkpoints: Folder | None) -> None:
         import torch
 
-        self.task, self.accelerator, self.seed, self.path = task, accelerator, seed, path
+        self.task, self.accelerator, self.seed, self.checkpoints = task, accelerator, seed, checkpoints
         self.recipe = task.recipe
-        mine = torch.tensor([len(task.train)], device=accelerator.device)
+        mine = torch.tensor([1 if task.train is None else len(task.train)], device=accelerator.device)
         least = int(accelerator.gather(mine).min())  # processes take their steps together
         few = max(least // FEWEST, min(least, SMALLEST))
         self.batch = min(max(1, self.recipe.batch // accelerator.num_processes), few)
         self.steps = least // self.batch  # in an epoch
-        self.state = (read_state(path) if path else None) or TrainState()
+        self.state = (read_state(checkpoints, task.name) if checkpoints else None) or TrainState()
         self.names: list[str] = []  # of the losses
         self.summed: torch.Tensor | None = None  # [loss] over the steps of this epoch
         device = accelerator.device
@@ -138,12 +140,8 @@ class _TrainingLoop:
         if self.state.done:
             self.average = WeightAverage(module)
             return
-        optimizer = torch.optim.AdamW(
-            _group_parameters(module, self.recipe.weight_decay),
-            lr=self.recipe.lr,
-            betas=(0.9, 0.98),
-            fused=device.type == "cuda",
-        )
+        groups = _group_parameters(module, self.recipe.weight_decay)
+        optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
         if self.state.step:
@@ -186,15 +184,16 @@ class _TrainingLoop:
 
         state, accelerator = self.state, self.accelerator
         path = (self.task.name, self.seed, "epoch", epoch)
-        order = derive(*path, "order", accelerator.process_index)
-        batches = self.task.train.epoch(self.batch, order)
+        examples = self.task.train
+        assert examples is not None
+        batches = examples.epoch(self.batch, derive(*path, "order", accelerator.process_index))
         self.prepared.train()
         reported = 0.0
         for k in range(state.step - epoch * self.steps, self.steps):
             torch.manual_seed(seed_of(*path, "step", k, accelerator.process_index) % SEEDS)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.recipe.lr * scale_learning_rate(state.step, total, self.recipe.warmup)
-            loss, parts = self.prepared(self.task.train.batch(torch.from_numpy(batches[k])))
+            loss, parts = self.prepared(examples.batch(torch.from_numpy(batches[k])))
             accelerator.backward(loss)
             accelerator.clip_grad_norm_(self.prepared.parameters(), self.recipe.clip)
             self.optimizer.step()
@@ -236,40 +235,31 @@ class _TrainingLoop:
         module = self.average.module.eval()
         check = self.task.check // self.accelerator.num_processes
         counts = count_validation(task, module, self.accelerator, check)
-        found = compute_shares(counts)
-        figure = task.better(dict.fromkeys(counts, 0.0) | found)  # of nothing, nothing is right
+        shares = compute_shares(counts)
+        figure = task.better(dict.fromkeys(counts, 0.0) | shares)  # of nothing, nothing is right
         if figure > state.best_figure or not state.best:
             state.best_figure, state.best_epoch = figure, epoch + 1
             state.best = {name: value.clone() for name, value in module.state_dict().items()}
+        examples = self.steps * self.batch * self.accelerator.num_processes
         return {
             "part": task.name,
             "epoch": epoch + 1,
             "losses": {name: round(value, 6) for name, value in sorted(losses.items())},
-            "val": {name: round(value, 6) for name, value in sorted(found.items())},
+            "val": {name: round(value, 6) for name, value in sorted(shares.items())},
             "figure": round(figure, 6),
-            "examples": self.steps * self.batch * self.accelerator.num_processes,
-            "examples_per_second": round(
-                self.steps * self.batch * self.accelerator.num_processes / max(seconds, 1e-9), 1
-            ),
+            "examples": examples,
+            "examples_per_second": round(examples / max(seconds, 1e-9), 1),
         }
 
-    def load_best(self) -> nn.Module:
-        """The module in the averaged weights of the best epoch, to be used and not trained."""
-        module = self.average.module
-        module.load_state_dict(self.state.best)
-        return module.eval()
-
     def _save_checkpoint(self) -> None:
-        state = self.state
-        state.module = self.module.state_dict()
-        state.average = self.average.module.state_dict()
-        state.optimizer = self.optimizer.state_dict()
+        self.state.module, self.state.average = self.module.state_dict(), self.average.module.state_dict()
+        self.state.optimizer = self.optimizer.state_dict()
         self._store_sums()
         self._write_checkpoint()
 
     def _write_checkpoint(self) -> None:
-        if self.path and self.accelerator.is_main_process:
-            write_state(self.path, self.state)
+        if self.checkpoints and self.accelerator.is_main_process:
+            write_state(self.checkpoints, self.task.name, self.state)
 
 
 def count_validation(
@@ -301,10 +291,8 @@ def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
 def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:
     """Weights decay; biases and the scales of norms do not."""
     learned = [p for p in module.parameters() if p.requires_grad]
-    wide = [p for p in learned if p.ndim > 1]
-    flat = [p for p in learned if p.ndim <= 1]
-    found = ({"params": wide, "weight_decay": decay}, {"params": flat, "weight_decay": 0.0})
-    return [group for group in found if group["params"]]
+    wide, flat = [p for p in learned if p.ndim > 1], [p for p in learned if p.ndim <= 1]
+    return [{"params": params, "weight_decay": rate} for params, rate in ((wide, decay), (flat, 0.0)) if params]
 
 
 def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]) -> nn.Module:

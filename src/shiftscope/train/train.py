@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import UserError, unknown
-from ..files import digest_of, write_whole
-from ..folder import list_contents, lock_folder
+from ..files import digest_of
+from ..folder import Folder, list_contents, open_folder
 from ..model import get_traits
 from ..records import content_id
 from ..registry import MODELS, SCHEMAS
@@ -29,8 +28,8 @@ from ..store.question_part import QuestionPart
 from ..store.response_cache import find_cache_folder
 from ..trainable import PROGRAMS, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
-from .checkpoint import claim_spec, find_difference, read_state
-from .data import TRAIN, VAL, DatasetTrainingData, SuiteTrainingData, open_training_data
+from .checkpoint import SPEC_FILE, claim_spec, find_difference, is_done
+from .data import TRAIN, VAL, TrainingData, open_training_data
 from .examples import TrainValData, gather_split
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     import torch
 
 DEVICES = ("auto", "cuda", "cpu")
+LOG = "training.jsonl"
+ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
 
 
 def make_accelerator(device: str) -> Any:
@@ -64,12 +65,6 @@ def name_device(device: torch.device) -> str:
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     return f"cpu ({platform.machine()}, {torch.get_num_threads()} threads)"
-
-
-LOG = "training.jsonl"
-SPEC = "spec.json"
-
-ProgressBar = Callable[[str], AbstractContextManager[ProgressCallback]]
 
 
 def show_no_progress(name: str) -> AbstractContextManager[ProgressCallback]:
@@ -114,11 +109,11 @@ class TrainSpec:
     def recipe(self, stage: TrainStage) -> TrainRecipe:
         return replace(stage.recipe, epochs=self.epochs) if self.epochs else stage.recipe
 
-    def spec(self, data: SuiteTrainingData | DatasetTrainingData, other: TrainedFolder | None) -> dict[str, Any]:
+    def to_json(self, data: TrainingData, other: TrainedFolder | None) -> dict[str, Any]:
         """All that the weights depend on."""
         return {
             "kind": self.trainable.folder.KIND,
-            "data": data.spec(),
+            "data": data.to_json(),
             "seed": self.seed,
             "only": self.only or None,
             "from": other.id() if other else None,
@@ -131,12 +126,17 @@ def find_trainable(model: str) -> Trainable:
     """How a model of the registry is trained; a UserError names those that can be."""
     found = get_traits(model).trainable if model in MODELS.names() else None
     if found is None:
-        raise unknown(
-            "trainable model",
-            model,
-            [name for name, m in MODELS.load_all() if getattr(m, "TRAITS", None) and m.TRAITS.trainable],
-        )
+        known = [name for name, m in MODELS.load_all() if getattr(m, "TRAITS", None) and m.TRAITS.trainable]
+        raise unknown("trainable model", model, known)
     return found
+
+
+def require_torch(model: str) -> None:
+    missing = [name for name in find_trainable(model).requires if find_spec(name) is None]
+    if missing:
+        raise UserError(
+            f"training {model} needs {' and '.join(missing)}, not installed here: pip install 'shiftscope[models]'"
+        )
 
 
 def train(spec: TrainSpec, out: Path | None = None, *, bar: ProgressBar = show_no_progress) -> TrainedFolder:
@@ -147,143 +147,140 @@ def train(spec: TrainSpec, out: Path | None = None, *, bar: ProgressBar = show_n
 
 
 def train_on(
-    data: SuiteTrainingData | DatasetTrainingData,
+    data: TrainingData,
     spec: TrainSpec,
     out: Path | None = None,
     *,
-    lessons: TrainValData | None = None,
+    splits: TrainValData | None = None,
     bar: ProgressBar = show_no_progress,
 ) -> TrainedFolder:
-    """The same on data that are open already, and on lessons where these were gathered before."""
+    """The same on data that are open already, and on splits where these were gathered before."""
     other = spec.trainable.folder.read(spec.other) if spec.other else None
     if other is not None and other.schema != data.schema:
         raise UserError(f"{spec.other} was trained on {other.schema.name}, and {spec.data} is {data.schema.name}")
-    recorded = spec.spec(data, other)
-    name = data.name.replace(":", "-")
-    out = out or find_cache_folder() / "models" / f"{name}-{content_id(recorded)[:12]}"
-    if (out / MODEL_FILE).exists():
-        return _read_finished(spec.trainable, out, recorded)
-    _refuse_foreign(out)
-    with _FolderTraining(spec, data, other, out, recorded, bar, lessons) as training:
-        if training.is_finished:
-            return _read_finished(spec.trainable, out, recorded)
-        return replace(training.run(), new=True)
+    recorded = json.loads(json.dumps(spec.to_json(data, other)))
+    name = f"{data.name.replace(':', '-')}-{content_id(recorded)[:12]}"
+    folder = open_folder(out or find_cache_folder() / "models" / name)
+    if (folder.path / MODEL_FILE).exists():
+        return _read_finished(spec.trainable, folder.path, recorded)
+    _refuse_foreign(folder.path)
+    accelerator = make_accelerator(spec.device)
+    with _hold_folder(folder, recorded, accelerator):
+        if (folder.path / MODEL_FILE).exists():
+            return _read_finished(spec.trainable, folder.path, recorded)
+        bar = bar if accelerator.is_main_process else show_no_progress
+        return replace(_Training(spec, data, other, folder, recorded, accelerator, bar, splits).run(), new=True)
 
 
-class _FolderTraining:
-    """One training in its folder, which its main process holds."""
+@contextmanager
+def _hold_folder(folder: Folder, recorded: dict[str, Any], accelerator: Any) -> Iterator[None]:
+    """Hold the folder in the main process and keep to this training; leave nothing behind if none began."""
+    main = accelerator.is_main_process
+    with folder.lock() if main else nullcontext():
+        if main:  # another process may have begun or finished a training since the folder was free
+            _refuse_foreign(folder.path)
+            if not (folder.path / MODEL_FILE).exists():
+                claim_spec(open_folder(folder.path / TRAINING_FOLDER), recorded)
+        accelerator.wait_for_everyone()
+        try:
+            yield
+        except UserError:
+            if main and folder.list(TRAINING_FOLDER) == [SPEC_FILE]:
+                _remove_checkpoints(folder)
+            raise
+        finally:
+            accelerator.free_memory()
 
-    def __init__(
-        self,
-        spec: TrainSpec,
-        data: SuiteTrainingData | DatasetTrainingData,
-        other: TrainedFolder | None,
-        out: Path,
-        recorded: dict[str, Any],
-        bar: ProgressBar,
-        lessons: TrainValData | None,
-    ) -> None:
-        self.spec, self.data, self.other, self.out, self.recorded = spec, data, other, out, recorded
-        self.lessons = lessons
-        self.held = out / TRAINING_FOLDER
-        self.accelerator = make_accelerator(spec.device)
-        cpu = self.accelerator.device.type == "cpu"
-        self.device = "cpu" if cpu else str(self.accelerator.device)
-        self.bar = bar if self.accelerator.is_main_process else show_no_progress
-        self.seconds: dict[str, float] = {}
-        self.trained = spec.trainable.folder
-        self.modules: dict[str, Any] = {}  # the parts trained by now
-        self.logged: dict[str, list[dict[str, Any]]] = {}
-        self._lock = ExitStack()
 
-    def __enter__(self) -> _FolderTraining:
-        if self.accelerator.is_main_process:
-            self._lock.enter_context(lock_folder(self.out))
-            try:
-                self._claim_folder()
-            except BaseException:
-                self._lock.close()
-                raise
-        self.accelerator.wait_for_everyone()
-        return self
+def _remove_checkpoints(folder: Folder) -> None:
+    for name in folder.list(TRAINING_FOLDER):
+        folder.remove(f"{TRAINING_FOLDER}/{name}")
+    folder.remove(TRAINING_FOLDER)
 
-    def _claim_folder(self) -> None:
-        """Keep to this training; another process may have begun or finished one since the folder was free."""
-        _refuse_foreign(self.out)
-        if not self.is_finished:
-            claim_spec(self.held / SPEC, json.loads(json.dumps(self.recorded)))
+
+@dataclass(slots=True, eq=False)
+class _Training:
+    """One training in its folder."""
+
+    spec: TrainSpec
+    data: TrainingData
+    other: TrainedFolder | None
+    folder: Folder
+    recorded: dict[str, Any]
+    accelerator: Any
+    bar: ProgressBar
+    splits: TrainValData | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    modules: dict[str, Any] = field(default_factory=dict)  # the parts trained by now
+    log_rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
-    def is_finished(self) -> bool:
-        return (self.out / MODEL_FILE).exists()
+    def device(self) -> str:
+        device = self.accelerator.device
+        return "cpu" if device.type == "cpu" else str(device)
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        with self._lock:
-            self.accelerator.free_memory()
-            if kind is not None and issubclass(kind, UserError) and self.accelerator.is_main_process:
-                self._clean_up()
-
-    def _clean_up(self) -> None:
-        """Leave no folder behind where nothing was trained yet."""
-        if self.held.is_dir() and list_contents(self.held) == [SPEC]:
-            shutil.rmtree(self.held)
+    @property
+    def checkpoints(self) -> Folder:
+        return open_folder(self.folder.path / TRAINING_FOLDER)
 
     def run(self) -> TrainedFolder:
+        import torch
+
         start = time.monotonic()
-        stages = self.spec.stages
-        left = [stage for stage in stages if not self._is_done(stage)]
+        stages, trained = self.spec.stages, self.spec.trainable.folder
+        left = [stage for stage in stages if not is_done(self.checkpoints, stage.name)]
         train = self._gather_split(TRAIN, left) if left else None
         val = self._gather_split(VAL, stages)
+        schema = self.data.schema
         about: dict[str, Any] = {
-            "kind": self.trained.KIND,
-            "version": self.trained.VERSION,
-            "schema": _name_schema(self.data.schema),
+            "kind": trained.KIND,
+            "version": trained.VERSION,
+            "schema": schema.name if schema.name in SCHEMAS.names() else schema.to_json(),
             "size": self._image_size(val),
         }
         files: dict[str, bytes] = {}
         for stage in stages:
-            entry, files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
-            about[stage.name] = entry
+            about[stage.name], files[stage.name] = self._train_stage(stage, train if stage in left else None, val)
             if stage.figures:
                 began = time.monotonic()
                 with self.bar("calibrating") as tell:
                     about |= stage.finish(self.modules[stage.name], val, self.device, tell)
                 self.seconds["calibration"] = time.monotonic() - began
         if self.other is not None:
-            self._copy_other_parts(about, files)
-        ahead = self.lessons.seconds if self.lessons is not None else 0.0
-        self.seconds["all"] = ahead + time.monotonic() - start
+            for stage in self.spec.trainable.stages:
+                if stage not in stages:
+                    files[stage.name] = self.other.read_bytes(stage.name)
+                    about |= {key: self.other.about.get(key) for key in (stage.name, *stage.figures)}
+        self.seconds["all"] = (self.splits.seconds if self.splits else 0.0) + time.monotonic() - start
         about |= {
             "command": self.spec.command,
             "device": name_device(self.accelerator.device),
             "processes": self.accelerator.num_processes,
             "seconds": {name: round(value, 2) for name, value in self.seconds.items()},
-            "versions": _list_versions(),
+            "versions": {
+                "shiftscope": __version__,
+                "python": platform.python_version(),
+                "torch": str(torch.__version__),
+                "transformers": version("transformers"),
+            },
             "spec": self.recorded,
         }
-        return self._write_model(about, files)
-
-    def _is_done(self, stage: TrainStage) -> bool:
-        state = read_state(self._state_path(stage))
-        return state is not None and state.done
-
-    def _state_path(self, stage: TrainStage) -> Path:
-        return self.held / f"{stage.name}.safetensors"
+        self.accelerator.wait_for_everyone()
+        if self.accelerator.is_main_process:
+            trained.write(self.folder.path, about, files)
+            _remove_checkpoints(self.folder)
+        self.accelerator.wait_for_everyone()
+        return trained.read(self.folder.path)
 
     def _gather_split(self, split: str, stages: Sequence[TrainStage]) -> SplitData:
-        if self.lessons is not None:
-            self.seconds["data"] = self.lessons.seconds
-            return self.lessons.train if split == TRAIN else self.lessons.val
+        if self.splits is not None:
+            self.seconds["data"] = self.splits.seconds
+            return self.splits.train if split == TRAIN else self.splits.val
         began = time.monotonic()
+        share = (self.accelerator.process_index, self.accelerator.num_processes)
         with self.bar(f"{split} data") as tell:
             found = gather_split(
-                self.data,
-                split,
-                stages,
-                device=self.device,
-                workers=self.spec.workers,
-                share=(self.accelerator.process_index, self.accelerator.num_processes),
-                tell=tell,
+                self.data, split, stages, device=self.device, workers=self.spec.workers, share=share, tell=tell
             )
         for stage in stages:
             if not len(found.supervision[stage.name]):
@@ -297,9 +294,7 @@ class _FolderTraining:
     def _image_size(self, val: SplitData) -> list[int]:
         if val.pixels is not None:
             return [int(val.pixels.shape[2]), int(val.pixels.shape[1])]
-        if self.other is not None:
-            return list(self.other.size)
-        return list(self.data.suite_spec.size) if isinstance(self.data, SuiteTrainingData) else [0, 0]
+        return list(self.other.size if self.other is not None else self.data.size)
 
     def _train_stage(self, stage: TrainStage, train: SplitData | None, val: SplitData) -> tuple[dict[str, Any], bytes]:
         """What model.json says of a part, and its file."""
@@ -313,36 +308,39 @@ class _FolderTraining:
             stage.loss,
             stage.measure,
             stage.choose_by,
-            stage.make_examples(train, config, self.device) if train else _NoExamples(),
+            stage.make_examples(train, config, self.device) if train else None,
             stage.make_examples(val, config, self.device),
             recipe,
             stage.check,
             stage.batch_to_measure(self.device),
         )
+
+        def write_log(rows: list[dict[str, Any]]) -> None:
+            """The whole log anew, so that no epoch stands there twice."""
+            self.log_rows[stage.name] = rows
+            lines = [f"{json.dumps(row, ensure_ascii=False)}\n" for some in self.log_rows.values() for row in some]
+            if self.accelerator.is_main_process:
+                self.folder.write_whole(LOG, "".join(lines).encode(), durable=False)
+
         with self.bar(f"training the {stage.name.replace('_', ' ')}") as tell:
-            made = fit(
-                task,
-                self.accelerator,
-                seed=self.spec.seed,
-                path=self._state_path(stage),
-                tell=tell,
-                log=lambda rows: self._write_log(stage.name, rows),
+            fitted = fit(
+                task, self.accelerator, seed=self.spec.seed, checkpoints=self.checkpoints, tell=tell, log=write_log
             )
-        round_weights(made.module)
+        round_weights(fitted.module)
         began = time.monotonic()
-        counts = count_validation(task, made.module, self.accelerator)
-        self.seconds[stage.option] = made.seconds + time.monotonic() - began
-        self.modules[stage.name] = made.module
-        file = pack_weights(made.module)
+        counts = count_validation(task, fitted.module, self.accelerator)
+        self.seconds[stage.option] = fitted.seconds + time.monotonic() - began
+        self.modules[stage.name] = fitted.module
+        file = pack_weights(fitted.module)
         entry = {
             "config": config.to_json(),
             "blake2b": digest_of(file),
             "trained_on": self.data.variant,
-            "data": self.data.spec(),
-            "examples": made.rows[-1]["examples"],
+            "data": self.data.to_json(),
+            "examples": fitted.rows[-1]["examples"],
             "seed": self.spec.seed,
             "recipe": recipe.to_json(),
-            "epoch": made.epoch,
+            "epoch": fitted.epoch,
             "val": {name: round(value, 6) for name, value in compute_shares(counts).items()},
             "val_counts": {name: [int(right), int(of)] for name, (right, of) in counts.items()},
             "seconds": round(self.seconds[stage.option], 2),
@@ -352,19 +350,19 @@ class _FolderTraining:
 
     def _make_config(self, stage: TrainStage, train: SplitData | None) -> Any:
         """The part's config; a vocabulary is learned from the training data and then kept."""
-        schema, path = self.data.schema, self.held / f"{stage.name}.json"
         if not stage.learns_vocabulary:
-            return stage.fit_vocabulary(schema, train, None)
+            return stage.fit_vocabulary(self.data.schema, train, None)
+        name = f"{stage.name}.json"
         if train is None:
-            return stage.read_config(json.loads(path.read_text("utf-8")))
+            return stage.read_config(json.loads(self.checkpoints.read(name)))
         gather: Gather | None = None
         if self.accelerator.num_processes > 1:
             from accelerate.utils import gather_object
 
             gather = gather_object
-        config = stage.fit_vocabulary(schema, train, gather)
+        config = stage.fit_vocabulary(self.data.schema, train, gather)
         if self.accelerator.is_main_process:
-            write_whole(path, json.dumps(config.to_json(), ensure_ascii=False).encode())
+            self.checkpoints.write_whole(name, json.dumps(config.to_json(), ensure_ascii=False).encode())
         return config
 
     def _find_part(self, name: str) -> Any:
@@ -375,49 +373,9 @@ class _FolderTraining:
                     f"{self.spec.only} is trained on top of the {name}; name a folder that has it with --from"
                 )
             stage = self.spec.trainable.stage(name)
-            built = stage.build(
-                stage.read_config(self.other.config(name)), {n: self._find_part(n) for n in stage.needs}
-            )
-            self.modules[name] = self.other.load(name, built).to(self.device)
+            config, parts = stage.read_config(self.other.config(name)), {n: self._find_part(n) for n in stage.needs}
+            self.modules[name] = self.other.load(name, stage.build(config, parts)).to(self.device)
         return self.modules[name]
-
-    def _write_log(self, part: str, rows: list[dict[str, Any]]) -> None:
-        """The whole log anew, so that no epoch stands there twice."""
-        if not self.accelerator.is_main_process:
-            return
-        self.logged[part] = rows
-        lines = [json.dumps(row, ensure_ascii=False) for some in self.logged.values() for row in some]
-        write_whole(self.out / LOG, "".join(f"{line}\n" for line in lines).encode(), durable=False)
-
-    def _copy_other_parts(self, about: dict[str, Any], files: dict[str, bytes]) -> None:
-        """The parts that were not trained, and what belongs to them, from the other folder."""
-        assert self.other is not None
-        for stage in self.spec.trainable.stages:
-            if stage not in self.spec.stages:
-                files[stage.name] = self.other.read_bytes(stage.name)
-                about[stage.name] = self.other.about[stage.name]
-                about |= {key: self.other.about.get(key) for key in stage.figures}
-
-    def _write_model(self, about: dict[str, Any], files: dict[str, bytes]) -> TrainedFolder:
-        self.accelerator.wait_for_everyone()
-        if self.accelerator.is_main_process:
-            self.trained.write(self.out, about, files)
-            shutil.rmtree(self.held)
-        self.accelerator.wait_for_everyone()
-        return self.trained.read(self.out)
-
-
-class _NoExamples:
-    """The examples of a training that is done."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def epoch(self, batch: int, random: Any) -> list[Any]:
-        return []
-
-    def batch(self, rows: Any) -> Any:
-        raise AssertionError("a finished training needs no examples")
 
 
 def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) -> TrainedFolder:
@@ -426,7 +384,7 @@ def _read_finished(trainable: Trainable, out: Path, recorded: dict[str, Any]) ->
     before = found.about.get("spec")
     if not isinstance(before, dict):
         raise UserError(f"{out} holds a model that no training made; name another folder with --out")
-    other = find_difference(before, json.loads(json.dumps(recorded)))
+    other = find_difference(before, recorded)
     if other:
         raise UserError(f"{out} holds another trained model: {other}; name another folder with --out")
     for part in found.parts:
@@ -441,26 +399,3 @@ def _refuse_foreign(out: Path) -> None:
     ours = (out / TRAINING_FOLDER).is_dir() or (out / MODEL_FILE).exists()
     if out.is_dir() and list_contents(out) and not ours:
         raise UserError(f"{out} is not empty and holds no training; name another folder with --out")
-
-
-def require_torch(model: str) -> None:
-    missing = [name for name in find_trainable(model).requires if find_spec(name) is None]
-    if missing:
-        raise UserError(
-            f"training {model} needs {' and '.join(missing)}, not installed here: pip install 'shiftscope[models]'"
-        )
-
-
-def _name_schema(schema: Any) -> Any:
-    return schema.name if schema.name in SCHEMAS.names() else schema.to_json()
-
-
-def _list_versions() -> dict[str, str]:
-    import torch
-
-    return {
-        "shiftscope": __version__,
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-        "transformers": version("transformers"),
-    }

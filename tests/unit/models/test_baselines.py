@@ -23,7 +23,7 @@ def test_it_learns_what_tells_the_answer():
     model = fitted()
     said = model.predict_bags([frozenset("ax"), frozenset("bz"), frozenset("q")])
     assert [r.answer for r in said][:2] == ["a", "b"]
-    assert said[0].belief > 0.9
+    assert said[0].confidence > 0.9
     assert sorted(model.features) == ["a", "b", "x", "y", "z"]
 
 

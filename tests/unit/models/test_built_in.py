@@ -67,7 +67,7 @@ def test_the_oracle_says_why_it_has_no_answer():
 
 def test_the_majority_is_the_commonest_answer():
     assert answers("majority", asked(COUNT), asked(COLOR)) == [True, True]
-    assert predict_checked(build_model("majority", SETTING), [asked(COUNT)])[0].belief == 3 / 8
+    assert predict_checked(build_model("majority", SETTING), [asked(COUNT)])[0].confidence == 3 / 8
 
 
 def test_equal_counts_are_settled_by_spelling():
@@ -96,7 +96,7 @@ def test_of_two_answers_that_a_question_names_one_is_drawn(model, program, two):
     assert set(said) == set(two)
     assert answers(model, *prompts[::-1]) == said[::-1]
     assert answers(model, *prompts, setting=ModelSetting(lambda: TRAIN, SCHEMA, ModelOptions(seed=1))) != said
-    assert predict_checked(build_model(model, SETTING), prompts[:1])[0].belief == 0.5
+    assert predict_checked(build_model(model, SETTING), prompts[:1])[0].confidence == 0.5
 
 
 def test_random_answers_are_of_the_questions_type_and_even():
@@ -133,7 +133,7 @@ def test_question_only_learns_words():
     asked_now = [Prompt(learned(f"How many {c} things are there?", None)) for c in ("red", "blue")]
     said = predict_checked(model, asked_now)
     assert [r.answer for r in said] == [1, 4]
-    assert all(0.8 < r.belief <= 1 for r in said)
+    assert all(0.8 < r.confidence <= 1 for r in said)
 
 
 def test_question_only_reads_any_script():
@@ -222,8 +222,8 @@ def given(made):
         ([], "model 'm:Given' gave 0 responses to 1 prompts"),
         ([None], "None is neither text nor a Response"),
         ([Response(answer=2.5)], "an answer must be true or false, a whole number or text, not 2.5"),
-        ([Response(answer="red", belief=1.5)], "belief must be a number from 0 to 1, not 1.5"),
-        ([Response(answer="red", belief=float("nan"))], "belief must be a number from 0 to 1, not nan"),
+        ([Response(answer="red", confidence=1.5)], "confidence must be a number from 0 to 1, not 1.5"),
+        ([Response(answer="red", confidence=float("nan"))], "confidence must be a number from 0 to 1, not nan"),
         ([Response(answer="red", cost=float("inf"))], "cost must be finite"),
         ([Response(answer="red", tokens=1.5)], "tokens must be a whole number from 0 up, not 1.5"),
         ([Response(status="undefind")], "no status 'undefind' in model 'm:Given', question"),
@@ -238,8 +238,8 @@ def test_replies_that_are_none(made, sentence, refuses):
 def test_numbers_of_numpy_and_halves_of_letters_are_taken():
     import numpy as np
 
-    said = given([Response(answer=np.int64(2), belief=np.float32(0.5), raw="\ud800é", status="answered")])
-    assert said == [Response(answer=2, belief=0.5, raw="?é")]
+    said = given([Response(answer=np.int64(2), confidence=np.float32(0.5), raw="\ud800é", status="answered")])
+    assert said == [Response(answer=2, confidence=0.5, raw="?é")]
     assert type(said[0].answer) is int
 
 

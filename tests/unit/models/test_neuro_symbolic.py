@@ -12,10 +12,11 @@ from lazy import lazy
 from shiftscope.lang.posterior_calibration import Calibration
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.lang.text import parse_program
-from shiftscope.model import ModelName, Picture, Prompt, fit_pixels, parse_model_name
+from shiftscope.model import ModelName, Prompt, parse_model_name
 from shiftscope.models import nsvqa, p_nsvqa, p_nsvqa_exact
 from shiftscope.models.nsvqa.neuro_symbolic import NeuroSymbolicModel, ParserCache
 from shiftscope.models.nsvqa.trained_model import TrainedModel
+from shiftscope.picture import Picture, fit_pixels
 from shiftscope.question import Question
 from shiftscope.scene import Object, Scene
 from shiftscope.scene_table import pack_scenes
@@ -222,7 +223,7 @@ def test_soft_execution_tells_its_steps():
     assert color.trace.splitlines()[-1] == "scene(): #0 1.00, #1 1.00"
     assert color.trace.startswith("query(color): red (")
     plain = built(p_nsvqa, parsers).predict([prompt(HOW_MANY, png(1)), prompt(LEFT, png(0))])
-    assert [(r.answer, r.belief) for r in plain] == [(r.answer, r.belief) for r in (count, color)]
+    assert [(r.answer, r.confidence) for r in plain] == [(r.answer, r.confidence) for r in (count, color)]
 
 
 def test_exact_inference_says_where_no_scene_fits():

@@ -38,7 +38,7 @@ def test_it_does_not_read_the_question():
     made = build_model("object_only", setting())
     one, other = said(made, shows("cat")), said(made, shows("cat"), text="How many dogs are there?")
     assert one == other
-    assert 0.5 < one[0].belief <= 1
+    assert 0.5 < one[0].confidence <= 1
 
 
 def test_it_tells_how_many_there_are_of_a_kind():

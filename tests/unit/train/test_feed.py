@@ -61,28 +61,14 @@ def test_a_feed_gives_what_make_would_write():
     assert len(second.scenes) == 3  # the last batch is what is left
 
 
-def test_boxes_and_attributes_are_those_of_the_scenes():
+def test_boxes_are_those_of_the_scenes():
     (batch,) = Feed(SuiteSource("clevr", SMALL, "val"), batch=8, device="cpu")
     (scene,) = batch.scenes
-    boxes = [[int(v) for v in o.box] for o in scene.objects]
-    assert batch.images.boxes[0].tolist() == boxes
-    words = [a.values for a in CLEVR.attributes]
-    for thing, codes in zip(scene.objects, batch.attributes[0].tolist(), strict=True):
-        assert [v[c] for v, c in zip(words, codes, strict=True)] == [v for _, v in thing.attributes]
+    assert batch.images.boxes[0].tolist() == [[int(v) for v in o.box] for o in scene.objects]
 
 
-def test_rows_of_images_with_fewer_objects_end_in_minus_one():
-    (batch,) = Feed(Toy(), batch=3, device="cpu")
-    assert (batch.attributes[:, :, 0] >= 0).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert batch.owners.shape == (3, 0)
-
-
-def test_parts_come_with_their_owner():
+def test_parts_are_drawn():
     (batch,) = Feed(Vehicle(), batch=1, device="cpu")
-    assert batch.owners.tolist() == [[0]]
-    names = [a.name for a in SUPERCLEVR.part_attributes]
-    color = batch.part_attributes[0, 0, names.index("color")]
-    assert SUPERCLEVR.part_attributes[names.index("color")].values[color] == "green"
     assert int((batch.images.parts[0] == 1).sum()) == int(batch.images.part_visible[0, 0])
 
 
@@ -128,13 +114,13 @@ def test_on_a_gpu_scenes_travel_packed_and_meshes_not_at_all(monkeypatch):
 
 
 def names(some):
-    """Told of some images."""
+    """The summary of some images."""
     return [scene.id for scene, _ in some]
 
 
-def test_only_what_is_told_comes_with_the_images():
+def test_only_summaries_come_with_the_images():
     made = list(render_source(SuiteSource("clevr", SMALL), names, batch=3, device="cpu", workers=1))
-    assert [told for _, told in made] == [
+    assert [summary for _, summary in made] == [
         [f"clevr_train_{i:06d}" for i in some] for some in ((0, 1, 2), (3,), (4, 5, 6), (7,))
     ]
     (batch,) = Feed(SuiteSource("clevr", SMALL), batch=8, device="cpu")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lazy import lazy
+from shiftscope.folder import open_folder
 from shiftscope.train.checkpoint import TrainState, claim_spec, read_state, write_state
 from shiftscope.train.loop import (
     TrainTask,
@@ -100,7 +101,7 @@ def test_it_learns_and_says_so(accelerator):
 @pytest.mark.parametrize("after", [1, 6, 9, 24])  # the 6 steps of an epoch end with the 6th
 def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator, tmp_path):
     whole = fit(task(), accelerator, seed=3)
-    path = tmp_path / "state.safetensors"
+    held = open_folder(tmp_path)
     seen = []
 
     def stopping(module, batch):
@@ -110,14 +111,14 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(after, accelerator
         return loss(module, batch)
 
     with pytest.raises(KeyboardInterrupt):
-        fit(replace(task(), loss=stopping), accelerator, seed=3, path=path)
+        fit(replace(task(), loss=stopping), accelerator, seed=3, checkpoints=held)
     assert len(seen) == after
-    assert read_state(path).step == after
-    again = fit(task(), accelerator, seed=3, path=path)
+    assert read_state(held, "toy").step == after
+    again = fit(task(), accelerator, seed=3, checkpoints=held)
     assert same(whole.module, again.module)
     assert plain(whole.rows) == plain(again.rows)
-    assert read_state(path).done
-    assert same(whole.module, fit(task(), accelerator, seed=3, path=path).module)  # and is not trained twice
+    assert read_state(held, "toy").done
+    assert same(whole.module, fit(task(), accelerator, seed=3, checkpoints=held).module)  # and is not trained twice
 
 
 def test_sums_on_a_processor_are_made_the_same_way_each_time(accelerator):
@@ -168,26 +169,25 @@ def test_norms_and_biases_do_not_decay():
 
 
 def test_another_spec_is_refused(tmp_path, refuses):
-    path = tmp_path / "train" / "spec.json"
-    claim_spec(path, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
-    claim_spec(path, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
+    folder = open_folder(tmp_path / "train")
+    claim_spec(folder, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
+    claim_spec(folder, {"seed": 0, "data": {"suite": "clevr", "size": (4, 3)}})
     with refuses('holds another training: its data.suite is "clevr", not "superclevr"; name another folder'):
-        claim_spec(path, {"seed": 0, "data": {"suite": "superclevr", "size": (4, 3)}})
-    assert json.loads(path.read_text())["seed"] == 0
+        claim_spec(folder, {"seed": 0, "data": {"suite": "superclevr", "size": (4, 3)}})
+    assert json.loads(folder.read("spec.json"))["seed"] == 0
 
 
 def test_a_damaged_state_is_refused(tmp_path, refuses):
     path = tmp_path / "state.safetensors"
-    assert read_state(path) is None
-    write_state(path, TrainState(step=3, rows=[{"epoch": 1}]))
-    assert read_state(path).step == 3
+    assert read_state(open_folder(tmp_path), "state") is None
+    write_state(open_folder(tmp_path), "state", TrainState(step=3, rows=[{"epoch": 1}]))
+    assert read_state(open_folder(tmp_path), "state").step == 3
     path.write_bytes(path.read_bytes()[:100])
     with refuses("state.safetensors is damaged"):
-        read_state(path)
+        read_state(open_folder(tmp_path), "state")
 
 
 def test_a_state_is_kept_as_it_is(tmp_path):
-    path = tmp_path / "state.safetensors"
     last = torch.arange(48.0).reshape(2, 3, 2, 4).contiguous(memory_format=torch.channels_last)
     thin = torch.ones(2, 3, 1, 1).to(memory_format=torch.channels_last)
     shared = torch.ones(3, dtype=torch.bfloat16)
@@ -196,8 +196,8 @@ def test_a_state_is_kept_as_it_is(tmp_path):
         "param_groups": [{"betas": (0.9, 0.98)}],
     }
     before = TrainState(step=3, module={"a": shared, "b": shared}, optimizer=held, sums={"loss": 0.1 + 0.2})
-    write_state(path, before)
-    after = read_state(path)
+    write_state(open_folder(tmp_path), "state", before)
+    after = read_state(open_folder(tmp_path), "state")
     assert after.module["b"].dtype == torch.bfloat16 and after.module["b"].tolist() == [1, 1, 1]
     assert after.optimizer["param_groups"] == [{"betas": (0.9, 0.98)}]
     assert after.optimizer["state"][0]["step"].shape == ()
@@ -223,5 +223,5 @@ def test_a_pickle_in_the_place_of_a_state_is_not_read(tmp_path, refuses, dump):
     with path.open("wb") as file:
         dump(Ran(tmp_path / "marker"), file)
     with refuses("state.safetensors is damaged"):
-        read_state(path)
+        read_state(open_folder(tmp_path), "state")
     assert not (tmp_path / "marker").exists()

@@ -109,7 +109,7 @@ def test_so_many_images_are_for_training(images):
     data = open_training_data("superclevr:hard", images=images)
     assert data.count("train") == images
     assert data.count("val") == pytest.approx(images / 4, abs=1.5)
-    assert data.suite_spec.visual == "hard"
+    assert data.spec.visual == "hard"
     assert (data.name, data.variant, data.schema.name) == ("superclevr:hard", "hard", "superclevr")
 
 

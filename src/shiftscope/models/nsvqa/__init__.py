@@ -1,7 +1,5 @@
 """NSVQA: the likeliest scene is taken for the scene, and the program is run on it exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,20 +16,18 @@ from .neuro_symbolic import NeuroSymbolicModel, describe_weights, load_named_par
 TRAITS = make_traits("nsvqa")
 
 
-def execute(programs: Sequence[Program], beliefs: ScenePosterior, rows: Sequence[int]) -> list[Response]:
+def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
     """Exact answers in the likeliest scenes; a question that such a scene does not fit has none."""
-    return execute_known(programs, build_most_likely_scenes(beliefs), rows)
+    return execute_known(programs, build_most_likely_scenes(posterior), rows)
 
 
 def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence[int]) -> list[Response]:
     found = execute_many(programs, table, rows)
-    return [_make_response(found[i]) for i in range(len(found))]
-
-
-def _make_response(answer: Any) -> Response:
-    if isinstance(answer, Undefined):
-        return Response(status="undefined", reason=answer.reason)
-    return Response(answer=answer)
+    answers = [found[i] for i in range(len(found))]
+    return [
+        Response(status="undefined", reason=a.reason) if isinstance(a, Undefined) else Response(answer=a)
+        for a in answers
+    ]
 
 
 def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:

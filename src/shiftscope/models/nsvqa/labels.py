@@ -1,6 +1,4 @@
-"""What the scene parser learns from, without torch so that any worker can make it: labels as
-arrays.
-"""
+"""What the scene parser learns from, without torch so that any worker can make it: labels as arrays."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ import numpy.typing as npt
 
 from ...errors import UserError
 from ...scene import Object, Pairs, Scene
-from ...schema import Attribute, Schema
+from ...schema import Attribute
 
 if TYPE_CHECKING:
     import torch
 
 Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor; one Labels holds one kind, on one device
 NONE = -1
-SIDES = ("right", "front")  # the directions that places are told along
+SIDES = ("right", "front")  # the directions along which places are given
 ROUND, PARTS_ROUND = 2, 32  # rows come in multiples of these, on which a step's random numbers depend
 EMPTY: dict[str, tuple[Any, float]] = {  # the kind of each array, and what stands in rows of nothing
     "boxes": (np.float32, 0.0),
@@ -73,7 +71,8 @@ def label_scenes(scenes: Iterable[Scene]) -> SceneLabels:
     boxes, codes, places = [], [], []
     part_boxes, part_codes, owners = [], [], []
     for scene in listed:
-        _check_schema(scene, schema)
+        if scene.schema is not schema and scene.schema != schema:
+            raise UserError(f"scene {scene.id!r} is in {scene.schema.name}, others in {schema.name}: label them apart")
         directions = dict(scene.directions)
         axes = [directions.get(side) for side in SIDES]
         for i, thing in enumerate(scene.objects):
@@ -132,25 +131,18 @@ class AttributeCoder:
 
     def encode(self, name: str, pairs: Pairs, scene: Scene) -> tuple[int, ...]:
         """One number an attribute, −1 where it has no value; a part's name is an attribute too."""
-        key = (name, pairs)
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self._encode_pairs((("name", name), *pairs) if name else pairs, scene)
-        return found
-
-    def _encode_pairs(self, pairs: Pairs, scene: Scene) -> tuple[int, ...]:
-        row = [NONE] * self._width
-        for pair in pairs:
-            if pair not in self._known:
-                raise UserError(f"scene {scene.id!r}: {pair[0]} {pair[1]!r} is not in the schema {scene.schema.name}")
-            column, number = self._known[pair]
-            row[column] = number
-        return tuple(row)
-
-
-def _check_schema(scene: Scene, schema: Schema) -> None:
-    if scene.schema is not schema and scene.schema != schema:
-        raise UserError(f"scene {scene.id!r} is in {scene.schema.name}, others in {schema.name}: label them apart")
+        row = self._rows.get((name, pairs))
+        if row is None:
+            codes = [NONE] * self._width
+            for pair in (("name", name), *pairs) if name else pairs:
+                if pair not in self._known:
+                    raise UserError(
+                        f"scene {scene.id!r}: {pair[0]} {pair[1]!r} is not in the schema {scene.schema.name}"
+                    )
+                column, code = self._known[pair]
+                codes[column] = code
+            row = self._rows[name, pairs] = tuple(codes)
+        return row
 
 
 def _project_position(thing: Object, axes: Sequence[Any]) -> tuple[float, ...]:

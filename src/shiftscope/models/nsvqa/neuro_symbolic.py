@@ -11,22 +11,24 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from ...errors import UserError, unknown
 from ...lang.program import Program, ProgramError
 from ...lang.scene_posterior import ScenePosterior, build_certain_posterior, concatenate_posteriors
 from ...lang.text import format_program
-from ...model import Adaptation, ModelSetting, ModelTraits, Picture, Prompt, Response, stack
+from ...model import Adaptation, ModelSetting, ModelTraits, Prompt, Response
+from ...picture import Picture, stack
 from ...scene import Scene
 from ...scene_table import SceneTable, pack_scenes
 from ...schema import Schema
-from .trained_model import LONGEST_ERROR, MODEL_FILE, QUESTION_PARSER, SCENE_PARSER, TrainedModel, find_trained_model
+from ...trained_folder import LONGEST_ERROR, MODEL_FILE
+from .trained_model import PARSERS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
 if TYPE_CHECKING:
-    from .scene_parser.evaluate import PartFigures
+    from .scene_parser.decode import PartFigures
 
 CACHED_IMAGES = 512  # whose scene posteriors are cached: questions about one come one after the other
 CACHED_QUESTIONS = 250_000  # whose programs are cached
@@ -37,26 +39,10 @@ NORMALISATION, LABEL_SHIFT = "normalisation", "label_shift"
 ADAPTATIONS = (f"{NORMALISATION}+{LABEL_SHIFT}", NORMALISATION, LABEL_SHIFT)
 NEEDS = "needs torch and transformers: pip install 'shiftscope[models]'"
 
-# Answers to programs about scenes, the scene of each by its row: about believed ones, or about known ones.
+# Answers to programs about scenes, the scene of each by its row: of a posterior, or known.
 Execute = Callable[[Sequence[Program], ScenePosterior, Sequence[int]], list[Response]]
 ExecuteKnown = Callable[[Sequence[Program], SceneTable, Sequence[int]], list[Response]]
 SceneRow = tuple[ScenePosterior | SceneTable, int]  # what holds a scene, and its row there
-
-
-class ParsedPicture(NamedTuple):
-    """A picture's row of a scene posterior, and the seconds that parsing it took."""
-
-    posterior: ScenePosterior
-    row: int
-    seconds: float
-
-
-class ParsedQuestion(NamedTuple):
-    """A question's program, the program spelled, and the seconds that parsing it took."""
-
-    program: Program
-    text: str
-    seconds: float
 
 
 class ParserCache(OrderedDict[str, Any]):
@@ -70,10 +56,6 @@ class ParserCache(OrderedDict[str, Any]):
 _CACHES: WeakValueDictionary[tuple[str, ...], ParserCache] = WeakValueDictionary()
 
 
-def _share_cache(*key: str) -> ParserCache:
-    return _CACHES.setdefault(key, ParserCache())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NsvqaParsers:
     """The two parsers of a trained model, on a device."""
@@ -83,8 +65,8 @@ class NsvqaParsers:
     scene: Any  # the scene parser's module
     questions: Any
     adapted: bool | None = None  # whether its normalisation statistics are those of test images; None: not tried
-    seen: ParserCache = field(default_factory=ParserCache)  # ParsedPicture by the picture's id
-    read: ParserCache = field(default_factory=ParserCache)  # ParsedQuestion by its text
+    seen: ParserCache = field(default_factory=ParserCache)  # by the picture's id: posterior, row, seconds of parsing
+    read: ParserCache = field(default_factory=ParserCache)  # by a question's text: program, its spelling, seconds
 
     def apply(self, function: Callable[[Any, Any], Any], batch: Any) -> Any:
         """A function of the scene parser's module and a batch, at the precision it was trained with."""
@@ -92,15 +74,15 @@ class NsvqaParsers:
             return function(self.scene, batch)
 
     def parse_images(self, images: Any) -> ScenePosterior:
-        """What is believed of images, a tensor [image, height, width, 3] of uint8 on any device."""
-        from .scene_parser import parse
+        """The scene posterior of images, a tensor [image, height, width, 3] of uint8 on any device."""
+        from .scene_parser.decode import parse
 
         found: ScenePosterior = self.apply(parse, images.to(self.device))
         return found.map_arrays(lambda array: array.float() if array.is_floating_point() else array)
 
     def adapt(self, images: Any, kind: str) -> NsvqaParsers:
         """The same, with a scene parser that is adapted to these images."""
-        from .scene_parser import adapt_parser
+        from .scene_parser.adapt import adapt_parser
 
         with self._autocast():
             used = adapt_parser(self.scene, images.to(self.device), self.trained.calibration, kind)
@@ -120,7 +102,7 @@ class NsvqaParsers:
 
     def parse_questions(self, texts: Sequence[str]) -> list[Program]:
         """The program of each question."""
-        from .question_parser import parse
+        from .question_parser.decode import parse
 
         return list(parse(self.questions, texts)) if texts else []
 
@@ -162,26 +144,21 @@ class NeuroSymbolicModel:
         return made
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        made: dict[int, Response] = {}
-        asked: list[int] = []
-        for k, prompt in enumerate(batch):
-            why = _explain_unsupported(prompt)
-            if why:
-                made[k] = Response(status="undefined", reason=why)
-            else:
-                asked.append(k)
-        programs = dict(zip(asked, self._find_programs([batch[k] for k in asked]), strict=True))
-        places = dict(zip(asked, self._locate_scenes([batch[k] for k in asked]), strict=True))
+        unsupported = {k: why for k, prompt in enumerate(batch) if (why := _explain_unsupported(prompt))}
+        responses = {k: Response(status="undefined", reason=why) for k, why in unsupported.items()}
+        rest = [k for k in range(len(batch)) if k not in unsupported]
+        programs = dict(zip(rest, self._find_programs([batch[k] for k in rest]), strict=True))
+        places = dict(zip(rest, self._locate_scenes([batch[k] for k in rest]), strict=True))
         groups: dict[int, list[int]] = {}
-        for k in asked:
+        for k in rest:
             groups.setdefault(id(places[k][0]), []).append(k)
         start = time.perf_counter()
         for group in groups.values():
             scenes, rows = places[group[0]][0], [places[k][1] for k in group]
             found = self._execute_group([programs[k][0] for k in group], scenes, rows)
-            made |= {k: replace(one, program=programs[k][1]) for k, one in zip(group, found, strict=True)}
+            responses |= {k: replace(one, program=programs[k][1]) for k, one in zip(group, found, strict=True)}
         self.stage_seconds["execute"] += time.perf_counter() - start
-        return [made[k] for k in range(len(batch))]
+        return [responses[k] for k in range(len(batch))]
 
     def predict_from_objects(self, batch: Sequence[Prompt]) -> list[Response]:
         """With the true objects in place of parsed ones: relations are still found by the model's own rule."""
@@ -193,7 +170,7 @@ class NeuroSymbolicModel:
 
     def measure_parts(self, pictures: Sequence[Picture], scenes: Sequence[Scene]) -> PartFigures:
         """How good the scene parser is on images that show these scenes."""
-        from .scene_parser.evaluate import measure_scene_parser
+        from .scene_parser.decode import measure_scene_parser
 
         return measure_scene_parser(self.parsers, pictures, scenes, self._together)
 
@@ -206,10 +183,10 @@ class NeuroSymbolicModel:
         start = time.perf_counter()
         programs = self.parsers.parse_questions(new)
         each = (time.perf_counter() - start) / max(1, len(new))
-        self._read |= {t: ParsedQuestion(p, format_program(p), each) for t, p in zip(new, programs, strict=True)}
-        self.stage_seconds["read"] += sum(self._read[text].seconds for text in unread)
+        self._read |= {t: (p, format_program(p), each) for t, p in zip(new, programs, strict=True)}
+        self.stage_seconds["read"] += sum(self._read[text][2] for text in unread)
         found = [
-            (self._read[text].program, self._read[text].text) if program is None else (program, format_program(program))
+            self._read[text][:2] if program is None else (program, format_program(program))
             for text, program in zip(texts, given, strict=True)
         ]
         self._read.trim(CACHED_QUESTIONS)
@@ -218,19 +195,16 @@ class NeuroSymbolicModel:
     def _locate_scenes(self, prompts: Sequence[Prompt]) -> list[SceneRow]:
         shown = {p.pictures[0].id: p.pictures[0] for p in prompts if not p.scene_text}
         self._parse_pictures([picture for name, picture in shown.items() if name not in self._seen])
-        self.stage_seconds["see"] += sum(self._seen[name].seconds for name in shown if name not in self._counted)
+        self.stage_seconds["see"] += sum(self._seen[name][2] for name in shown if name not in self._counted)
         self._counted |= shown.keys()
         scenes = list({id(p.scenes[0]): p.scenes[0] for p in prompts if p.scene_text}.values())
-        known = self._pack_scenes(scenes)
         row_of = {id(scene): row for row, scene in enumerate(scenes)}
-        found: list[SceneRow] = []
-        for p in prompts:
-            if p.scene_text:
-                assert known is not None
-                found.append((known, row_of[id(p.scenes[0])]))
-            else:
-                parsed: ParsedPicture = self._seen[p.pictures[0].id]
-                found.append((parsed.posterior, parsed.row))
+        known: Any = pack_scenes(scenes) if scenes else None
+        if scenes and self._execute_known is None:
+            known = build_certain_posterior(known)
+        found: list[SceneRow] = [
+            (known, row_of[id(p.scenes[0])]) if p.scene_text else self._seen[p.pictures[0].id][:2] for p in prompts
+        ]
         for name in shown:
             self._seen.move_to_end(name)
         self._seen.trim(max(CACHED_IMAGES, len(shown)))
@@ -247,25 +221,19 @@ class NeuroSymbolicModel:
         self.parsers.synchronize()
         each = (time.perf_counter() - start) / len(pictures)
         for row, picture in enumerate(pictures):
-            self._seen[picture.id] = ParsedPicture(posterior, row, each)
+            self._seen[picture.id] = posterior, row, each
 
     def _stack_pictures(self, pictures: Sequence[Picture]) -> Any:
         return stack(pictures, self.parsers.device, self.parsers.trained.size)
-
-    def _pack_scenes(self, scenes: Sequence[Scene]) -> ScenePosterior | SceneTable | None:
-        if not scenes:
-            return None
-        return pack_scenes(scenes) if self._execute_known else build_certain_posterior(pack_scenes(scenes))
 
     def _execute_group(
         self, programs: Sequence[Program], scenes: ScenePosterior | SceneTable, rows: Sequence[int]
     ) -> list[Response]:
         """Together; where one of the programs is not covered, each by itself."""
+        execute: Any = self._execute if isinstance(scenes, ScenePosterior) else self._execute_known
         try:
-            if isinstance(scenes, ScenePosterior):
-                return self._execute(programs, scenes, rows)
-            assert self._execute_known is not None
-            return self._execute_known(programs, scenes, rows)
+            responses: list[Response] = execute(programs, scenes, rows)
+            return responses
         except ProgramError as error:
             if len(programs) == 1:
                 return [Response(status="undefined", reason=str(error))]
@@ -286,10 +254,9 @@ def _explain_unsupported(prompt: Prompt) -> str:
     return ""
 
 
-def make_response(answer: Any, belief: float | None) -> Response:
-    """A reply with how far it is believed; a belief that is no number is none."""
-    sure = None if belief is None or math.isnan(belief) else min(1.0, max(0.0, float(belief)))
-    return Response(answer=answer, belief=sure)
+def make_response(answer: Any, confidence: float) -> Response:
+    """A response with its confidence, if that is a number."""
+    return Response(answer=answer, confidence=None if math.isnan(confidence) else min(1.0, max(0.0, confidence)))
 
 
 def make_traits(model: str, adaptation: Adaptation | None = None) -> ModelTraits:
@@ -310,9 +277,8 @@ def describe_weights(model: str, target: str, schema: Schema) -> dict[str, Any]:
 
 
 def load_named_parsers(model: str, target: str, setting: ModelSetting) -> NsvqaParsers:
-    """The parsers of the weights that a model string names, on the device that is asked for or the best."""
-    trained = find_trained_model(model, target, setting.schema)
-    return load_parsers(trained, setting.options.device)
+    """The parsers of the weights that a model string names, on the device of the options or the best."""
+    return load_parsers(find_trained_model(model, target, setting.schema), setting.options.device)
 
 
 def load_parsers(trained: TrainedModel, device: str = "auto") -> NsvqaParsers:
@@ -321,30 +287,22 @@ def load_parsers(trained: TrainedModel, device: str = "auto") -> NsvqaParsers:
         import transformers  # noqa: F401
     except ImportError as error:
         raise UserError(f"{trained.folder} {NEEDS} ({error})") from None
-    from . import question_parser as _question_parser
-    from . import scene_parser as _scene_parser
-
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError("torch finds no GPU here; use --device cpu")
-    made = []
-    for part, parser, config in (
-        (SCENE_PARSER, _scene_parser, _scene_parser.SceneParserConfig),
-        (QUESTION_PARSER, _question_parser, _question_parser.QuestionParserConfig),
-    ):
-        settings = trained.config(part)
+    modules = []
+    for stage in NeuroSymbolicTraining.stages:
+        config = trained.config(stage.name)
         try:
-            built = parser.build(config.from_json(settings))
+            built = stage.build(stage.read_config(config), {})
         except Exception as error:  # whatever a network says of sizes that cannot be
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST_ERROR]}"
             raise UserError(
-                f"{trained.folder}: the config of its {part} is damaged ({why}); {trained.remedy}"
+                f"{trained.folder}: the config of its {stage.name} is damaged ({why}); {trained.remedy}"
             ) from None
-        module = trained.load(part, built).to(device)
-        made.append(module.to(memory_format=torch.channels_last) if part == SCENE_PARSER else module)
-    seen, read = (
-        _share_cache(part, trained.about[part]["blake2b"], device) for part in (SCENE_PARSER, QUESTION_PARSER)
-    )
-    scene, questions = made
-    return NsvqaParsers(trained, device, scene, questions, seen=seen, read=read)
+        modules.append(trained.load(stage.name, built).to(device))
+    scene = modules[0].to(memory_format=torch.channels_last)
+    keys = [(part, trained.about[part]["blake2b"], device) for part in PARSERS]
+    seen, read = (_CACHES.setdefault(key, ParserCache()) for key in keys)
+    return NsvqaParsers(trained, device, scene, modules[1], seen=seen, read=read)

@@ -1,7 +1,5 @@
 """A trained neuro-symbolic model: its two parsers and their calibration; `weights/SCHEMA/` ships with the package."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +8,7 @@ from typing import Any, ClassVar
 from ...errors import UserError
 from ...geometry.camera import check_size
 from ...lang.posterior_calibration import Calibration, SpatialLikelihood
-from ...schema import Schema
-from ...trained_folder import LONGEST_ERROR, MODEL_FILE, WRONG, TrainedFolder, read_schema
-
-__all__ = ["LONGEST_ERROR", "MODEL_FILE", "TrainedModel", "find_trained_model", "read_trained_model"]
+from ...trained_folder import WRONG, TrainedFolder, read_schema
 
 SCENE_PARSER, QUESTION_PARSER = "scene_parser", "question_parser"
 PARSERS = {SCENE_PARSER: "scene", QUESTION_PARSER: "questions"}  # and what `train --only` calls each
@@ -34,7 +29,22 @@ class TrainedModel(TrainedFolder):
     def find_misfit(cls, about: Mapping[str, Any]) -> str:
         if not _is_size(about.get("size"), SCENE_PARSER in about):
             return "its size is not the width and height of an image"
-        return _find_misfit(about, read_schema(about["schema"]))
+        schema, calibration, spatial = read_schema(about["schema"]), about.get("calibration"), about.get("spatial")
+        try:
+            if calibration is None and SCENE_PARSER in about:
+                return "its calibration is missing"
+            if calibration is not None and not Calibration.from_json(calibration).matches_schema(schema):
+                return (
+                    f"its calibration has not one temperature for each attribute of {schema.name}, or not one "
+                    "share for each value"
+                )
+            if spatial is not None:
+                SpatialLikelihood.from_json(spatial)
+        except UserError as error:
+            return str(error)
+        except WRONG as error:
+            return f"its calibration or spatial likelihood is not whole ({type(error).__name__}: {error})"
+        return ""
 
     @property
     def calibration(self) -> Calibration:
@@ -58,26 +68,6 @@ def _is_size(size: Any, seen: bool) -> bool:
     return True
 
 
-def _find_misfit(about: Mapping[str, Any], schema: Schema) -> str:
-    """What is wrong with the calibration and the likelihood of relations."""
-    try:
-        kept, learned = about.get("calibration"), about.get("spatial")
-        if kept is None and SCENE_PARSER in about:
-            return "its calibration is missing"
-        if kept is not None and not Calibration.from_json(kept).matches_schema(schema):
-            return (
-                f"its calibration has not one temperature for each attribute of {schema.name}, or not one "
-                "share for each value"
-            )
-        if learned is not None:
-            SpatialLikelihood.from_json(learned)
-    except UserError as error:
-        return str(error)
-    except WRONG as error:
-        return f"its calibration or spatial likelihood is not whole ({type(error).__name__}: {error})"
-    return ""
-
-
 find_trained_model, read_trained_model = TrainedModel.find, TrainedModel.read
 
 
@@ -85,12 +75,6 @@ def write_combined_model(folder: Path, scenes: TrainedModel, questions: TrainedM
     """One model of two trainings: the scene parser of the first and the question parser of the second."""
     about = {key: value for key, value in scenes.about.items() if key not in ("seconds", "spec", "command")}
     about[QUESTION_PARSER] = questions.about[QUESTION_PARSER]
-    about["seconds"] = {
-        PARSERS[SCENE_PARSER]: scenes.about["seconds"],
-        PARSERS[QUESTION_PARSER]: questions.about["seconds"],
-    }
-    return TrainedModel.write(
-        folder,
-        about,
-        {SCENE_PARSER: scenes.read_bytes(SCENE_PARSER), QUESTION_PARSER: questions.read_bytes(QUESTION_PARSER)},
-    )
+    parts = {SCENE_PARSER: scenes, QUESTION_PARSER: questions}
+    about["seconds"] = {PARSERS[part]: trained.about["seconds"] for part, trained in parts.items()}
+    return TrainedModel.write(folder, about, {part: trained.read_bytes(part) for part, trained in parts.items()})

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from .scene_parser import SceneParserBatch
-
-QUESTION_AVERAGE = 0.995  # what a step leaves of the average of the question parser's weights
 MEASURED = 8192  # questions parsed together on a GPU, where the steps cost the same for one and for many
 CPU_IMAGES, GPU_IMAGES = 64, 256  # images parsed together for the calibration
 
@@ -52,23 +49,14 @@ class SceneParserStage(TrainStage):
     name, word = SCENE_PARSER, PARSERS[SCENE_PARSER]
     supervision = frozenset((IMAGES, SCENES))
     figures = ("calibration", "spatial")
-
-    @property
-    def recipe(self) -> TrainRecipe:
-        from .scene_parser import SceneParserRecipe
-
-        own = SceneParserRecipe()
-        return TrainRecipe(own.epochs, own.batch, own.lr, own.weight_decay, own.warmup, own.ema, own.clip)
+    recipe = TrainRecipe(epochs=20, batch=128, lr=3e-3, weight_decay=0.02, warmup=0.1)  # for some 20,000 images
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from . import scene_parser
+        from .scene_parser.config import SceneParserConfig
+        from .scene_parser.loss import FLIP, list_loss_weights
 
-        return {
-            "loss": scene_parser.list_loss_weights(),
-            "flip": scene_parser.SceneParserRecipe().flip,
-            "config": scene_parser.SceneParserConfig(schema).to_json(),
-            "checked": self.check,
-        }
+        config = SceneParserConfig(schema).to_json()
+        return {"loss": list_loss_weights(), "flip": FLIP, "config": config, "checked": self.check}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> SceneLabels:
         return label_scenes(scenes)
@@ -77,35 +65,63 @@ class SceneParserStage(TrainStage):
         return join_labels(pieces)
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        from .scene_parser import SceneParserConfig
+        from .scene_parser.config import SceneParserConfig
 
         return SceneParserConfig(schema)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .scene_parser import SceneParserConfig
+        from .scene_parser.config import SceneParserConfig
 
-        return SceneParserConfig.from_json(dict(data))
+        return SceneParserConfig.from_json(data)
 
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
-        from .scene_parser import build
+        from .scene_parser.network import SceneParser
 
-        return build(config)
+        return SceneParser(config)
 
     def make_examples(self, data: SplitData, config: Any, device: str) -> ImageExamples:
         return ImageExamples(data, device)
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
-        from .scene_parser import SceneParserRecipe, make_training_loss
+        from .scene_parser.loss import compute_augmented_loss
 
-        return make_training_loss(module.config, SceneParserRecipe())(module, batch)
+        return compute_augmented_loss(module, batch)
 
     def measure(self, module: Any, batch: Any) -> Counts:
-        from .scene_parser import measure
+        from .scene_parser.decode import measure
 
         return measure(module, batch)
 
     def finish(self, module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
-        return fit_calibration(module, val, device, tell)
+        """`calibration` and `spatial` as model.json keeps them; null where the validation split teaches nothing.
+
+        Of several processes each does this on its own share of the split; the first one's is kept.
+        """
+        posterior = _parse_validation(module, val, device, tell)
+        truth = pack_scenes(val.scenes)
+        found = match_to_truth(posterior, truth)
+        calibration = Calibration.fit(posterior, truth, found)
+        pairs = bool(((found.objects >= 0).sum(1) > 1).any())
+        spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
+        return {"calibration": calibration.to_json(), "spatial": spatial}
+
+
+def _parse_validation(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> ScenePosterior:
+    """The scene posterior of all images, as NumPy arrays."""
+    import torch
+
+    from .scene_parser.decode import parse
+
+    assert val.pixels is not None
+    pieces: list[ScenePosterior] = []
+    gpu = device.startswith("cuda")
+    together = GPU_IMAGES if gpu else CPU_IMAGES
+    for start in range(0, len(val.pixels), together):
+        some = val.pixels[start : start + together].to(device)
+        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+            pieces.append(parse(module, some))
+        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
+    return concatenate_posteriors(pieces).to_numpy()
 
 
 class QuestionParserStage(TrainStage):
@@ -115,16 +131,10 @@ class QuestionParserStage(TrainStage):
     supervision = frozenset((PROGRAMS,))
     check = 4000
     learns_vocabulary = True
-
-    @property
-    def recipe(self) -> TrainRecipe:
-        from .question_parser import QuestionParserRecipe
-
-        own = QuestionParserRecipe()
-        return TrainRecipe(own.epochs, own.batch, own.rate, own.decay, own.warm_up, QUESTION_AVERAGE, own.clip)
+    recipe = TrainRecipe(epochs=4, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from .question_parser import QuestionParserConfig
+        from .question_parser.vocabulary import QuestionParserConfig
 
         return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}
 
@@ -132,7 +142,7 @@ class QuestionParserStage(TrainStage):
         return [(q.text, q.program) for q in questions if q.program is not None]
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        from .question_parser import ParserVocabulary, QuestionParserConfig
+        from .question_parser.vocabulary import ParserVocabulary, QuestionParserConfig
 
         assert train is not None
         pairs: Sequence[TextProgram] = train.supervision[self.name]
@@ -141,25 +151,25 @@ class QuestionParserStage(TrainStage):
         return QuestionParserConfig(ParserVocabulary.learn(pairs, schema))
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .question_parser import QuestionParserConfig
+        from .question_parser.vocabulary import QuestionParserConfig
 
-        return QuestionParserConfig.from_json(dict(data))
+        return QuestionParserConfig.from_json(data)
 
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
-        from .question_parser import build
+        from .question_parser.network import QuestionParser
 
-        return build(config)
+        return QuestionParser(config)
 
     def make_examples(self, data: SplitData, config: Any, device: str) -> QuestionExamples:
         return QuestionExamples(data, config, device)
 
     def loss(self, module: Any, batch: Any) -> tuple[torch.Tensor, Losses]:
-        from .question_parser import compute_loss
+        from .question_parser.loss import compute_loss
 
         return compute_loss(module, batch)
 
     def measure(self, module: Any, batch: Any) -> Counts:
-        from .question_parser import measure
+        from .question_parser.decode import measure
 
         return measure(module, batch)
 
@@ -192,8 +202,8 @@ class ImageExamples:
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
         return shuffle_batches(len(self), batch, random)
 
-    def batch(self, rows: torch.Tensor) -> SceneParserBatch:
-        from .scene_parser import SceneParserBatch
+    def batch(self, rows: torch.Tensor) -> Any:
+        from .scene_parser.loss import SceneParserBatch
 
         images = self.pixels[rows.to(self.pixels.device)].to(self.device, non_blocking=True)
         return SceneParserBatch(images, self.labels.take(rows.to(self.device)))
@@ -203,11 +213,12 @@ class QuestionExamples:
     """Questions as tables of numbers on the device; the batches of an epoch have more or less in them."""
 
     def __init__(self, data: SplitData, config: Any, device: str) -> None:
-        from .question_parser import QuestionParserBatch
+        from .question_parser.loss import QuestionParserBatch
 
         # A program with a token that no training question has cannot be parsed right.
         pairs = data.supervision[QUESTION_PARSER]
-        self.all = QuestionParserBatch.from_encoded(config.vocabulary.encode(pairs, lenient=True), device)
+        words, tokens = config.vocabulary.encode(pairs, lenient=True)
+        self.all = QuestionParserBatch.from_encoded(words, tokens, device)
         self.config = config
         self.under_way: Any = None  # the epoch
 
@@ -216,15 +227,15 @@ class QuestionExamples:
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
         """Texts of similar length together."""
-        from . import question_parser as parser
+        from .question_parser.loss import QuestionEpoch, make_batches
 
-        rows = parser.make_batches(self.all.lengths[:, 0].numpy(), parser.QuestionParserRecipe(batch=batch), random)
-        self.under_way = parser.QuestionEpoch(self.all, rows, self.augmenter, random)
+        rows = make_batches(self.all.lengths[:, 0].numpy(), batch, random)
+        self.under_way = QuestionEpoch(self.all, rows, self.augmenter, random)
         return rows
 
     @cached_property
     def augmenter(self) -> Any:
-        from .question_parser import QuestionAugmenter
+        from .question_parser.loss import QuestionAugmenter
 
         return QuestionAugmenter(self.config).to(self.all.words.device)
 
@@ -252,35 +263,3 @@ def _select_covering(pairs: Sequence[TextProgram]) -> list[TextProgram]:
             seen |= new
             kept.append((text, program))
     return kept
-
-
-def fit_calibration(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> dict[str, Any]:
-    """`calibration` and `spatial` as model.json keeps them; null where the validation split teaches nothing.
-
-    Of several processes each does this on its own share of the split; the first one's is kept.
-    """
-    posterior = parse_validation(module, val, device, tell)
-    truth = pack_scenes(val.scenes)
-    found = match_to_truth(posterior, truth)
-    calibration = Calibration.fit(posterior, truth, found)
-    pairs = bool(((found.objects >= 0).sum(1) > 1).any())
-    spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
-    return {"calibration": calibration.to_json(), "spatial": spatial}
-
-
-def parse_validation(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> ScenePosterior:
-    """The scene posterior of all images, as NumPy arrays."""
-    import torch
-
-    from .scene_parser import parse
-
-    assert val.pixels is not None
-    pieces: list[ScenePosterior] = []
-    gpu = device.startswith("cuda")
-    together = GPU_IMAGES if gpu else CPU_IMAGES
-    for start in range(0, len(val.pixels), together):
-        some = val.pixels[start : start + together].to(device)
-        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
-            pieces.append(parse(module, some))
-        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
-    return concatenate_posteriors(pieces).to_numpy()

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2b
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import UserError
@@ -26,22 +25,14 @@ HOSTED = "https://api.openai.com/v1"
 FORM = "openai:MODEL@http://HOST:PORT/v1"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-KEY_VERSION = 2  # the form of the keys; another form never meets a reply kept under this one
-
-
-class PaidCompletion(NamedTuple):
-    """A completion, the seconds it took, and since when it is kept where it came from the cache."""
-
-    said: Completion
-    seconds: float
-    stored: float | None = None
+KEY_VERSION = 2  # the form of the keys; another form never meets a response cached under this one
 
 
 class OpenAI:
-    """Asks one prompt at a time (`ask`), many of them at once; a reply that is known is not paid for again.
+    """Sends one prompt per call (`ask`), many calls at once; a response that is cached is not paid for again.
 
-    A kept reply is known by the prompt, the parameters, the URL and what the server there says of itself. One
-    that came with a `system_fingerprint` is used only once a reply of now came with the same.
+    A cached response is known by the prompt, the parameters, the URL and what the server there says of itself. One
+    that came with a `system_fingerprint` is used only once a new response came with the same.
 
     Use it as `async with model:`, or call `predict`, which does so itself.
     """
@@ -58,12 +49,12 @@ class OpenAI:
         self._model, self._url, self._options, self._memory = model, url, options, memory
         self._endpoint = Endpoint(url, model, key, options, warn)
         self._identity: ServerIdentity | None = None
-        self._asking: dict[str, asyncio.Task[PaidCompletion]] = {}
+        self._calls: dict[str, asyncio.Task[Completion]] = {}  # under way, by key
         self._own: set[str] = set()  # keys of what this object paid for
         self.in_flight = options.in_flight
-        self.paid = 0  # calls made; the others were known
-        self.fingerprints: set[str] = set()  # of the replies it paid for; "" where one came without
-        self.unconfirmed = 0  # kept replies without a fingerprint, used before the server was known to give one
+        self.paid = 0  # calls made; the others were cached
+        self.fingerprints: set[str] = set()  # of the responses it paid for; "" where one came without
+        self.unconfirmed = 0  # cached ones without a fingerprint, used before the server was known to give one
 
     async def __aenter__(self) -> OpenAI:
         await self._endpoint.open()
@@ -74,27 +65,25 @@ class OpenAI:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        calls = list(self._asking.values())
+    async def __aexit__(self, *error: object) -> None:
+        calls = list(self._calls.values())
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        self._asking.clear()
+        self._calls.clear()
         await self._endpoint.close()
 
     def identify(self, *, patient: bool = False) -> ServerIdentity | None:
-        """What the server says of itself, asked once; None where it cannot be reached, unless `patient`."""
+        """What the server says of itself; None where it cannot be reached, unless `patient`."""
 
-        async def ask() -> ServerIdentity | None:
+        async def identify() -> ServerIdentity | None:
             await self._endpoint.open()
             try:
                 return await self._endpoint.identify(patient=patient)
             finally:
                 await self._endpoint.close()
 
-        return asyncio.run(ask())
+        return asyncio.run(identify())
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
         async def ask_all() -> list[Response]:
@@ -110,56 +99,49 @@ class OpenAI:
         return asyncio.run(ask_all())
 
     async def ask(self, prompt: Prompt) -> Response:
-        """The reply to one prompt, from memory where the same server gave it before."""
+        """The response to one prompt, from the cache where the same server gave it before."""
         key = self._cache_key(prompt)
         known = self._read_cache(key)
-        while known is not None and known.said.fingerprint and not self.fingerprints and self._asking:
-            # What the server calls itself now, only a reply of now tells: one is under way.
-            await asyncio.wait(self._asking.values(), return_when=asyncio.FIRST_COMPLETED)
-        if known is None or not self._is_trusted(known):
-            task = self._asking.get(key)  # the same prompt may be under way already
-            if task is None:
-                task = self._asking[key] = asyncio.create_task(self._request_completion(key, prompt))
-            try:
-                known = await task
-            except CallRefused as error:
-                return Response(status="failed", reason=str(error))
-        elif not known.said.fingerprint and not self.fingerprints:
-            self.unconfirmed += 1
-        return self._make_response(known)
+        while known is not None and known.fingerprint and not self.fingerprints and self._calls:
+            # Only a new response says what the server calls itself now: one is under way.
+            await asyncio.wait(self._calls.values(), return_when=asyncio.FIRST_COMPLETED)
+        if known is not None and known.fingerprint in (self.fingerprints or ("",)):  # as far as known, of this system
+            self.unconfirmed += not self.fingerprints
+            return self._make_response(known)
+        task = self._calls.get(key)  # the same prompt may be under way already
+        if task is None:
+            task = self._calls[key] = asyncio.create_task(self._request_completion(key, prompt))
+        try:
+            return self._make_response(await task)
+        except CallRefused as error:
+            return Response(status="failed", reason=str(error))
 
-    def _is_trusted(self, known: PaidCompletion) -> bool:
-        """Whether the system that gave a kept reply is, for all that is told, the one that is asked now."""
-        if self.fingerprints:
-            return known.said.fingerprint in self.fingerprints
-        return not known.said.fingerprint
-
-    def _read_cache(self, key: str) -> PaidCompletion | None:
-        kept = self._memory.get(key) if self._memory is not None else None
-        if kept is None:
+    def _read_cache(self, key: str) -> Completion | None:
+        cached = self._memory.get(key) if self._memory is not None else None
+        if cached is None:
             return None
         try:
-            fields = json.loads(kept.value)
-            seconds = float(fields.pop("seconds"))
-            said = Completion(**fields)
+            fields = json.loads(cached.value)
+            fields["seconds"] = float(fields["seconds"])
+            completion = Completion(**fields, stored=None if key in self._own else cached.stored)
         except (ValueError, KeyError, TypeError, AttributeError):
-            return None  # kept by another version; it is asked anew
-        if not isinstance(said.text, str) or not isinstance(said.fingerprint, str):
+            return None  # cached by another version; the server is called again
+        if not isinstance(completion.text, str) or not isinstance(completion.fingerprint, str):
             return None
-        return PaidCompletion(said, seconds, None if key in self._own else kept.stored)
+        return completion
 
-    async def _request_completion(self, key: str, prompt: Prompt) -> PaidCompletion:
+    async def _request_completion(self, key: str, prompt: Prompt) -> Completion:
         try:
-            said, seconds = await self._endpoint.post(self._build_body(prompt), key)
+            completion = await self._endpoint.post(self._build_body(prompt), key)
             self.paid += 1
             self._own.add(key)
-            self.fingerprints.add(said.fingerprint)
-            seconds = round(seconds, 4)
+            self.fingerprints.add(completion.fingerprint)
             if self._memory is not None:
-                self._memory.put(key, json.dumps(asdict(said) | {"seconds": seconds}, ensure_ascii=False))
-            return PaidCompletion(said, seconds)
+                fields = {name: value for name, value in asdict(completion).items() if name != "stored"}
+                self._memory.put(key, json.dumps(fields, ensure_ascii=False))
+            return completion
         finally:
-            self._asking.pop(key, None)
+            self._calls.pop(key, None)
 
     def _request_parameters(self) -> dict[str, Any]:
         o = self._options
@@ -174,26 +156,24 @@ class OpenAI:
         return b'{"messages":[{"role":"user","content":[' + content + b"]}]," + rest[1:]
 
     def _cache_key(self, prompt: Prompt) -> str:
-        """Of everything that the reply depends on."""
+        """Of everything that the response depends on."""
         images = [_digest_image(png) for png in prompt.images]
         return content_id([KEY_VERSION, self._url, self._identity, self._request_parameters(), prompt.text, images])
 
-    def _make_response(self, paid: PaidCompletion) -> Response:
-        said = paid.said
+    def _make_response(self, completion: Completion) -> Response:
+        read, wrote, price = completion.read, completion.wrote, self._options.price
         tokens = cost = None
-        if isinstance(said.read, int) and isinstance(said.wrote, int):
-            tokens = said.read + said.wrote
-            if self._options.price is not None:
-                cost = (said.read * self._options.price[0] + said.wrote * self._options.price[1]) / 1e6
-        cut = "cut at max_tokens" if said.ended == "length" else ""
+        if isinstance(read, int) and isinstance(wrote, int):
+            tokens = read + wrote
+            cost = (read * price[0] + wrote * price[1]) / 1e6 if price is not None else None
         return Response(
-            raw=said.text,
-            reason=cut,
-            seconds=paid.seconds,
+            raw=completion.text,
+            reason="cut at max_tokens" if completion.ended == "length" else "",
+            seconds=completion.seconds,
             cost=cost,
             tokens=tokens,
-            stored=paid.stored,
-            fingerprint=said.fingerprint,
+            stored=completion.stored,
+            fingerprint=completion.fingerprint,
         )
 
 

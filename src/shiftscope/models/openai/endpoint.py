@@ -1,7 +1,5 @@
 """Endpoint: one POST to a chat-completions URL, with retries, waits and bounds on what a server may send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -16,14 +14,7 @@ from typing import Any, TypeVar
 from ...errors import UserError
 from ...model import ModelOptions, ServerIdentity, replace_surrogates
 from ...rng import derive
-from ...server_identity import (
-    LONGEST_FIELD,
-    format_identity,
-    identities_differ,
-    intersect_identities,
-    is_json,
-    read_listing,
-)
+from ...server_identity import LONGEST_FIELD, format_identity, identities_differ, intersect_identities, read_listing
 
 # Body: what an HTTP reply carries, bounded on the wire and unpacked: no server can fill the memory.
 
@@ -41,7 +32,7 @@ class BodyTooLarge(Exception):
 
 
 async def read_body(response: Any, most: int) -> bytes:
-    """The whole body, unpacked; TooLarge where it is more than `most` bytes, packed or not.
+    """The whole body, unpacked; BodyTooLarge where it is more than `most` bytes, packed or not.
 
     For a session with `auto_decompress=False`: unpacking is bounded here. A packing that is not known, or is
     broken off, is a ValueError. The response is closed unless its body was read to the end.
@@ -62,7 +53,7 @@ async def read_body(response: Any, most: int) -> bytes:
         if max(wire, body.tell()) > most:
             response.close()
             raise BodyTooLarge(body.getvalue()[:most])
-    if unpack and not unpack.is_complete:
+    if unpack and unpack.stream is not None and not unpack.stream.eof:
         raise ValueError(f"broken {packing} (it ends too early)")
     return body.getvalue()
 
@@ -71,23 +62,19 @@ class BodyDecoder:
     """Unpacks piece by piece, and gives one byte above `most` at the most."""
 
     def __init__(self, packing: int, most: int) -> None:
-        self._packing, self._left = packing, most + 1
-        self._stream: Any = None
-
-    @property
-    def is_complete(self) -> bool:
-        return self._stream is None or bool(self._stream.eof)
+        self.packing, self.left = packing, most + 1
+        self.stream: Any = None
 
     def decode(self, data: bytes) -> bytes:
         unpacked = []
-        while data and self._left > 0:
-            if self._stream is None or self._stream.eof:
-                raw = self._packing == ZLIB and data[0] & 0x0F != 8  # deflate is sent with and without a header
-                self._stream = zlib.decompressobj(DEFLATE if raw else self._packing)
-            piece = self._stream.decompress(data, self._left)
-            self._left -= len(piece)
+        while data and self.left > 0:
+            if self.stream is None or self.stream.eof:
+                raw = self.packing == ZLIB and data[0] & 0x0F != 8  # deflate is sent with and without a header
+                self.stream = zlib.decompressobj(DEFLATE if raw else self.packing)
+            piece = self.stream.decompress(data, self.left)
+            self.left -= len(piece)
             unpacked.append(piece)
-            data = self._stream.unused_data
+            data = self.stream.unused_data
         return b"".join(unpacked)
 
 
@@ -96,9 +83,9 @@ T = TypeVar("T")
 FIRST_WAIT = 0.5  # seconds before the second attempt; doubles from one to the next
 LONGEST_WAIT = 60.0
 LONGEST_RETRY_AFTER = 600.0  # a server's own wish is granted up to here
-WARN_WAIT = 10.0  # a longer wish is told to the user
+WARN_WAIT = 10.0  # the user is warned of a longer wish
 LARGEST_REPLY = 16 << 20  # bytes
-LARGEST_ERROR = 1 << 16  # bytes that are read of a reply that is an error
+LARGEST_ERROR = 1 << 16  # bytes that are read of an error
 LARGEST_LISTING = 4 << 20  # bytes
 LISTING_SECONDS = 5.0  # to wait for what a server says of itself
 MOST_LISTINGS = 4  # at what a server says of itself, before an error is silence
@@ -117,7 +104,9 @@ class Completion:
     ended: str = ""
     read: int | None = None
     wrote: int | None = None
-    fingerprint: str = ""  # `system_fingerprint`: what the server calls the system that replied
+    fingerprint: str = ""  # `system_fingerprint`: what the server calls the system that responded
+    seconds: float = 0.0  # that the call took
+    stored: float | None = None  # seconds since 1970 when it was cached; None where it is new
 
 
 class CallRefused(Exception):
@@ -151,7 +140,7 @@ class Endpoint:
         self._session: Any = None
         self._reached = False
         self._not_before = 0.0  # a server that asks one call to wait means all of them
-        self._told_until = 0.0  # the wait that the user knows of
+        self._warned_until = 0.0  # the wait that the user knows of
         self._identity: ServerIdentity | None = None
         self._broken = False  # a call broke off: the server may be another one now
 
@@ -179,7 +168,10 @@ class Endpoint:
         while self._identity is None:
             attempt += 1
             try:
-                self._identity = await self._read_stable_identity()
+                first = await self._request_listing()
+                if any("created" in entry for entry in first.values()):
+                    await asyncio.sleep(CLOCK_SECONDS)  # some servers put the current time there
+                self._identity = intersect_identities(first, await self._request_listing()) if first else {}
             except RetryableError as trouble:
                 if trouble.reached and attempt >= MOST_LISTINGS:
                     self._identity = {}  # an error is silence
@@ -191,15 +183,8 @@ class Endpoint:
                     await asyncio.sleep(FIRST_WAIT * 2 ** (attempt - 1))
         return self._identity
 
-    async def _read_stable_identity(self) -> ServerIdentity:
-        """What two requests say alike: some servers put the current time into `created`."""
-        first = await self._request_listing()
-        if any("created" in said for said in first.values()):
-            await asyncio.sleep(CLOCK_SECONDS)
-        return intersect_identities(first, await self._request_listing()) if first else {}
-
     async def _request_listing(self) -> ServerIdentity:
-        """One look at what the server says of itself; Trouble where another may say more."""
+        """One look at what the server says of itself; a RetryableError where another may say more."""
         import aiohttp
 
         try:
@@ -213,9 +198,10 @@ class Endpoint:
             raise RetryableError(type(error).__name__) from None
         except (BodyTooLarge, ValueError):
             return {}
-        if response.status == 200 and not is_json(data):
+        listing = read_listing(self._redact_key(data.decode("utf-8", "replace")).encode(), self._model)
+        if response.status == 200 and listing is None:
             raise RetryableError("what is no JSON")  # as a gateway gives whose server is not up yet
-        return read_listing(self._redact_key(data.decode("utf-8", "replace")).encode(), self._model)
+        return listing or {}
 
     async def _confirm_server(self) -> None:
         """After a call that broke off: refuse to go on with another server than the one that began."""
@@ -232,16 +218,17 @@ class Endpoint:
             )
         self._broken = not now
 
-    async def post(self, body: bytes, name: str) -> tuple[Completion, float]:
-        """The reply and the seconds its last attempt took; `name` spreads the waits of many calls."""
+    async def post(self, body: bytes, name: str) -> Completion:
+        """The completion, with the seconds its last attempt took; `name` spreads the waits of many calls."""
         for attempt in range(1, self._options.retries + 2):
-            await self._wait_until_allowed()
+            while (left := self._not_before - time.monotonic()) > 0:
+                await asyncio.sleep(left)
             await self._confirm_server()
             start = time.perf_counter()
             try:
-                said = await self._attempt_post(body)
+                completion = await self._attempt_post(body)
                 self._reached = True
-                return said, time.perf_counter() - start
+                return replace(completion, seconds=round(time.perf_counter() - start, 4))
             except RetryableError as trouble:
                 self._broken |= trouble.broken
                 if trouble.reached:
@@ -260,19 +247,15 @@ class Endpoint:
         raise AssertionError("a call ends in the loop")
 
     def _delay_calls(self, wish: float) -> None:
-        """Hold all calls back for as long as the server wishes; a long wait is told once."""
+        """Hold all calls back for as long as the server wishes; the user is warned of a long wait once."""
         if not wish:
             return
         granted, now = min(wish, LONGEST_RETRY_AFTER), time.monotonic()
         self._not_before = max(self._not_before, now + granted)
-        if wish > WARN_WAIT and now >= self._told_until:
-            self._told_until = now + granted
+        if wish > WARN_WAIT and now >= self._warned_until:
+            self._warned_until = now + granted
             then = "waiting" if wish <= granted else f"trying again after {granted:g} s, the longest wait"
             self._warn(f"{self._base} asked to wait {wish:,.0f} s; {then}")
-
-    async def _wait_until_allowed(self) -> None:
-        while (left := self._not_before - time.monotonic()) > 0:
-            await asyncio.sleep(left)
 
     async def _attempt_post(self, body: bytes) -> Completion:
         import aiohttp
@@ -299,18 +282,14 @@ class Endpoint:
         if status != 200:
             raise CallRefused(f"HTTP {status}, {self._read_error(data)}")
         try:
-            said = read_completion(json.loads(data))
+            found = read_completion(json.loads(data))
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             raise RetryableError("a reply that is not a whole chat completion") from None
-        return replace(
-            said,
-            text=self._redact_key(said.text),
-            ended=self._redact_key(said.ended),
-            fingerprint=self._redact_key(said.fingerprint),
-        )
+        fields: dict[str, Any] = {n: self._redact_key(getattr(found, n)) for n in ("text", "ended", "fingerprint")}
+        return replace(found, **fields)
 
     async def _read_response_body(self, response: Any) -> bytes:
-        """A reply's body; of an error only the beginning matters."""
+        """A response's body; of an error only the beginning matters."""
         good = response.status == 200
         try:
             return await read_body(response, LARGEST_REPLY if good else LARGEST_ERROR)
@@ -337,39 +316,30 @@ class Endpoint:
         return text.replace(self._key, "[key]") if self._key else text
 
 
-def read_completion(said: Any) -> Completion:
+def read_completion(data: Any) -> Completion:
     """What is worth keeping of a completion; one of another form is a TypeError, KeyError or IndexError."""
-    choice = said["choices"][0]
+    choice = data["choices"][0]
     message = _require_type(choice["message"], dict)
     content = message.get("content")
     if isinstance(content, list):  # some servers answer in parts
         parts = [_require_type(part, dict) for part in content]
         content = "".join(_require_type(part["text"], str) for part in parts if "text" in part)
     text = _require_type("" if content is None else content, str) or _require_type(message.get("refusal") or "", str)
-    usage = said.get("usage")
+    usage = data.get("usage")
     usage = _require_type({} if usage is None else usage, dict)
-    ended = choice.get("finish_reason")
-    return Completion(
-        replace_surrogates(text),
-        replace_surrogates(ended) if isinstance(ended, str) else "",
-        _read_token_count(usage.get("prompt_tokens")),
-        _read_token_count(usage.get("completion_tokens")),
-        _read_fingerprint(said.get("system_fingerprint")),
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    read, wrote = (n if type(n) is int and 0 <= n <= MOST_TOKENS else None for n in counts)
+    ended, fingerprint = (
+        replace_surrogates(value) if isinstance(value, str) else ""
+        for value in (choice.get("finish_reason"), data.get("system_fingerprint"))
     )
+    return Completion(replace_surrogates(text), ended, read, wrote, fingerprint[:LONGEST_FIELD])
 
 
 def _require_type(value: Any, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise TypeError
     return value
-
-
-def _read_token_count(count: Any) -> int | None:
-    return count if type(count) is int and 0 <= count <= MOST_TOKENS else None
-
-
-def _read_fingerprint(said: Any) -> str:
-    return replace_surrogates(said[:LONGEST_FIELD]) if isinstance(said, str) else ""
 
 
 def _parse_retry_after(wish: str) -> float:

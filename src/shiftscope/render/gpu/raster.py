@@ -9,13 +9,14 @@ longer than thousands of images do. So arrays start at whole steps of ALIGNED by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import UserError
+from ...geometry.body import bodies_of
 from ...geometry.camera import SIZE
 from ...geometry.visibility import measure_labels
 from ...scene import Scene
@@ -23,7 +24,7 @@ from .. import Rendered, split_batches
 from ..image import srgb_table
 from ..lighting import shadow_margin
 from ..raster import render
-from .pack import LAMPS, DeviceMeshes, GpuScenes, pack_batch
+from .pack import LAMPS, DeviceMeshes, GpuScenes, join_packs, pack_batch, pack_scene
 
 if TYPE_CHECKING:
     import torch
@@ -320,6 +321,7 @@ class GpuRenderer:
 
     device: str
     layers: tuple[str, ...] = ("rgb", "mask", "parts")
+    batch: int = 256
 
     def __post_init__(self) -> None:
         check_device(self.device)
@@ -333,6 +335,17 @@ class GpuRenderer:
                 n = len(scene.objects)
                 drawn = {name: planes[name][i] if name in planes else None for name in self.layers}
                 yield Rendered(**drawn, depth=None, normal=None, boxes=boxes[i, :n], visible=visible[i, :n])
+
+    def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> tuple[GpuScenes, Scene]:
+        """The scenes without meshes, which do not travel, and an object for each mesh, in their order."""
+        packed = join_packs([pack_scene(scene, size) for scene in scenes])
+        objects = [thing for scene in scenes for thing in scene.objects]
+        _, first = np.unique(packed.mesh_of, return_index=True)
+        return replace(packed, meshes=()), Scene(tuple(objects[i] for i in first), schema=scenes[0].schema)
+
+    def render_packs(self, packs: Sequence[tuple[GpuScenes, Scene]], size: tuple[int, int]) -> GpuImages:
+        whole = [replace(packed, meshes=tuple(b.mesh for b in bodies_of(shown))) for packed, shown in packs]
+        return render_batch(whole[0] if len(whole) == 1 else join_packs(whole), device=self.device)
 
 
 def check_device(device: str) -> None:

@@ -382,7 +382,7 @@ def find_finished(suite: str, part: Any, folder: Path) -> TrainedFolder | None:
         return None
     spec = build_train_spec(suite, part)
     trained = spec.trainable.folder.read(folder / part.name)
-    wanted = content_id(spec.spec(open_part_data(suite, part), None))
+    wanted = content_id(spec.to_json(open_part_data(suite, part), None))
     return trained if content_id(trained.about.get("spec")) == wanted else None
 
 
@@ -399,4 +399,4 @@ def train_part(
 ) -> TrainedFolder:
     """Train it on what was made ahead; a training that was stopped is resumed."""
     spec = build_train_spec(suite, part, device, command)
-    return train_on(open_part_data(suite, part), spec, folder / part.name, lessons=data, bar=bar)
+    return train_on(open_part_data(suite, part), spec, folder / part.name, splits=data, bar=bar)

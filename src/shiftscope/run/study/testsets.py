@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from ...answer import spell
 from ...lang.program import Program
-from ...model import Picture, Prompt
+from ...model import Prompt
+from ...picture import Picture
 from ...question import Question
 from ...render.gpu.pack import pack_scene
 from ...result import QuestionRecord, build_question_record

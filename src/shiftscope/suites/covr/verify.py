@@ -23,7 +23,6 @@ from ...model import (
     Model,
     ModelOptions,
     ModelSetting,
-    Picture,
     Prompt,
     Response,
     ServedModel,
@@ -34,6 +33,7 @@ from ...model import (
     predict_checked,
 )
 from ...models.hf import TRUST
+from ...picture import Picture
 from ...prompt import format_prompt
 from ...question import Question
 from ...render.image import encode_png
@@ -119,11 +119,11 @@ class PromptedClassifier:
         if not isinstance(answer, bool):
             self.said["unread"] += 1
             return 1.0
-        if reply.belief is None:
+        if reply.confidence is None:
             self.said["answers"] += 1
             return float(answer)
         self.said["beliefs"] += 1
-        return reply.belief if answer else 1 - reply.belief
+        return reply.confidence if answer else 1 - reply.confidence
 
 
 def find_classifier(

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import UserError, unknown
 from ...metrics.relative_degrade import VARIANTS
 from ...models.nsvqa.trained_model import (
-    MODEL_FILE,
     PARSERS,
     QUESTION_PARSER,
     SCENE_PARSER,
@@ -30,6 +29,7 @@ from ...models.nsvqa.trained_model import (
 from ...question import Question
 from ...records import JsonRecord, content_id
 from ...schemas.superclevr import SCHEMA
+from ...trained_folder import MODEL_FILE
 from ..study import FactorGrid, Finding, Study, StudyRow
 from .suite import SuperclevrSpec
 from .variants import DEFAULT, MID, RD, find_variant

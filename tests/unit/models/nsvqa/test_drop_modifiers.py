@@ -12,16 +12,16 @@ from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
 from shiftscope.lang.text import parse_program as program
-from shiftscope.models.nsvqa.question_parser.tokens import tokenize_program
-from shiftscope.models.nsvqa.question_parser.vocabulary import PAD
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.schemas import clevr, superclevr
 from shiftscope.train.data import open_training_data
 from shiftscope.train.examples import gather_split
 
 drop_modifiers = lazy("shiftscope.models.nsvqa.question_parser.drop_modifiers")
-question_parser = lazy("shiftscope.models.nsvqa.question_parser")
+loss = lazy("shiftscope.models.nsvqa.question_parser.loss")
+tokens_module = lazy("shiftscope.models.nsvqa.question_parser.tokens")
 torch = lazy("torch")
+vocabulary_module = lazy("shiftscope.models.nsvqa.question_parser.vocabulary")
 
 STAGE = QuestionParserStage()
 
@@ -85,7 +85,7 @@ def asked(variant):
 
 @cache
 def learned(variant):
-    return question_parser.ParserVocabulary.learn(
+    return vocabulary_module.ParserVocabulary.learn(
         asked(variant) if variant else (BIG_BUS, TWICE, HOW_LARGE, ALIKE, OTHER), SCHEMA
     )
 
@@ -93,17 +93,15 @@ def learned(variant):
 def stripped(questions, variant="", seed=0):
     """Texts and programs, and the tables that they are read from."""
     vocabulary = learned(variant)
-    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode(questions)).take(
-        torch.arange(len(questions))
-    )
+    batch = loss.QuestionParserBatch.from_encoded(*vocabulary.encode(questions)).take(torch.arange(len(questions)))
     every = torch.ones(len(questions), dtype=torch.bool)
     random = torch.Generator().manual_seed(seed)
     words, tokens = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, every, random)
     assert words.shape == batch.words.shape and tokens.shape == batch.tokens.shape
     pairs = [
         (
-            " ".join(vocabulary.words[w] for w in text[1:] if w != PAD),
-            vocabulary.decode_program([k for k in ids[1:] if k != PAD]),
+            " ".join(vocabulary.words[w] for w in text[1:] if w != vocabulary_module.PAD),
+            vocabulary.decode_program([k for k in ids[1:] if k != vocabulary_module.PAD]),
         )
         for text, ids in zip(words.tolist(), tokens.tolist(), strict=True)
     ]
@@ -159,7 +157,7 @@ def told_by_text(text):
 def told_by_program(meant):
     """The same of a program: the filters of each thing, relations, and which things these lead to."""
     runs, run, kind = [], [], None
-    for token in tokenize_program(meant):
+    for token in tokens_module.tokenize_program(meant):
         if token.op != "filter" or token.output != kind:
             runs.append(tuple(run))
             run, kind = [], token.output if token.op == "filter" else None
@@ -256,10 +254,8 @@ def test_what_is_like_another_thing_is_another_one():
     plain = ("How many red cars match the big jet in color?", "How many other cars match the jet in color ?")
     text, wanted = plain
     meant = program("count(filter(same(unique(filter(scene(), size=large, shape=jet)), color), color=red, shape=car))")
-    vocabulary = question_parser.ParserVocabulary.learn([(text, meant), OTHER], SCHEMA)
-    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 100)).take(
-        torch.arange(100)
-    )
+    vocabulary = vocabulary_module.ParserVocabulary.learn([(text, meant), OTHER], SCHEMA)
+    batch = loss.QuestionParserBatch.from_encoded(*vocabulary.encode([(text, meant)] * 100)).take(torch.arange(100))
     words, _ = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(100, dtype=torch.bool))
     assert wanted.lower() in {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
 
@@ -278,13 +274,13 @@ def test_stripping_goes_by_its_seed_and_by_what_is_chosen():
 
 def test_a_question_is_enriched_or_stripped_or_left_alone():
     vocabulary = learned("rd+")
-    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode(asked("rd+"))).take(
+    batch = loss.QuestionParserBatch.from_encoded(*vocabulary.encode(asked("rd+"))).take(
         torch.arange(len(asked("rd+")))
     )
 
     def varied(enriched, stripped):
-        vary = question_parser.QuestionAugmenter(
-            question_parser.QuestionParserConfig(vocabulary, enriched=enriched, stripped=stripped)
+        vary = loss.QuestionAugmenter(
+            vocabulary_module.QuestionParserConfig(vocabulary, enriched=enriched, stripped=stripped)
         )
         found = batch.augment(vary, torch.Generator().manual_seed(3))
         return found.lengths[:, 1] - batch.lengths[:, 1], found
@@ -303,10 +299,8 @@ def test_a_question_is_enriched_or_stripped_or_left_alone():
 def test_where_no_text_has_a_noun_for_whatever_it_is_nouns_stay():
     text = "Which color is the big matte cube?"
     meant = program("query(unique(filter(scene(), size=large, material=rubber, shape=cube)), color)")
-    vocabulary = question_parser.ParserVocabulary.learn([(text, meant)], clevr.SCHEMA)
-    batch = question_parser.QuestionParserBatch.from_encoded(vocabulary.encode([(text, meant)] * 50)).take(
-        torch.arange(50)
-    )
+    vocabulary = vocabulary_module.ParserVocabulary.learn([(text, meant)], clevr.SCHEMA)
+    batch = loss.QuestionParserBatch.from_encoded(*vocabulary.encode([(text, meant)] * 50)).take(torch.arange(50))
     words, _ = drop_modifiers.ModifierDropper(vocabulary)(batch.words, batch.tokens, torch.ones(50, dtype=torch.bool))
     texts = {" ".join(vocabulary.words[w] for w in row[1:] if w) for row in words.tolist()}
     assert texts == {f"which color is the {some}cube ?" for some in ("", "big ", "matte ", "big matte ")}

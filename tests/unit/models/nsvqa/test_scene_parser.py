@@ -1,7 +1,6 @@
 """The scene parser without training: labels, targets, what is read, and how it is measured."""
 
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,12 +9,13 @@ import pytest
 from lazy import lazy
 from shiftscope.errors import UserError
 from shiftscope.lang.posterior_calibration import Calibration, correct_prior, estimate_label_shift
-from shiftscope.models.nsvqa.labels import join_labels
+from shiftscope.models.nsvqa.labels import SceneLabels, join_labels, label_scenes
 from shiftscope.rng import derive
 from shiftscope.scene import OPEN, Object, Part, Scene, load_schema
 from shiftscope.schema import Attribute, Schema
 
 adapt = lazy("shiftscope.models.nsvqa.scene_parser.adapt")
+config_module = lazy("shiftscope.models.nsvqa.scene_parser.config")
 decode = lazy("shiftscope.models.nsvqa.scene_parser.decode")
 loss = lazy("shiftscope.models.nsvqa.scene_parser.loss")
 network = lazy("shiftscope.models.nsvqa.scene_parser.network")
@@ -23,16 +23,12 @@ scene_parser = lazy("shiftscope.models.nsvqa.scene_parser")
 torch = lazy("torch")
 
 SUPERCLEVR, CLEVR = load_schema("superclevr"), load_schema("clevr")
+NAMES = loss.make_mirror_tables(SUPERCLEVR, torch.device("cpu"))
 DIRECTIONS = (("right", (1.0, 0.0, 0.0)), ("front", (0.0, -1.0, 0.0)))
 TINY = {
     "stem": 8, "widths": (8, 8, 12, 12), "depths": (1, 1, 1, 1), "coarse": 16, "fine": 12, "grid": 3,
     "part_grid": 2, "patch": 8, "part_patch": 8, "hidden": 24, "part_hidden": 16, "objects": 6, "parts": 8,
 }  # fmt: skip
-
-
-@cache
-def mirror_tables():
-    return loss.make_mirror_tables(SUPERCLEVR, torch.device("cpu"))
 
 
 def vehicle(shape, color, box, position=(0.0, 0.0, 0.5), parts=()):
@@ -63,7 +59,7 @@ WIDTH, HEIGHT = 96, 64
 
 
 def tiny(schema=SUPERCLEVR, **given):
-    return scene_parser.SceneParserConfig(schema, **TINY | given)
+    return config_module.SceneParserConfig(schema, **TINY | given)
 
 
 def code(attribute, value, *, part=False):
@@ -73,14 +69,14 @@ def code(attribute, value, *, part=False):
 def batch(seed=0):
     generator = torch.Generator().manual_seed(seed)
     images = torch.randint(0, 256, (2, HEIGHT, WIDTH, 3), dtype=torch.uint8, generator=generator)
-    return scene_parser.SceneParserBatch(images, scene_parser.label_scenes(SCENES).to_tensors())
+    return loss.SceneParserBatch(images, label_scenes(SCENES).to_tensors())
 
 
 # Labels
 
 
 def test_labels_are_padded_arrays_of_what_is_seen():
-    found = scene_parser.label_scenes(SCENES)
+    found = label_scenes(SCENES)
     assert found.boxes.tolist() == [[[8, 8, 32, 24], [56, 32, 24, 24]], [[40, 20, 30, 16], [0, 0, 0, 0]]]
     sedan = [code("size", "large"), code("color", "blue"), code("material", "metal"), code("shape", "sedan")]
     assert found.attributes[0, 0].tolist() == sedan and found.attributes.dtype == np.int16
@@ -101,7 +97,7 @@ def test_labels_are_padded_arrays_of_what_is_seen():
 
 
 def test_labels_of_some_images_and_as_tensors():
-    found = scene_parser.label_scenes(SCENES)
+    found = label_scenes(SCENES)
     one = found.take(np.array([1]))
     assert len(one) == 1 and one.boxes[0, 0].tolist() == [40, 20, 30, 16]
     on_device = found.to_tensors("cpu")
@@ -113,7 +109,7 @@ def test_labels_of_a_schema_without_parts():
     cube = Object(
         (("size", "small"), ("color", "red"), ("material", "metal"), ("shape", "cube")), box=(1.0, 2.0, 3.0, 4.0)
     )
-    found = scene_parser.label_scenes([Scene((cube,), schema=CLEVR)])
+    found = label_scenes([Scene((cube,), schema=CLEVR)])
     assert found.boxes.tolist() == [[[1, 2, 3, 4], [0, 0, 0, 0]]] and found.part_boxes.shape == (1, 0, 4)
     assert found.part_attributes.shape == (1, 0, 0) and found.owners.shape == (1, 0)
     assert np.isnan(found.places).all()  # no position, no place
@@ -126,7 +122,7 @@ def test_labels_come_in_rows_that_fit_other_datasets():
     bare = [replace(s, objects=tuple(replace(o, parts=()) for o in s.objects)) for s in SCENES]
     crowd = replace(SCENES[0], objects=(replace(SCENES[0].objects[0], parts=(DOOR,) * 33),) * 3)
     for scenes, rows, parts in ((SCENES, 2, 32), (bare, 2, 32), ([crowd], 4, 128)):
-        found = scene_parser.label_scenes(scenes)
+        found = label_scenes(scenes)
         assert found.attributes.shape == (len(scenes), rows, 4) and found.places.shape[1] == rows
         assert found.part_attributes.shape == (len(scenes), parts, 4) and found.owners.shape[1] == parts
 
@@ -134,14 +130,8 @@ def test_labels_come_in_rows_that_fit_other_datasets():
 def test_labels_of_blocks_are_joined_as_if_made_together():
     crowd = replace(SCENES[0], objects=(replace(SCENES[0].objects[0], parts=(DOOR,) * 33),) * 3)
     scenes = (*SCENES, crowd, SCENES[1])
-    apart = join_labels(
-        [
-            scene_parser.label_scenes(scenes[:2]),
-            scene_parser.label_scenes(scenes[2:3]),
-            scene_parser.label_scenes(scenes[3:]),
-        ]
-    )
-    together = scene_parser.label_scenes(scenes)
+    apart = join_labels([label_scenes(scenes[:2]), label_scenes(scenes[2:3]), label_scenes(scenes[3:])])
+    together = label_scenes(scenes)
     for name in NAMED:
         ours, theirs = getattr(apart, name), getattr(together, name)
         assert ours.dtype == theirs.dtype
@@ -152,28 +142,19 @@ def test_labels_of_blocks_are_joined_as_if_made_together():
 
 def test_rows_of_nothing_change_no_error_and_no_count():
     whole = batch().labels
-    tight = scene_parser.SceneLabels(
-        *(getattr(whole, n)[:, : 3 if n.startswith(("part", "owners")) else 2] for n in NAMED)
-    )
-    wide = join_labels(
-        [
-            scene_parser.label_scenes([replace(SCENES[0], objects=SCENES[0].objects * 5)]),
-            scene_parser.label_scenes(SCENES),
-        ]
-    )
+    tight = SceneLabels(*(getattr(whole, n)[:, : 3 if n.startswith(("part", "owners")) else 2] for n in NAMED))
+    wide = join_labels([label_scenes([replace(SCENES[0], objects=SCENES[0].objects * 5)]), label_scenes(SCENES)])
     wide = wide.take(slice(1, None)).to_tensors()
     assert [x.boxes.shape[1] for x in (tight, whole, wide)] == [2, 2, 10]
     torch.manual_seed(0)
-    module, images = scene_parser.build(tiny()).eval(), batch().images
+    module, images = network.SceneParser(tiny()).eval(), batch().images
     free = module(images)
-    beliefs = scene_parser.decode_posterior(free, module.config)
+    beliefs = decode.decode_posterior(free, module.config)
     beliefs = replace(beliefs, exists=torch.ones_like(beliefs.exists), boxes=beliefs.boxes.clone())
     beliefs.boxes[:, :2] = tight.boxes  # so that something is matched
     said = []
     for labels in (tight, whole, wide):
-        shown = scene_parser.mirror_batch(
-            scene_parser.SceneParserBatch(images, labels), mirror_tables(), torch.tensor([True, False])
-        )
+        shown = loss.mirror_batch(loss.SceneParserBatch(images, labels), NAMES, torch.tensor([True, False]))
         with torch.no_grad():
             readings = module(images, loss.make_locations(shown.labels, astray=False))
         targets = loss.make_targets(shown.labels, module.config, (WIDTH, HEIGHT))
@@ -189,13 +170,11 @@ def test_rows_of_nothing_change_no_error_and_no_count():
 
 def test_of_images_without_parts_nothing_is_measured_of_parts():
     bare = [replace(s, objects=tuple(replace(o, parts=()) for o in s.objects)) for s in SCENES]
-    module = scene_parser.build(tiny()).eval()
-    found = scene_parser.measure(
-        module, scene_parser.SceneParserBatch(batch().images, scene_parser.label_scenes(bare).to_tensors())
-    )
-    assert found.keys() == scene_parser.measure(module, batch()).keys()  # whatever a process is given, to be summed
+    module = network.SceneParser(tiny()).eval()
+    found = decode.measure(module, loss.SceneParserBatch(batch().images, label_scenes(bare).to_tensors()))
+    assert found.keys() == decode.measure(module, batch()).keys()  # whatever a process is given, to be summed
     assert {int(of) for name, (_, of) in found.items() if name.startswith("part_")} == {0}
-    assert int(scene_parser.measure(module, batch())["part_exact"][1]) == 2
+    assert int(decode.measure(module, batch())["part_exact"][1]) == 2
 
 
 @pytest.mark.parametrize(
@@ -211,7 +190,7 @@ def test_of_images_without_parts_nothing_is_measured_of_parts():
 )  # fmt: skip
 def test_scenes_that_can_not_be_labelled(scenes, message):
     with pytest.raises(UserError, match=message):
-        scene_parser.label_scenes(scenes)
+        label_scenes(scenes)
 
 
 # Mirroring
@@ -219,7 +198,7 @@ def test_scenes_that_can_not_be_labelled(scenes, message):
 
 def test_a_mirrored_batch_swaps_left_and_right():
     before = batch()
-    after = scene_parser.mirror_batch(before, mirror_tables(), torch.tensor([True, False]))
+    after = loss.mirror_batch(before, NAMES, torch.tensor([True, False]))
     assert torch.equal(after.images[0], before.images[0].flip(1))
     assert torch.equal(after.images[1], before.images[1])
     assert after.labels.boxes[0].tolist() == [[96 - 8 - 32, 8, 32, 24], [96 - 56 - 24, 32, 24, 24]]
@@ -232,7 +211,7 @@ def test_a_mirrored_batch_swaps_left_and_right():
 
 def test_a_mirror_in_a_mirror_shows_the_original():
     before, both = batch(), torch.tensor([True, True])
-    after = scene_parser.mirror_batch(scene_parser.mirror_batch(before, mirror_tables(), both), mirror_tables(), both)
+    after = loss.mirror_batch(loss.mirror_batch(before, NAMES, both), NAMES, both)
     assert torch.equal(after.images, before.images)
     for name in ("boxes", "attributes", "places", "part_boxes", "part_attributes", "owners"):
         old, new = getattr(before.labels, name), getattr(after.labels, name)
@@ -251,18 +230,16 @@ def test_part_names_in_a_mirror():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
     config, one = tiny(), batch()
-    module = scene_parser.build(config)
+    module = network.SceneParser(config)
     torch.manual_seed(seed)
-    found = scene_parser.make_training_loss(config, scene_parser.SceneParserRecipe())(module, one)[0]
+    found = loss.compute_augmented_loss(module, one)[0]
     torch.manual_seed(seed)
     which = torch.rand(2) < 0.5
-    assert torch.equal(
-        found, scene_parser.compute_loss(module, scene_parser.mirror_batch(one, mirror_tables(), which))[0]
-    )
+    assert torch.equal(found, loss.compute_loss(module, loss.mirror_batch(one, NAMES, which))[0])
     torch.manual_seed(seed)
-    plain = scene_parser.make_training_loss(config, scene_parser.SceneParserRecipe(flip=False))(module, one)[0]
+    plain = loss.compute_augmented_loss(module, one, flip=False)[0]
     torch.manual_seed(seed)
-    assert torch.equal(plain, scene_parser.compute_loss(module, one)[0])
+    assert torch.equal(plain, loss.compute_loss(module, one)[0])
 
 
 # Attuning
@@ -278,7 +255,7 @@ def some_images(count, seed=0, darkest=0):
 
 
 def test_averages_change_and_weights_stay():
-    module = scene_parser.build(tiny()).eval()
+    module = network.SceneParser(tiny()).eval()
     before = {name: value.clone() for name, value in module.state_dict().items()}
     made = adapt.adapt_normalisation(module, some_images(4))
     assert not any(part.training for part in made.modules())
@@ -290,7 +267,7 @@ def test_averages_change_and_weights_stay():
 
 @pytest.mark.parametrize("count", [1, 5, 40])
 def test_averages_are_of_the_images_and_of_sixteen_as_learned(count):
-    module, images = scene_parser.build(tiny()).eval(), some_images(count)
+    module, images = network.SceneParser(tiny()).eval(), some_images(count)
     first = norms_of(module)[0]
     first.running_mean += 3
     seen, spread = [], []
@@ -315,7 +292,7 @@ def test_averages_are_of_the_images_and_of_sixteen_as_learned(count):
 
 def test_other_averages_make_up_for_other_light():
     torch.manual_seed(0)
-    module = scene_parser.build(tiny())
+    module = network.SceneParser(tiny())
     bright = some_images(96, darkest=128)
     dark = bright - 100
     with torch.no_grad():
@@ -333,7 +310,7 @@ def test_other_averages_make_up_for_other_light():
     [(0.47, 100, True), (0.48, 100, False), (0.6, 200, False), (0.1, 91, True), (0.1, 89, False)],
 )
 def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeypatch, doubted, found, kept):
-    module, images = scene_parser.build(tiny()).eval(), some_images(3)
+    module, images = network.SceneParser(tiny()).eval(), some_images(3)
 
     def looked(one, shown):
         assert torch.equal(shown, images)
@@ -344,7 +321,7 @@ def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeyp
     monkeypatch.setattr(adapt, "measure_uncertainty", lambda told: told)
     monkeypatch.setattr(adapt, "correct_priors", lambda *given: expected.append(given) or "used")
     calibration = uneven(1.0)
-    assert scene_parser.adapt_parser(module, images, calibration) == ("used", kept)
+    assert adapt.adapt_parser(module, images, calibration) == ("used", kept)
     ((one, believed, same),) = expected
     assert (one is not module) == kept and same is calibration
     assert believed == ((doubted, found) if kept else (0.5, 100))  # of the very parser that is then shifted
@@ -363,8 +340,8 @@ def uneven(temperature):
 
 
 def test_with_nothing_to_see_a_parser_stays_as_it_is():
-    module = scene_parser.build(tiny()).eval()
-    assert scene_parser.adapt_parser(module, some_images(0), uneven(1.0)) == (module, False)
+    module = network.SceneParser(tiny()).eval()
+    assert adapt.adapt_parser(module, some_images(0), uneven(1.0)) == (module, False)
 
 
 def finds(module):
@@ -385,7 +362,7 @@ def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(m
     monkeypatch.setattr(adapt, "MUCH_SURER", 10.0)
     monkeypatch.setattr(adapt, "LEAST", 1)
     torch.manual_seed(3)
-    module, images = finds(scene_parser.build(tiny()).eval()), some_images(40)
+    module, images = finds(network.SceneParser(tiny()).eval()), some_images(40)
     calibration = replace(uneven(temperature), exists=(1.7, -0.6), part_exists=(1.3, -0.1))
     found = half_there(adapt.parse_all(module, images))
     used = adapt.correct_priors(module, found, calibration)
@@ -415,7 +392,7 @@ def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, par
     told = iter([objects, 1.0, parts, 1.0])  # after and before, of objects and then of parts
     monkeypatch.setattr(adapt, "LEAST", 1)
     monkeypatch.setattr(adapt, "mean_entropy", lambda attributes: next(told))
-    module, calibration = finds(scene_parser.build(tiny()).eval()), uneven(1.0)
+    module, calibration = finds(network.SceneParser(tiny()).eval()), uneven(1.0)
     made = adapt.correct_priors(module, adapt.parse_all(module, some_images(8)), calibration)
     moved = [
         not torch.equal(one.attributes[0].bias, other.attributes[0].bias)
@@ -428,14 +405,14 @@ def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, par
 def test_of_a_few_things_nothing_is_told(monkeypatch, least):
     monkeypatch.setattr(adapt, "MUCH_SURER", 10.0)
     monkeypatch.setattr(adapt, "LEAST", least)
-    module = finds(scene_parser.build(tiny()).eval())
+    module = finds(network.SceneParser(tiny()).eval())
     made = adapt.correct_priors(module, adapt.parse_all(module, some_images(2)), uneven(1.0))
     old, new = (one.object.attributes[0].bias for one in (module, made))
     assert torch.equal(old, new) == (least > 1)
 
 
 def test_a_parser_that_finds_nothing_or_learned_no_shares_expects_what_it_did():
-    module, images = scene_parser.build(tiny()).eval(), some_images(3)
+    module, images = network.SceneParser(tiny()).eval(), some_images(3)
     for calibration in (uneven(1.0), Calibration.identity(SUPERCLEVR)):
         made = adapt.correct_priors(module, adapt.parse_all(module, images), calibration)
         for (name, old), (_, new) in zip(module.named_parameters(), made.named_parameters(), strict=True):
@@ -443,10 +420,10 @@ def test_a_parser_that_finds_nothing_or_learned_no_shares_expects_what_it_did():
 
 
 def test_doubt_is_entropy_of_the_attributes_of_what_is_found():
-    module, images = scene_parser.build(tiny()).eval(), some_images(40)
+    module, images = network.SceneParser(tiny()).eval(), some_images(40)
     assert adapt.measure_uncertainty(adapt.parse_all(module, images)) == (np.inf, 0)  # it finds nothing yet
     module.heat.bias.data += 10
-    beliefs = scene_parser.parse(module, images)
+    beliefs = decode.parse(module, images)
     rows = [(-a * a.log()).sum(-1)[beliefs.exists > 0.5] for a in beliefs.attributes]
     unsure, found = adapt.measure_uncertainty(adapt.parse_all(module, images))
     assert found == len(rows[0]) > 0 and unsure == pytest.approx(float(sum(rows).mean()), rel=1e-4)
@@ -523,55 +500,51 @@ def test_a_part_belongs_to_the_object_it_points_to():
 # Reading and decoding
 
 
-@cache
-def perfect_parser():
-    class Perfect(torch.nn.Module):
-        """Paints the true maps and reads the truth at every peak."""
+class Perfect(torch.nn.Module):
+    """Paints the true maps and reads the truth at every peak."""
 
-        def __init__(self, labels, config, spoil=None):
-            super().__init__()
-            self.labels, self.config, self.spoil = labels, config, spoil or (lambda readings: readings)
+    def __init__(self, labels, config, spoil=None):
+        super().__init__()
+        self.labels, self.config, self.spoil = labels, config, spoil or (lambda readings: readings)
 
-        def forward(self, images):
-            size, labels, config = (images.shape[2], images.shape[1]), self.labels, self.config
-            made = loss.make_targets(labels, config, size)
-            heat, part_heat = (torch.logit(m, 1e-4) for m in (made.heat, made.part_heat))
-            scores, points = network.find_peaks(heat, config.objects, 8, size)
-            part_scores, part_points = network.find_peaks(part_heat, config.parts, 4, size)
-            nearby = self.truth(points, labels.boxes)
-            boxes = labels.boxes.gather(1, nearby[..., None].expand(*nearby.shape, 4))
-            scores = network.suppress_duplicates(scores, boxes)
-            # two parts may share a cell: their map tells them apart, so read each by its own colour
-            which = self.truth(part_points, labels.part_boxes)
-            cells = part_heat.flatten(2)
-            at = (part_points[..., 1] // 4 * part_heat.shape[3] + part_points[..., 0] // 4).long()
-            here = torch.stack([c.gather(1, at) for c in cells.unbind(1)], -1)
-            for i, k in (part_scores > 0).nonzero().tolist():
-                taken = [j for j in range(k) if torch.equal(part_points[i, j], part_points[i, k])]
-                colour = here[i, k].topk(len(taken) + 1).indices[-1]
-                same = (labels.part_attributes[i, :, 1] == colour).nonzero().flatten()
-                which[i, k] = same[0]
-            part_boxes = labels.part_boxes.gather(1, which[..., None].expand(*which.shape, 4))
-            owners = labels.owners.long().clamp(min=0).gather(1, which)
-            pointed = boxes_middle(labels.boxes).gather(1, owners[..., None].expand(*owners.shape, 2))
-            names = [a.name for a in config.schema.part_attributes]
-            return self.spoil(
-                network.SceneParserOutput(
-                    size, heat, part_heat,
-                    network.QueryLocations(points, boxes, part_points, part_boxes, network.find_nearest_object(pointed, boxes, scores > 0)),
-                    scores, part_scores, boxes, part_boxes, pointed,
-                    labels.places.nan_to_num().gather(1, nearby[..., None].expand(*nearby.shape, 2)),
-                    tuple(hot(labels.attributes[..., k], nearby, a) for k, a in enumerate(config.schema.attributes)),
-                    tuple(hot(labels.part_attributes[..., names.index(a.name)], which, a) for a in config.own_part_attributes),
-                )
-            )  # fmt: skip
+    def forward(self, images):
+        size, labels, config = (images.shape[2], images.shape[1]), self.labels, self.config
+        made = loss.make_targets(labels, config, size)
+        heat, part_heat = (torch.logit(m, 1e-4) for m in (made.heat, made.part_heat))
+        scores, points = network.find_peaks(heat, config.objects, 8, size)
+        part_scores, part_points = network.find_peaks(part_heat, config.parts, 4, size)
+        nearby = self.truth(points, labels.boxes)
+        boxes = labels.boxes.gather(1, nearby[..., None].expand(*nearby.shape, 4))
+        scores = network.suppress_duplicates(scores, boxes)
+        # two parts may share a cell: their map tells them apart, so read each by its own colour
+        which = self.truth(part_points, labels.part_boxes)
+        cells = part_heat.flatten(2)
+        at = (part_points[..., 1] // 4 * part_heat.shape[3] + part_points[..., 0] // 4).long()
+        here = torch.stack([c.gather(1, at) for c in cells.unbind(1)], -1)
+        for i, k in (part_scores > 0).nonzero().tolist():
+            taken = [j for j in range(k) if torch.equal(part_points[i, j], part_points[i, k])]
+            colour = here[i, k].topk(len(taken) + 1).indices[-1]
+            same = (labels.part_attributes[i, :, 1] == colour).nonzero().flatten()
+            which[i, k] = same[0]
+        part_boxes = labels.part_boxes.gather(1, which[..., None].expand(*which.shape, 4))
+        owners = labels.owners.long().clamp(min=0).gather(1, which)
+        pointed = boxes_middle(labels.boxes).gather(1, owners[..., None].expand(*owners.shape, 2))
+        names = [a.name for a in config.schema.part_attributes]
+        return self.spoil(
+            network.SceneParserOutput(
+                size, heat, part_heat,
+                network.QueryLocations(points, boxes, part_points, part_boxes, network.find_nearest_object(pointed, boxes, scores > 0)),
+                scores, part_scores, boxes, part_boxes, pointed,
+                labels.places.nan_to_num().gather(1, nearby[..., None].expand(*nearby.shape, 2)),
+                tuple(hot(labels.attributes[..., k], nearby, a) for k, a in enumerate(config.schema.attributes)),
+                tuple(hot(labels.part_attributes[..., names.index(a.name)], which, a) for a in config.own_part_attributes),
+            )
+        )  # fmt: skip
 
-        @staticmethod
-        def truth(points, boxes):
-            away = (points[:, :, None] - boxes_middle(boxes)[:, None]).abs().sum(-1)
-            return away.masked_fill((boxes[..., 2] == 0)[:, None], 1e9).argmin(-1)
-
-    return Perfect
+    @staticmethod
+    def truth(points, boxes):
+        away = (points[:, :, None] - boxes_middle(boxes)[:, None]).abs().sum(-1)
+        return away.masked_fill((boxes[..., 2] == 0)[:, None], 1e9).argmin(-1)
 
 
 def boxes_middle(boxes):
@@ -585,7 +558,7 @@ def hot(codes, rows, attribute):
 
 def test_perfect_maps_decode_to_the_truth():
     labels, config = batch().labels, tiny()
-    beliefs = scene_parser.parse(perfect_parser()(labels, config), batch().images)
+    beliefs = decode.parse(Perfect(labels, config), batch().images)
     assert (beliefs.exists > 0.5).sum(1).tolist() == [2, 1]
     assert beliefs.size == (WIDTH, HEIGHT) and beliefs.schema is SUPERCLEVR and len(beliefs) == 2
     rows = {int(b[0]): k for k, b in enumerate(beliefs.boxes[0]) if beliefs.exists[0, k] > 0.5}
@@ -608,9 +581,7 @@ def test_perfect_maps_decode_to_the_truth():
 
 def test_the_truth_measures_as_right():
     labels, config = batch().labels, tiny()
-    counts = {
-        n: (int(a), int(b)) for n, (a, b) in scene_parser.measure(perfect_parser()(labels, config), batch()).items()
-    }
+    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(Perfect(labels, config), batch()).items()}
     objects = dict.fromkeys(("recall", "precision", "size", "color", "material", "shape", "place"), (3, 3))
     parts = {f"part_{n}": (3, 3) for n in ("recall", "precision", "size", "color", "material", "name", "owner")}
     assert counts == objects | parts | {"exact": (2, 2), "part_exact": (2, 2)}
@@ -624,10 +595,7 @@ def test_a_wrong_colour_and_a_missed_object_are_counted():
         readings.scores[1, :] = -9.0
         return readings
 
-    counts = {
-        n: (int(a), int(b))
-        for n, (a, b) in scene_parser.measure(perfect_parser()(labels, config, spoil), batch()).items()
-    }
+    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(Perfect(labels, config, spoil), batch()).items()}
     assert counts["recall"] == (2, 3) and counts["precision"] == (2, 2)
     assert counts["color"] == (0, 2) and counts["shape"] == (2, 2)
     assert counts["exact"] == (0, 2) and counts["part_exact"] == (0, 2)
@@ -645,8 +613,8 @@ def test_the_likest_pairs_are_matched_first():
 
 def test_the_size_of_a_part_is_believed_of_its_object():
     torch.manual_seed(0)
-    module = scene_parser.build(tiny(least=0.0)).eval()
-    beliefs = scene_parser.parse(module, batch().images)
+    module = network.SceneParser(tiny(least=0.0)).eval()
+    beliefs = decode.parse(module, batch().images)
     owners = beliefs.part_owner[..., None].expand(2, beliefs.part_owner.shape[1], 2)
     assert torch.equal(beliefs.part_attributes[0], beliefs.attributes[0].gather(1, owners))
     assert [a.name for a in module.config.own_part_attributes] == ["color", "material", "name"]
@@ -666,7 +634,7 @@ def test_one_thing_found_twice_counts_once():
         )[0, 0]
         return readings
 
-    beliefs = scene_parser.parse(perfect_parser()(labels, config, spoil), batch().images)
+    beliefs = decode.parse(Perfect(labels, config, spoil), batch().images)
     assert (beliefs.part_exists[0] > 0).tolist() == [True, True, True, False, True, False, False, False]
 
 
@@ -675,9 +643,9 @@ def test_one_thing_found_twice_counts_once():
 
 def test_images_are_read_alone_as_together():
     torch.manual_seed(0)
-    module = scene_parser.build(tiny(least=0.0)).eval()
+    module = network.SceneParser(tiny(least=0.0)).eval()
     images = batch().images
-    both, alone = scene_parser.parse(module, images), scene_parser.parse(module, images[1:])
+    both, alone = decode.parse(module, images), decode.parse(module, images[1:])
     assert torch.allclose(both.exists[1], alone.exists[0], atol=1e-5)
     assert torch.allclose(both.attributes[3][1], alone.attributes[3][0], atol=1e-4)
     for kept in (both.exists, both.boxes, both.places, *both.attributes, *both.part_attributes, both.part_exists):
@@ -689,46 +657,42 @@ def test_images_are_read_alone_as_together():
 
 def test_an_image_is_padded_to_whole_cells():
     torch.manual_seed(0)
-    module = scene_parser.build(tiny(least=0.0)).eval()
-    beliefs = scene_parser.parse(module, torch.zeros(1, 40, 70, 3, dtype=torch.uint8))
+    module = network.SceneParser(tiny(least=0.0)).eval()
+    beliefs = decode.parse(module, torch.zeros(1, 40, 70, 3, dtype=torch.uint8))
     assert beliefs.size == (70, 40)
     middles = boxes_middle(module(torch.zeros(1, 40, 70, 3, dtype=torch.uint8)).seats.points.repeat(1, 1, 2))
     assert (middles > 0).all()
 
 
 @pytest.mark.parametrize(
-    ("shape", "dtype", "message"),
+    ("images", "message"),
     [
-        ((1, 3, 64, 64), "uint8", r"not \[1, 3, 64, 64\] of uint8"),
-        ((1, 64, 64, 3), "float32", r"not \[1, 64, 64, 3\] of float32"),
-        ((1, 16, 64, 3), "uint8", "64×16 is too small"),
+        (torch.zeros(1, 3, 64, 64, dtype=torch.uint8), r"not \[1, 3, 64, 64\] of uint8"),
+        (torch.zeros(1, 64, 64, 3), r"not \[1, 64, 64, 3\] of float32"),
+        (torch.zeros(1, 16, 64, 3, dtype=torch.uint8), "64×16 is too small"),
     ],
 )
-def test_what_is_no_image_is_refused(shape, dtype, message):
+def test_what_is_no_image_is_refused(images, message):
     with pytest.raises(UserError, match=message):
-        scene_parser.build(tiny())(torch.zeros(shape, dtype=getattr(torch, dtype)))
+        network.SceneParser(tiny())(images)
 
 
 def test_a_schema_without_parts_has_none():
     torch.manual_seed(0)
     config = tiny(CLEVR)
-    beliefs = scene_parser.parse(scene_parser.build(config).eval(), batch().images)
+    beliefs = decode.parse(network.SceneParser(config).eval(), batch().images)
     assert beliefs.part_exists.shape == (2, 0) and beliefs.part_attributes == ()
     cube = Object((("color", "red"), ("shape", "cube")), box=(1.0, 2.0, 30.0, 20.0))
-    labels = scene_parser.label_scenes([Scene((cube,), schema=CLEVR)] * 2).to_tensors()
-    total, errors = scene_parser.compute_loss(
-        scene_parser.build(config), scene_parser.SceneParserBatch(batch().images, labels)
-    )
+    labels = label_scenes([Scene((cube,), schema=CLEVR)] * 2).to_tensors()
+    total, errors = loss.compute_loss(network.SceneParser(config), loss.SceneParserBatch(batch().images, labels))
     assert torch.isfinite(total) and set(errors) == {"heat", "box", "place", "size", "color", "material", "shape"}
     assert errors["size"] == 0 and errors["place"] == 0 and errors["color"] > 0  # what no label tells
 
 
 def test_images_without_parts_teach_the_maps_of_parts():
     bare = [replace(s, objects=tuple(replace(o, parts=()) for o in s.objects)) for s in SCENES]
-    module = scene_parser.build(tiny())
-    total, errors = scene_parser.compute_loss(
-        module, scene_parser.SceneParserBatch(batch().images, scene_parser.label_scenes(bare).to_tensors())
-    )
+    module = network.SceneParser(tiny())
+    total, errors = loss.compute_loss(module, loss.SceneParserBatch(batch().images, label_scenes(bare).to_tensors()))
     total.backward()
     assert errors["part_name"] == 0 and errors["owner"] == 0 and errors["part_heat"] > 0
     assert module.part_heat.weight.grad.abs().sum() > 0
@@ -737,9 +701,9 @@ def test_images_without_parts_teach_the_maps_of_parts():
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a processor without bfloat16
 def test_half_precision_keeps_places_and_scores_whole():
     torch.manual_seed(0)
-    module = scene_parser.build(tiny())
+    module = network.SceneParser(tiny())
     with torch.autocast("cpu", torch.bfloat16):
-        total, _ = scene_parser.compute_loss(module, batch())
+        total, _ = loss.compute_loss(module, batch())
         readings = module.eval()(batch().images)
     assert total.dtype == torch.float32 and torch.isfinite(total)
     kept = (readings.heat, readings.part_heat, readings.boxes, readings.places, readings.pointed)
@@ -764,12 +728,12 @@ def test_it_learns_four_images_by_heart():
         thing = Object((("color", color), ("shape", "flat" if k < 2 else "tall")), box=box, parts=(dot,))
         scenes.append(Scene((thing,), schema=schema))
     torch.manual_seed(0)
-    module = scene_parser.build(tiny(schema)).train()
-    learned = scene_parser.SceneParserBatch(torch.from_numpy(images), scene_parser.label_scenes(scenes).to_tensors())
+    module = network.SceneParser(tiny(schema)).train()
+    learned = loss.SceneParserBatch(torch.from_numpy(images), label_scenes(scenes).to_tensors())
     optimiser = torch.optim.AdamW(module.parameters(), lr=1e-2)
     sums = []
     for _ in range(80):
-        total, _ = scene_parser.compute_loss(module, learned)
+        total, _ = loss.compute_loss(module, learned)
         optimiser.zero_grad()
         total.backward()
         optimiser.step()
@@ -777,8 +741,8 @@ def test_it_learns_four_images_by_heart():
     assert sums[-1] < sums[0] / 4
     with torch.no_grad():
         for _ in range(15):  # the running means of the norms catch up
-            scene_parser.compute_loss(module, learned)
-    counts = {n: (int(a), int(b)) for n, (a, b) in scene_parser.measure(module.eval(), learned).items()}
+            loss.compute_loss(module, learned)
+    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(module.eval(), learned).items()}
     assert counts["recall"] == counts["color"] == counts["shape"] == (4, 4)
     assert min(counts[f"part_{name}"][0] for name in ("recall", "color", "owner")) >= 3
 
@@ -788,12 +752,12 @@ def test_it_learns_four_images_by_heart():
 
 def test_a_config_comes_back_from_json():
     for config in (
-        scene_parser.SceneParserConfig(SUPERCLEVR),
+        config_module.SceneParserConfig(SUPERCLEVR),
         tiny(CLEVR),
         tiny(Schema("own", (Attribute("color", ("red", "blue")),))),
     ):
-        assert scene_parser.SceneParserConfig.from_json(config.to_json()) == config
-    assert scene_parser.SceneParserConfig(SUPERCLEVR).to_json()["schema"] == "superclevr"
+        assert config_module.SceneParserConfig.from_json(config.to_json()) == config
+    assert config_module.SceneParserConfig(SUPERCLEVR).to_json()["schema"] == "superclevr"
 
 
 @pytest.mark.parametrize(
@@ -808,13 +772,13 @@ def test_a_config_comes_back_from_json():
 )
 def test_a_config_that_can_not_be(change, message):
     with pytest.raises(UserError, match=message):
-        scene_parser.SceneParserConfig.from_json(tiny().to_json() | change)
+        config_module.SceneParserConfig.from_json(tiny().to_json() | change)
 
 
 def test_a_wrapped_module_knows_its_config():
-    module = scene_parser.build(tiny())
+    module = network.SceneParser(tiny())
     wrapped = SimpleNamespace(module=module)
     from shiftscope.models.nsvqa.scene_parser.loss import get_config
 
     assert get_config(wrapped) is module.config and get_config(module) is module.config
-    assert scene_parser.decode_posterior(module.eval()(batch().images), module.config).size == (WIDTH, HEIGHT)
+    assert decode.decode_posterior(module.eval()(batch().images), module.config).size == (WIDTH, HEIGHT)

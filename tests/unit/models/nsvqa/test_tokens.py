@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lazy import lazy
 from random_programs import generate_random_program
 from shiftscope.errors import UserError
 from shiftscope.lang.exec.packed import PACKED_OPS
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program
 from shiftscope.lang.types import OBJECT, PARTS, Type
-from shiftscope.models.nsvqa.question_parser.tokens import ParserToken, ProgramReader, build_program, tokenize_program
-from shiftscope.models.nsvqa.question_parser.vocabulary import BEGIN, PAD, UNKNOWN, ParserVocabulary
 from shiftscope.rng import derive
 from shiftscope.schemas import clevr, superclevr
+
+tokens_module = lazy("shiftscope.models.nsvqa.question_parser.tokens")
+vocabulary = lazy("shiftscope.models.nsvqa.question_parser.vocabulary")
 
 OPS = tuple(sorted(PACKED_OPS))
 SCHEMA = superclevr.SCHEMA
@@ -42,11 +44,11 @@ SMALL_RED_CAR = parse_program("query(unique(filter(filter(filter(scene(), size=s
 
 
 def learned(*questions):
-    return ParserVocabulary.learn(questions or [("What color is the small red car?", SMALL_RED_CAR)], SCHEMA)
+    return vocabulary.ParserVocabulary.learn(questions or [("What color is the small red car?", SMALL_RED_CAR)], SCHEMA)
 
 
 def test_a_program_is_written_in_the_order_of_english():
-    said = [(t.op, *t.words) for t in tokenize_program(SMALL_RED_CAR)]
+    said = [(t.op, *t.words) for t in tokens_module.tokenize_program(SMALL_RED_CAR)]
     assert said == [
         ("query", "color"),
         ("unique",),
@@ -58,15 +60,17 @@ def test_a_program_is_written_in_the_order_of_english():
 
 
 def test_a_token_tells_the_types_of_its_node():
-    assert tokenize_program(SMALL_RED_CAR)[0] == ParserToken("query", ("color",), (OBJECT,), Type("Value", "color"))
-    assert tokenize_program(SHARED)[0].inputs == (Type("Value", "material"),) * 2
+    assert tokens_module.tokenize_program(SMALL_RED_CAR)[0] == tokens_module.ParserToken(
+        "query", ("color",), (OBJECT,), Type("Value", "color")
+    )
+    assert tokens_module.tokenize_program(SHARED)[0].inputs == (Type("Value", "material"),) * 2
 
 
 def test_what_two_branches_read_is_written_once():
-    tokens = tokenize_program(SHARED)
-    assert tokens[-1] == ParserToken("again", ("parts", "0"), (), PARTS)
+    tokens = tokens_module.tokenize_program(SHARED)
+    assert tokens[-1] == tokens_module.ParserToken("again", ("parts", "0"), (), PARTS)
     assert [t.op for t in tokens].count("parts") == 1
-    assert build_program(tokens) == SHARED.canonicalize()
+    assert tokens_module.build_program(tokens) == SHARED.canonicalize()
 
 
 @pytest.mark.parametrize("shared", [1, 2, 3])
@@ -75,7 +79,7 @@ def test_a_filter_that_is_read_again_keeps_its_place(shared):
     program = Program(
         (*nodes, node("filter", (shared,), ("size", "small")), node("union", (3, 4)), node("count", (5,)))
     )
-    assert build_program(tokenize_program(program)) == program.canonicalize()
+    assert tokens_module.build_program(tokens_module.tokenize_program(program)) == program.canonicalize()
 
 
 @settings(max_examples=200, deadline=None)
@@ -83,7 +87,7 @@ def test_a_filter_that_is_read_again_keeps_its_place(shared):
 def test_every_program_comes_back(seed, schema):
     ops = OPS if schema.part_attributes else tuple(op for op in OPS if op not in ("parts", "owners"))
     program = generate_random_program(derive("tokens", seed), schema, ops)
-    assert build_program(tokenize_program(program)) == program.canonicalize()
+    assert tokens_module.build_program(tokens_module.tokenize_program(program)) == program.canonicalize()
 
 
 @settings(max_examples=100, deadline=None)
@@ -98,28 +102,28 @@ def test_a_program_with_shared_nodes_comes_back(seed):
         place.append(number.setdefault(new, len(nodes)))
         nodes += [new] if place[-1] == len(nodes) else []
     program = Program(tuple(nodes))
-    assert build_program(tokenize_program(program)) == program.canonicalize()
+    assert tokens_module.build_program(tokens_module.tokenize_program(program)) == program.canonicalize()
 
 
 def test_many_programs_are_read_as_one_is():
     made = [generate_random_program(derive("many", k), SCHEMA, OPS, depth=6) for k in range(200)]
-    written = [tokenize_program(program) for program in (*made, SHARED)]
+    written = [tokens_module.tokenize_program(program) for program in (*made, SHARED)]
     tokens = list(dict.fromkeys(token for tokens in written for token in tokens))
     number = {token: k for k, token in enumerate(tokens)}
-    reading = ProgramReader(tokens)
+    reading = tokens_module.ProgramReader(tokens)
     for _ in range(2):  # unknown, then known
         for one in written:
-            assert reading.read_program([number[t] for t in one]) == build_program(one)
+            assert reading.read_program([number[t] for t in one]) == tokens_module.build_program(one)
 
 
 def test_sub_programs_are_refused():
     with pytest.raises(UserError, match="neither sub-programs"):
-        tokenize_program(parse_program("all(scene(), verify(it(), color=red))"))
+        tokens_module.tokenize_program(parse_program("all(scene(), verify(it(), color=red))"))
 
 
 def test_a_vocabulary_comes_back_from_json():
     made = learned(("Does the door of the red car share its material with the wheel?", SHARED))
-    again = ParserVocabulary.from_json(json.loads(json.dumps(made.to_json())))
+    again = vocabulary.ParserVocabulary.from_json(json.loads(json.dumps(made.to_json())))
     assert again == made
     assert again.encode_program(SHARED) == made.encode_program(SHARED)
     assert np.array_equal(again.word_terms(), made.word_terms())
@@ -132,15 +136,15 @@ def test_the_order_of_the_questions_does_not_matter():
 
 def test_numbers_stand_for_words_and_programs():
     made = learned()
-    encoded = made.encode([("the car", SMALL_RED_CAR), ("the small red car", SMALL_RED_CAR)])
-    assert encoded.words[0].tolist()[:1] == [BEGIN] and encoded.words[0].tolist()[3:] == [PAD, PAD]
-    assert made.decode_program(encoded.tokens[1, 1:].tolist()) == SMALL_RED_CAR
+    words, tokens = made.encode([("the car", SMALL_RED_CAR), ("the small red car", SMALL_RED_CAR)])
+    assert words[0].tolist()[:1] == [vocabulary.BEGIN] and words[0].tolist()[3:] == [vocabulary.PAD, vocabulary.PAD]
+    assert made.decode_program(tokens[1, 1:].tolist()) == SMALL_RED_CAR
 
 
 def test_a_word_of_the_schema_is_known_though_no_question_held_it():
     made = learned()
     ids = made.encode_text("Grey aeroplanes, frobnicated")
-    assert UNKNOWN not in ids[:3] and ids[-1] == UNKNOWN
+    assert vocabulary.UNKNOWN not in ids[:3] and ids[-1] == vocabulary.UNKNOWN
     assert [made.terms[k] for k in made.meanings[ids[1]]] == ["gray"]
     assert "aeroplane" in [made.terms[k] for k in made.meanings[ids[2]]]
 
@@ -157,9 +161,9 @@ def test_a_program_beyond_the_vocabulary_is_refused():
 
 def test_nothing_to_learn_from_is_refused():
     with pytest.raises(UserError, match="without questions"):
-        ParserVocabulary.learn([], SCHEMA)
+        vocabulary.ParserVocabulary.learn([], SCHEMA)
 
 
 def test_a_very_long_text_is_cut():
     assert len(learned().encode_text("the " * 5000)) == 200
-    assert learned().encode_text("") == [BEGIN]
+    assert learned().encode_text("") == [vocabulary.BEGIN]

@@ -13,7 +13,6 @@ from shiftscope.model import ModelOptions, ModelSetting, Prompt
 from shiftscope.models import p_nsvqa, p_nsvqa_exact
 from shiftscope.models.nsvqa.neuro_symbolic import load_parsers
 from shiftscope.models.nsvqa.trained_model import (
-    MODEL_FILE,
     PARSERS,
     QUESTION_PARSER,
     SCENE_PARSER,
@@ -24,6 +23,7 @@ from shiftscope.models.nsvqa.trained_model import (
 )
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec
+from shiftscope.trained_folder import MODEL_FILE
 
 torch = lazy("torch")
 

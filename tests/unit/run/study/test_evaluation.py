@@ -10,10 +10,11 @@ from lazy import lazy
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
 from shiftscope.lang.scene_posterior import build_certain_posterior
 from shiftscope.metrics.accuracy import measure
-from shiftscope.model import ModelOptions, ModelSetting, Picture, build_model
+from shiftscope.model import ModelOptions, ModelSetting, build_model
 from shiftscope.models import p_nsvqa_exact
 from shiftscope.models.nsvqa import neuro_symbolic
 from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
+from shiftscope.picture import Picture
 from shiftscope.result import Prediction
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
 from shiftscope.run.study.evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
@@ -103,9 +104,11 @@ def test_asked_in_bulk_a_model_says_what_it_says_one_by_one(testset, runs, model
         for prompt, prediction in zip(questions.prompts, said, strict=True):
             (one,) = alone.predict([replace(prompt, pictures=(Picture(prompt.pictures[0].png()),))])
             assert (one.answer, one.program) == (prediction.answer, prediction.program)
-            assert (one.belief is None) == (prediction.confidence is None) == (model == "nsvqa" or one.answer is None)
-            if one.belief is not None:
-                assert prediction.confidence == pytest.approx(one.belief, rel=1e-4)
+            assert (
+                (one.confidence is None) == (prediction.confidence is None) == (model == "nsvqa" or one.answer is None)
+            )
+            if one.confidence is not None:
+                assert prediction.confidence == pytest.approx(one.confidence, rel=1e-4)
 
 
 def test_pictures_and_questions_are_parsed_once_for_all_models(testset, monkeypatch):

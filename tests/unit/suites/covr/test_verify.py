@@ -309,7 +309,13 @@ def test_a_model_is_asked_yes_or_no_and_believed_as_far_as_it_believes(monkeypat
     seeing = find_classifier("guessing:Guesser")
     assert seeing.is_prompted and not seeing.learns
     picture = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
-    Guesser.said = (Response(answer=True, belief=0.8), Response(answer=False, belief=0.7), "No.", "Yes", "Hard to say")
+    Guesser.said = (
+        Response(answer=True, confidence=0.8),
+        Response(answer=False, confidence=0.7),
+        "No.",
+        "Yes",
+        "Hard to say",
+    )
     seer = seeing.make()
     asked = [phrase_question(ObjectNode("dog", "black"))] * 5
     assert seer.probability(asked, [picture] * 5) == pytest.approx([0.8, 0.3, 0.0, 1.0, 1.0])

@@ -1,17 +1,16 @@
 """Augmentation: add adjectives and relations to a question and its program alike, so that none is too long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from ....english.synonyms import SYNONYMS
 from ....lang.types import OBJECT, OBJECTS, PARTS
 from ....rng import derive
+from .network import TableModule
 from .tokens import AGAIN, FILTER, ParserToken
 from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, pad_rows
 
@@ -23,17 +22,8 @@ LONGEST_NOUN = 3  # words after the first
 Random = torch.Generator | None  # None: torch's own
 
 
-class DescriptionTables(nn.Module):
-    """Tables over a vocabulary; not learned, not saved."""
-
-    term: Tensor  # [word] the value it spells
-    rank: Tensor  # [word] the place of that value's attribute in a description
-    told: Tensor  # [word, term] whether the word helps to spell it
-    plain: Tensor  # [word] whether it is one of THINGS
-    token_term: Tensor  # [token] the value it filters by
-    token_rank: Tensor
-    token_kind: Tensor
-    fixed: Tensor  # [token] whether it reads a filter again, and counts how many stand before
+class DescriptionTables(TableModule):
+    """Which words and tokens describe things, and how they correspond."""
 
     def __init__(self, vocabulary: ParserVocabulary) -> None:
         super().__init__()
@@ -55,23 +45,21 @@ class DescriptionTables(nn.Module):
             if meant in self.attribute:
                 term[w], rank[w] = meant, self.order.get(self.attribute[meant], self.noun)
         self.register_tables(
-            term=term,
-            rank=rank,
-            told=torch.from_numpy(v.word_terms()) > 0,
-            plain=torch.tensor([w in THINGS for w in v.words]),
-            token_term=token_term,
+            term=term,  # [word] the value it spells
+            rank=rank,  # [word] the place of that value's attribute in a description
+            spells=torch.from_numpy(v.word_terms()) > 0,  # [word, term] whether the word helps to spell it
+            plain=mark_words(v, *THINGS),
+            token_term=token_term,  # [token] the value it filters by
             token_rank=token_rank,
             token_kind=token_kind,
+            # whether it reads a filter again, and counts how many stand before
             fixed=mark_tokens(v, lambda t: t.op == AGAIN and t.words[0] == FILTER),
         )
 
-    def register_tables(self, **tables: Tensor) -> None:
-        for name, table in tables.items():
-            self.register_buffer(name, table, persistent=False)
 
-    def find_filters(self, name: str, value: str) -> tuple[int, ...]:
-        """The tokens that filter by the value, for each kind; PAD where there is none."""
-        return tuple(self.filters.get(((name, value), kind), PAD) for kind in KINDS)
+def mark_words(vocabulary: ParserVocabulary, *words: str) -> Tensor:
+    """[word] whether it is one of these."""
+    return torch.tensor([w in words for w in vocabulary.words])
 
 
 def mark_tokens(vocabulary: ParserVocabulary, holds: Callable[[ParserToken], bool]) -> Tensor:
@@ -81,7 +69,7 @@ def mark_tokens(vocabulary: ParserVocabulary, holds: Callable[[ParserToken], boo
 
 # Enrich: more adjectives and relations in a question and its program alike, so that none is too long.
 #
-# A word that spells a value, said once, is matched with the one filter for that value. Before both stands
+# A word that spells a value and occurs once is matched with the one filter for that value. Before both stands
 # what comes earlier in a description: "the rubber thing" becomes "the small rubber thing", with filters for
 # both. Where a description ends, a relation to another thing may follow: "the rubber thing left of the red
 # car".
@@ -93,8 +81,7 @@ LINKS = ("", "that is", "that are")
 BOUND = "with"  # what it begins would seem to belong to the thing that is added
 
 
-@dataclass(frozen=True, slots=True)
-class AddedAdjective:
+class AddedAdjective(NamedTuple):
     """A word that may be added: the place of its attribute in a description, its filter for each kind."""
 
     word: int
@@ -103,15 +90,7 @@ class AddedAdjective:
 
 
 class ModifierAdder(DescriptionTables):
-    """Tables over a vocabulary; not learned, not saved."""
-
-    bound: Tensor  # [word] whether it is BOUND
-    ends: Tensor  # [token] whether a description ends before it
-    new_word: Tensor  # [adjective]
-    new_rank: Tensor
-    new_token: Tensor  # [adjective, kind]
-    clause: Tensor  # [clause, word]
-    clause_token: Tensor  # [clause, token]
+    """Adds adjectives and relations."""
 
     def __init__(self, vocabulary: ParserVocabulary) -> None:
         super().__init__(vocabulary)
@@ -122,19 +101,19 @@ class ModifierAdder(DescriptionTables):
             if meant == NONE:
                 continue
             name, value = self.attribute[meant], v.terms[meant]
-            tokens = self.find_filters(name, value)
+            tokens = tuple(self.filters.get(((name, value), kind), PAD) for kind in KINDS)
             if name in self.order:
                 new.append(AddedAdjective(w, self.order[name], tokens))
             elif tokens[0] != PAD and word == value:
                 nouns.append(AddedAdjective(w, self.noun, tokens))
         clauses = _make_clauses(v, new, nouns)
         self.register_tables(
-            bound=torch.tensor([w == BOUND for w in v.words]),
-            ends=mark_tokens(v, lambda t: t.op == "scene"),
+            bound=mark_words(v, BOUND),
+            ends=mark_tokens(v, lambda t: t.op == "scene"),  # a description ends before it
             new_word=torch.tensor([a.word for a in new], dtype=torch.long),
             new_rank=torch.tensor([a.rank for a in new], dtype=torch.long),
-            new_token=torch.tensor([a.tokens for a in new], dtype=torch.long).view(-1, len(KINDS)),
-            clause=torch.from_numpy(pad_rows([words for words, _ in clauses])).long(),
+            new_token=torch.tensor([a.tokens for a in new], dtype=torch.long).view(-1, len(KINDS)),  # [adjective, kind]
+            clause=torch.from_numpy(pad_rows([words for words, _ in clauses])).long(),  # [clause, word]
             clause_token=torch.from_numpy(pad_rows([tokens for _, tokens in clauses])).long(),
         )
 
@@ -160,7 +139,7 @@ class ModifierAdder(DescriptionTables):
 
     def _count_terms(self, found: Tensor) -> Tensor:
         """[question, term] how often each term is found, those that are NONE first."""
-        counts = found.new_zeros(len(found), self.told.shape[1] - NONE)
+        counts = found.new_zeros(len(found), self.spells.shape[1] - NONE)
         return counts.scatter_add_(1, found - NONE, torch.ones_like(found))
 
     def _add_adjectives(
@@ -188,7 +167,7 @@ class ModifierAdder(DescriptionTables):
         noun = self.token_rank[tokens[rows, to]] == self.noun
         end = at + 1
         for _ in range(LONGEST_NOUN):  # "road bike" ends with its second word
-            end = end + (noun & self.told[words[rows, end], meant] & (end < at + 1 + LONGEST_NOUN)).long()
+            end = end + (noun & self.spells[words[rows, end], meant] & (end < at + 1 + LONGEST_NOUN)).long()
         end = torch.where(noun, end, at + 2)
         good = good & chosen & (noun | self.plain[words[rows, at + 1]]) & self.ends[tokens[rows, to + 1]]
         good &= (self.token_kind[tokens[rows, to]] == 0) & ~self.bound[words[rows, end]]
@@ -222,18 +201,16 @@ def _make_clauses(
         drawn = {a.rank: a for a in (usual[draw_below(len(usual))] for _ in range(3))}
         some = [drawn[rank] for rank in sorted(drawn)][: 1 + draw_below(3)]
         noun = nouns[draw_below(len(nouns))] if random.random() < 0.7 else None
-        said = _spell_noun(vocabulary, noun) if noun else THINGS[2 * draw_below(3)]
-        words = [*vocabulary.encode_text(begin)[1:], *(a.word for a in some), *vocabulary.encode_text(said)[1:]]
+        if noun:
+            value = vocabulary.tokens[noun.tokens[0] - SPECIAL_TOKENS].words[1]
+            name = SYNONYMS.get(value, (value,))[0]  # a school is a school bus
+        else:
+            name = THINGS[2 * draw_below(3)]
+        words = [*vocabulary.encode_text(begin)[1:], *(a.word for a in some), *vocabulary.encode_text(name)[1:]]
         if UNKNOWN not in words:
             filters = [a.tokens[0] for a in (*some, *([noun] if noun else []))]
             made.append((words, [numbers[relation], unique, *filters]))
     return made
-
-
-def _spell_noun(vocabulary: ParserVocabulary, noun: AddedAdjective) -> str:
-    """How the value is said: a school is a school bus."""
-    value = vocabulary.tokens[noun.tokens[0] - SPECIAL_TOKENS].words[1]
-    return SYNONYMS.get(value, (value,))[0]
 
 
 def _insert_pieces(table: Tensor, at: Tensor, pieces: Tensor, rows: Tensor) -> Tensor:

@@ -1,8 +1,4 @@
-"""Decoding: the likeliest token at each step among those the grammar allows, and how often programs are
-exact.
-"""
-
-from __future__ import annotations
+"""Decoding: the likeliest token at each step among those the grammar allows, and how often programs are exact."""
 
 from collections.abc import Iterator, Sequence
 
@@ -82,11 +78,9 @@ def measure(module: QuestionParser, batch: QuestionParserBatch) -> Counts:
     module.eval()
     true = batch.tokens[:, 1:]
     wide = max(true.shape[1], module.config.longest_program)
-    made, meant = (
-        torch.nn.functional.pad(t, (0, wide - t.shape[1]), value=PAD)
-        for t in (decode_greedily(module, batch.words), true)
-    )
-    exact = int((made == meant).all(1).sum())
+    both = (decode_greedily(module, batch.words), true)
+    decoded, expected = (torch.nn.functional.pad(t, (0, wide - t.shape[1]), value=PAD) for t in both)
+    exact = int((decoded == expected).all(1).sum())
     counted = true != PAD
     right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
     return {"exact": (exact, len(true)), "token": (int(right.sum()), int(counted.sum()))}

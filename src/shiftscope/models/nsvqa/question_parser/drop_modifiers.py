@@ -1,7 +1,5 @@
 """Augmentation: drop adjectives, nouns and relations from a question and its program alike."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -14,7 +12,7 @@ from ....lang.types import OBJECTS
 from ....questions.clevr.template import OTHER
 from ....questions.clevr.wording import ANOTHER
 from ....rng import derive
-from .add_modifiers import LONGEST_NOUN, NONE, THINGS, DescriptionTables, Random, mark_tokens
+from .add_modifiers import LONGEST_NOUN, NONE, THINGS, DescriptionTables, Random, mark_tokens, mark_words
 from .tokens import AGAIN
 from .vocabulary import PAD, UNKNOWN, ParserVocabulary
 
@@ -44,26 +42,7 @@ class DescriptionMatch(NamedTuple):
 
 
 class ModifierDropper(DescriptionTables):
-    """Tables over a vocabulary; not learned, not saved."""
-
-    code: Tensor  # [term]
-    bare: Tensor  # [word] whether it is a noun that no filter is for
-    things: Tensor  # [noun, 2] words for one and for several
-    several: Tensor  # [word] whether it is a plural
-    article: Tensor  # [word] the article before it
-    articles: Tensor  # [word] whether it is one
-    that: Tensor  # [word] whether it is "that"
-    being: Tensor  # [word] whether it is "is" or "are"
-    the: Tensor  # [word] whether it is "the"
-    relating: Tensor  # [word] whether it helps to say a relation
-    again: Tensor  # [token] whether it reads anything again
-    relates: Tensor  # [token] whether it finds what stands in a relation
-    single: Tensor  # [token] whether it is the only one of some things
-    alike: Tensor  # [token] whether it finds what is like a thing
-    ends: Tensor  # [token] whether a chain of relations ends with it
-    other: Tensor  # the number of that word
-    another: Tensor
-    otherwise: Tensor  # [word] whether it is one of these
+    """Drops adjectives, nouns and relations."""
 
     def __init__(self, vocabulary: ParserVocabulary) -> None:
         super().__init__(vocabulary)
@@ -72,24 +51,24 @@ class ModifierDropper(DescriptionTables):
         relations = {w for t in v.tokens if t.op == "relate" for w in (t.words[0], *SYNONYMS.get(t.words[0], ()))}
         phrases = {k for phrase in sorted(relations) for k in v.encode_text(phrase)[1:]} - {UNKNOWN}
         self.register_tables(
-            code=torch.from_numpy(random.integers(CODES, size=len(v.terms))),
-            bare=torch.tensor([w in (*THINGS, PART, PART + "s") for w in v.words]),
-            things=_find_thing_words(v),
+            code=torch.from_numpy(random.integers(CODES, size=len(v.terms))),  # [term]
+            bare=mark_words(v, *THINGS, PART, PART + "s"),  # nouns that no filter is for
+            things=_find_thing_words(v),  # [noun, 2] words for one and for several
             several=_mark_plurals(v),
-            article=_choose_articles(v),
-            articles=torch.tensor([w in ("a", "an") for w in v.words]),
-            that=torch.tensor([w == "that" for w in v.words]),
-            being=torch.tensor([w in ("is", "are") for w in v.words]),
-            the=torch.tensor([w == "the" for w in v.words]),
-            relating=torch.tensor([k in phrases for k in range(len(v.words))]),
+            article=_choose_articles(v),  # [word] the article before it
+            articles=mark_words(v, "a", "an"),
+            that=mark_words(v, "that"),
+            being=mark_words(v, "is", "are"),
+            the=mark_words(v, "the"),
+            relating=torch.tensor([k in phrases for k in range(len(v.words))]),  # words that help to say a relation
             again=mark_tokens(v, lambda t: t.op == AGAIN),
             relates=mark_tokens(v, lambda t: t.op == "relate"),
             single=mark_tokens(v, lambda t: t.op == "unique"),
             alike=mark_tokens(v, lambda t: t.op == "same" and t.output == OBJECTS),
-            ends=mark_tokens(v, lambda t: t.op == "scene"),
-            other=torch.tensor(v.encode_text(OTHER)[1]),
+            ends=mark_tokens(v, lambda t: t.op == "scene"),  # a chain of relations ends with it
+            other=torch.tensor(v.encode_text(OTHER)[1]),  # the number of that word
             another=torch.tensor(v.encode_text(ANOTHER)[1]),
-            otherwise=torch.tensor([w in (OTHER, ANOTHER) for w in v.words]),
+            otherwise=mark_words(v, OTHER, ANOTHER),
         )
 
     def forward(self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None) -> tuple[Tensor, Tensor]:
@@ -105,10 +84,10 @@ class ModifierDropper(DescriptionTables):
         return words[:, : wide[0]], tokens[:, : wide[1]]
 
     def _find_descriptions(self, words: Tensor, tokens: Tensor) -> DescriptionMatch:
-        said = self._find_runs(self.rank[words], self.term[words], torch.zeros_like(words))
-        meant = self._find_runs(self.token_rank[tokens], self.token_term[tokens], self.token_kind[tokens])
-        keys = meant.key.masked_fill(meant.key == NONE, NONE - 1)  # nothing is not like nothing
-        equal = said.key[:, :, None] == keys[:, None]
+        adjectives = self._find_runs(self.rank[words], self.term[words], torch.zeros_like(words))
+        filters = self._find_runs(self.token_rank[tokens], self.token_term[tokens], self.token_kind[tokens])
+        keys = filters.key.masked_fill(filters.key == NONE, NONE - 1)  # nothing is not like nothing
+        equal = adjectives.key[:, :, None] == keys[:, None]
         match = equal.view(torch.uint8).argmax(2)
         good = (equal.sum(2) == 1) & (_take_at(equal.sum(1), match) == 1)
         follows = _take_at(tokens, match + 1)
@@ -119,11 +98,11 @@ class ModifierDropper(DescriptionTables):
         going = good
         for k in range(1 + LONGEST_NOUN):  # "road bike" ends with its second word
             word = _take_at(words, end + 1)
-            told = noun & self.told[word, term]
-            going = going & (told if k else told | ~noun & self.bare[word])
+            spells = noun & self.spells[word, term]
+            going = going & (spells if k else spells | ~noun & self.bare[word])
             good = good if k else going
             end = end + going.long()
-        return DescriptionMatch(good, said, meant, match, noun, end)
+        return DescriptionMatch(good, adjectives, filters, match, noun, end)
 
     def _find_runs(self, rank: Tensor, term: Tensor, kind: Tensor) -> ModifierRuns:
         """Where adjectives stand in their order, next to each other and of one kind of thing."""
@@ -178,7 +157,9 @@ class ModifierDropper(DescriptionTables):
             which = torch.randint(len(self.things), words.shape, device=words.device, generator=random)
             new = self.things[which, self.several[_take_at(words, found.end)].long()]
             words = _write_at(words, found.end, new, noun)
-        words = self._fix_articles(_remove_marked(words, lost), share > 0)
+        words = _remove_marked(words, lost)
+        wanted = self.article[functional.pad(words[:, 1:], (0, 1), value=PAD)]  # a or an, by the next word
+        words = torch.where((share > 0) & self.articles[words] & (wanted != PAD), wanted, words)
         return words, _remove_marked(tokens, lost_tokens)
 
     def _insert_other(
@@ -195,11 +176,6 @@ class ModifierDropper(DescriptionTables):
         words = torch.where(functional.pad(another[:, 1:], (0, 1)), self.another, words)
         return words, lost & ~other
 
-    def _fix_articles(self, words: Tensor, chosen: Tensor) -> Tensor:
-        """With a or an as the next word asks for."""
-        asked = self.article[functional.pad(words[:, 1:], (0, 1), value=PAD)]
-        return torch.where(chosen & self.articles[words] & (asked != PAD), asked, words)
-
 
 def _find_thing_words(vocabulary: ParserVocabulary) -> Tensor:
     """The words for one and for several; an unknown plural is read as its singular."""
@@ -211,9 +187,9 @@ def _mark_plurals(vocabulary: ParserVocabulary) -> Tensor:
     """[word] whether it is the plural of another with the same meaning: buses, not bus."""
     known = dict(zip(vocabulary.words, vocabulary.meanings, strict=True))
 
-    def is_plural(said: str) -> bool:
-        ones = [said.removesuffix(end) for end in ("s", "es") if said.endswith(end)]
-        return bool(known[said]) and any(known.get(one) == known[said] for one in ones)
+    def is_plural(word: str) -> bool:
+        singulars = [word.removesuffix(end) for end in ("s", "es") if word.endswith(end)]
+        return bool(known[word]) and any(known.get(one) == known[word] for one in singulars)
 
     return torch.tensor([is_plural(w) for w in vocabulary.words])
 
@@ -222,8 +198,8 @@ def _choose_articles(vocabulary: ParserVocabulary) -> Tensor:
     """[word] the article before it; PAD before what is no word."""
     written = {w.lower(): w for ways in SYNONYMS.values() for way in ways for w in way.split()}
     number = {w: k for k, w in enumerate(vocabulary.words)}
-    asked = [article(written.get(w, w)) if w.isalpha() else "" for w in vocabulary.words]
-    return torch.tensor([number.get(a, PAD) for a in asked])
+    articles = [article(written.get(w, w)) if w.isalpha() else "" for w in vocabulary.words]
+    return torch.tensor([number.get(a, PAD) for a in articles])
 
 
 def _number_columns(table: Tensor) -> Tensor:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ....trainable import Rows
 from .add_modifiers import ModifierAdder, Random
-from .config import QuestionParserConfig, Rows
 from .drop_modifiers import ModifierDropper
 from .network import QuestionParser
-from .vocabulary import PAD, EncodedQuestions
+from .vocabulary import PAD, Ids, QuestionParserConfig
 
 
 class QuestionAugmenter(nn.Module):
@@ -47,12 +48,11 @@ class QuestionParserBatch:
     lengths: Tensor  # [question, 2] of words and tokens; on the host, which would else wait for the device
 
     @classmethod
-    def from_encoded(cls, encoded: EncodedQuestions, device: str | torch.device = "cpu") -> QuestionParserBatch:
+    def from_encoded(cls, words: Ids, tokens: Ids, device: str | torch.device = "cpu") -> QuestionParserBatch:
         """Everything as one batch, from which `take` makes smaller ones; lies on the device."""
-        both = [torch.from_numpy(t) for t in (encoded.words, encoded.tokens)]
+        both = [torch.from_numpy(table) for table in (words, tokens)]
         lengths = torch.stack([(t != PAD).sum(1) for t in both], 1)
-        words, tokens = (t.to(device) for t in both)
-        return cls(words, tokens, lengths)
+        return cls(both[0].to(device), both[1].to(device), lengths)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -94,8 +94,25 @@ def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Te
 # A GPU takes as long to vary a thousand questions as to vary many thousands, so it varies some batches
 # together. What a batch holds does not depend on those before it: a training can begin with any of them.
 
+SORTED_BATCHES = 32  # batches that are sorted by length together
 TOGETHER = 32  # batches that a GPU varies at once; a processor gains nothing by it
 SEEDS = 1 << 62
+
+
+def make_batches(lengths: npt.NDArray[np.integer], batch: int, random: np.random.Generator) -> list[Rows]:
+    """One epoch: the rows of each batch, in random order, texts of like length together.
+
+    The rows that do not fill a batch are left out, as others are in the next epoch.
+    """
+    size = min(batch, len(lengths))
+    order = random.permutation(len(lengths))
+    found: list[Rows] = []
+    for start in range(0, len(order), size * SORTED_BATCHES):
+        chunk = order[start : start + size * SORTED_BATCHES]
+        chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
+        whole = len(chunk) - len(chunk) % size
+        found += np.split(chunk[:whole], whole // size) if whole else []
+    return [found[i] for i in random.permutation(len(found))]
 
 
 class QuestionEpoch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,13 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from ....lang.types import BOOL, INT, VALUE, Type, fits
-from .config import QuestionParserConfig
 from .tokens import AGAIN
-from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary
+from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
 
 
 @contextmanager
 def small_products() -> Iterator[None]:
-    """Within, products are made so, whatever precision a training asks for around it."""
+    """Within, small matrix products are made by torch itself, at full precision."""
     backend: Any = torch.backends.mkldnn
     before = backend.enabled
     backend.enabled = False
@@ -85,6 +84,19 @@ class TextPacking(NamedTuple):
 # Kept for many programs at once: the types still wanted, as a stack for each; which nodes may be read again;
 # and how many tokens are left, so that what is begun can be ended.
 
+
+class TableModule(nn.Module):
+    """Tables over a vocabulary, as buffers: not learned, not saved."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Tensor: ...
+
+    def register_tables(self, **tables: Tensor) -> None:
+        for name, table in tables.items():
+            self.register_buffer(name, table, persistent=False)
+
+
 ANSWER = Type("Answer")  # what a whole program gives
 DONE = Type("")  # the floor of the stack
 ENDLESS = 10_000  # what a type costs that no program of these tokens gives
@@ -107,18 +119,8 @@ class GrammarStack:
         return GrammarStack(*(getattr(self, name)[rows] for name in self.__slots__))
 
 
-class ProgramGrammar(nn.Module):
-    """Tables over a vocabulary's tokens; not learned, not saved."""
-
-    fit: Tensor  # [type, token] whether the token gives the type
-    cost: Tensor  # [type] the fewest tokens that give it
-    after: Tensor  # [token] the fewest tokens of a program that begins with it
-    each: Tensor  # [token, …] how many types it reads, what their programs cost, and they, the last one first
-    places: Tensor  # [place] 1, 2, …, as many as a token reads
-    again: Tensor  # [again] the tokens that read a node again
-    names: Tensor  # [token, again] whether the token may be the node that is read again
-    counts: Tensor  # [token, again] whether the token is of the op that is counted
-    nth: Tensor  # [again] which of them is meant
+class ProgramGrammar(TableModule):
+    """Which tokens may follow."""
 
     def __init__(self, vocabulary: ParserVocabulary, longest: int) -> None:
         super().__init__()
@@ -150,19 +152,18 @@ class ProgramGrammar(nn.Module):
             for k, token in enumerate(tokens, SPECIAL_TOKENS):
                 counts[r, k] = token.op == reads.words[0]
                 names[r, k] = counts[r, k] and token.output == reads.output
-        tables = {
-            "fit": fit,
-            "cost": torch.tensor([costs[t] for t in types]),
-            "after": after,
-            "each": torch.cat([arity[:, None], (after - 1).clamp(min=0)[:, None], pushed], 1),
-            "places": torch.arange(widest) + 1,
-            "again": torch.tensor([k for k, _ in again], dtype=torch.long),
-            "names": names.T.contiguous(),
-            "counts": counts.T.contiguous(),
-            "nth": torch.tensor([int(t.words[1]) for _, t in again], dtype=torch.long),
-        }
-        for name, table in tables.items():
-            self.register_buffer(name, table, persistent=False)
+        self.register_tables(
+            fit=fit,  # [type, token] whether the token gives the type
+            cost=torch.tensor([costs[t] for t in types]),  # [type] the fewest tokens that give it
+            after=after,  # [token] the fewest tokens of a program that begins with it
+            # [token, …] how many types it reads, what their programs cost, and they, the last one first
+            each=torch.cat([arity[:, None], (after - 1).clamp(min=0)[:, None], pushed], 1),
+            places=torch.arange(widest) + 1,  # [place] 1, 2, …, as many as a token reads
+            again=torch.tensor([k for k, _ in again], dtype=torch.long),  # [again] the tokens that read a node again
+            names=names.T.contiguous(),  # [token, again] whether the token may be the node that is read again
+            counts=counts.T.contiguous(),  # [token, again] whether the token is of the op that is counted
+            nth=torch.tensor([int(t.words[1]) for _, t in again], dtype=torch.long),  # [again] which of them is meant
+        )
 
     def start(self, programs: int) -> GrammarStack:
         device = self.fit.device
@@ -224,7 +225,7 @@ def _compute_costs(vocabulary: ParserVocabulary, types: list[Type]) -> dict[Type
 # The network: reads a question both ways, then writes its program token by token, looking back at the words.
 #
 # A word is known by its own vector and by those of the schema terms that it helps to spell; a token by those
-# of its op, its types and its terms. So a value that was never asked for can still be read and written.
+# of its op, its types and its terms. So a value that no training question has can still be read and written.
 
 State = tuple[Tensor, ...]  # each [question, …]
 
@@ -240,25 +241,23 @@ class QuestionEncoding(NamedTuple):
         return QuestionEncoding(self.keys[rows], self.values[rows], self.seen[rows])
 
 
-class EmbeddingTables(nn.Module):
+class EmbeddingTables(TableModule):
     """The vectors of words and of tokens."""
-
-    word_terms: Tensor
-    token_terms: Tensor
-    token_ops: Tensor
 
     def __init__(self, config: QuestionParserConfig) -> None:
         super().__init__()
         v, width = config.vocabulary, config.width
         kinds = {k: i for i, k in enumerate(dict.fromkeys((t.op, t.inputs, t.output.name) for t in v.tokens))}
         kind = [kinds[t.op, t.inputs, t.output.name] + SPECIAL_TOKENS for t in v.tokens]
-        self.register_buffer("word_terms", torch.from_numpy(v.word_terms()), persistent=False)
-        self.register_buffer("token_terms", torch.from_numpy(v.token_terms()), persistent=False)
-        self.register_buffer("token_ops", torch.tensor([*range(SPECIAL_TOKENS), *kind]), persistent=False)
-        # A word that training never shows keeps what its terms tell of it, without noise of its own.
-        untold = torch.from_numpy(v.word_terms()).sum(1, keepdim=True) == 0
-        untold[[PAD, UNKNOWN]] = False
-        self.words = nn.Parameter(torch.randn(len(v.words), width) * width**-0.5 * untold)
+        self.register_tables(
+            word_terms=torch.from_numpy(v.word_terms()),
+            token_terms=torch.from_numpy(v.token_terms()),
+            token_ops=torch.tensor([*range(SPECIAL_TOKENS), *kind]),
+        )
+        # A word that training never shows has the vector of its terms, without noise of its own.
+        bare = self.word_terms.sum(1, keepdim=True) == 0
+        bare[[PAD, UNKNOWN]] = False
+        self.words = nn.Parameter(torch.randn(len(v.words), width) * width**-0.5 * bare)
         self.terms = nn.Parameter(torch.randn(len(v.terms), width) * width**-0.5)
         self.ops = nn.Parameter(torch.randn(len(kinds) + SPECIAL_TOKENS, width) * width**-0.5)
         self.forget = config.forget
@@ -267,9 +266,9 @@ class EmbeddingTables(nn.Module):
         """[word, width]; in training some words are known by their terms alone, others in each batch."""
         own: Tensor = self.words
         if self.training and self.forget:
-            told = self.word_terms.sum(1, keepdim=True) > 0
+            spells = self.word_terms.sum(1, keepdim=True) > 0
             kept = torch.rand(len(own), 1, device=own.device) >= self.forget
-            own = own * (kept | ~told)
+            own = own * (kept | ~spells)
         return own + self.word_terms @ self.terms
 
     def embed_tokens(self) -> Tensor:
@@ -288,10 +287,10 @@ class WordAttention(nn.Module):
 
     def forward(self, states: Tensor, memory: QuestionEncoding) -> Tensor:
         many, length, width = states.shape
-        asked = self.ask(states).view(many, length, self.heads, -1).transpose(1, 2)
-        found = functional.scaled_dot_product_attention(asked, memory.keys, memory.values, memory.seen)
-        told: Tensor = self.told(found.transpose(1, 2).reshape(many, length, width))
-        return told
+        queries = self.ask(states).view(many, length, self.heads, -1).transpose(1, 2)
+        found = functional.scaled_dot_product_attention(queries, memory.keys, memory.values, memory.seen)
+        output: Tensor = self.told(found.transpose(1, 2).reshape(many, length, width))
+        return output
 
 
 class QuestionParser(nn.Module):
@@ -348,14 +347,10 @@ class QuestionParser(nn.Module):
         found = self.look(first, memory)
         second, b = self.second(self.drop(torch.cat([first, found], -1)), other)
         found = self.look_again(second, memory)
-        said = self.say(self.drop(torch.cat([second, found], -1)))
-        return (said + found) @ table.T + self.bias, (a[0], b[0])
+        output = self.say(self.drop(torch.cat([second, found], -1)))
+        return (output + found) @ table.T + self.bias, (a[0], b[0])
 
     def forward(self, words: Tensor, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Scores of what follows each token, [question, token, next token]."""
         memory = self.encode_words(words, lengths)
         return self.score_tokens(tokens, memory, self.start_state(memory))[0]
-
-
-def build(config: QuestionParserConfig) -> QuestionParser:
-    return QuestionParser(config)

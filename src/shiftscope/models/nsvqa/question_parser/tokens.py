@@ -54,7 +54,7 @@ class TokenStep(NamedTuple):
     op: str
     inputs: tuple[Type, ...]
     output: Type
-    compares: int  # the node that tells of which attribute the compared values are, -1 for none
+    compares: int  # the node that names the attribute of the compared values, -1 for none
     again: tuple[str, ...]  # what is read again, in place of the node's words
 
     def make_token(self, key: tuple[str, ...]) -> ParserToken:
@@ -133,39 +133,19 @@ def _make_step(i: int, nodes: Sequence[Node], types: Sequence[Type]) -> TokenSte
     return TokenStep(i, nodes[i].op, inputs, signature.output, compares, ())
 
 
-class _PlacedNode(NamedTuple):
-    """A node of the program to be: which token it comes from, and the nodes that it reads."""
-
-    token: int
-    inputs: tuple[int, ...]
-
-
 def build_program(tokens: Sequence[ParserToken]) -> Program:
     """The program that the tokens write, in canonical order; they must be those of a whole program."""
-    shape = tuple(map(_token_shape, tokens))
-    placed = _layouts.get(shape)
-    if placed is None:
-        placed = _compute_layout(tokens)
-        if len(_layouts) < CACHED_SKELETONS:
-            _layouts[shape] = placed
-    return Program(tuple([node(tokens[p.token].op, p.inputs, tokens[p.token].words) for p in placed]))
-
-
-_layouts: dict[tuple[object, ...], tuple[_PlacedNode, ...]] = {}
-
-
-def _token_shape(token: ParserToken) -> tuple[object, ...]:
-    """What a program's layout depends on."""
-    return token.op, token.words if token.op == AGAIN else (), len(token.inputs)
+    return ProgramReader(tokens).read_program(range(len(tokens)))
 
 
 class ProgramReader:
-    """Reads many programs of some tokens, each given by its number: as `read` does, several times faster."""
+    """Reads many programs of some tokens, each given by its number, and remembers how they are laid out."""
 
     def __init__(self, tokens: Sequence[ParserToken]) -> None:
         shapes: dict[tuple[object, ...], int] = {}
         self.tokens = tokens
-        self.shape = [shapes.setdefault(_token_shape(t), len(shapes)) for t in tokens]
+        keys = [(t.op, t.words if t.op == AGAIN else (), len(t.inputs)) for t in tokens]  # what a layout depends on
+        self.shape = [shapes.setdefault(key, len(shapes)) for key in keys]
         self._plans: dict[tuple[int, ...], list[tuple[int, _NodeCache]]] = {}
         self._nodes: dict[tuple[int, ...], _NodeCache] = {}
 
@@ -173,8 +153,8 @@ class ProgramReader:
         shape = tuple([self.shape[k] for k in numbers])
         plan = self._plans.get(shape)
         if plan is None:
-            placed = _compute_layout([self.tokens[k] for k in numbers])
-            plan = [(p.token, self._nodes.setdefault(p.inputs, _NodeCache(self.tokens, p.inputs))) for p in placed]
+            layout = _compute_layout([self.tokens[k] for k in numbers])
+            plan = [(at, self._nodes.setdefault(inputs, _NodeCache(self.tokens, inputs))) for at, inputs in layout]
             if len(self._plans) < CACHED_SKELETONS:
                 self._plans[shape] = plan
         return Program(tuple([nodes[numbers[at]] for at, nodes in plan]))
@@ -192,7 +172,8 @@ class _NodeCache(dict[int, Node]):
         return made
 
 
-def _compute_layout(tokens: Sequence[ParserToken]) -> tuple[_PlacedNode, ...]:
+def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[int, ...]]]:
+    """Of each node of the program which token it comes from, and the nodes that it reads."""
     numbers: dict[tuple[str, ...], int] = {}  # of an op and its place among its like: which token
     seen: Counter[str] = Counter()
     for k, t in enumerate(tokens):
@@ -208,7 +189,7 @@ def _compute_layout(tokens: Sequence[ParserToken]) -> tuple[_PlacedNode, ...]:
         if not shared & set(range(start, end)):
             meant[start:end] = reversed(meant[start:end])
         start = max(end, start + 1)
-    out: list[_PlacedNode] = []
+    out: list[tuple[int, tuple[int, ...]]] = []
     made: dict[int, int] = {}  # token -> node
     at = 0
 
@@ -219,11 +200,11 @@ def _compute_layout(tokens: Sequence[ParserToken]) -> tuple[_PlacedNode, ...]:
         if tokens[k].op == AGAIN:
             return made[numbers[tokens[k].words]]
         inputs = tuple([place_node() for _ in tokens[k].inputs])
-        out.append(_PlacedNode(k, inputs))
+        out.append((k, inputs))
         made[k] = len(out) - 1
         return len(out) - 1
 
     place_node()
     if at != len(tokens):
         raise ValueError(f"{len(tokens) - at} tokens after the end of a program")
-    return tuple(out)
+    return out

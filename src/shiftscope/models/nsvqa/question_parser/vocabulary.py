@@ -1,11 +1,11 @@
-"""The words of questions and the tokens of programs, numbered, and which words spell which schema terms."""
+"""The words of questions and the tokens of programs, numbered, which words spell which schema terms; the config."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -33,17 +33,6 @@ _WORDS = re.compile(r"\w+|[^\w\s]")
 _params = attrgetter("params")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedQuestions:
-    """Questions as numbers, BEGIN first and PAD behind."""
-
-    words: Ids  # [question, word]
-    tokens: Ids  # [question, token]
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-
 @dataclass(frozen=True)
 class ParserVocabulary:
     """Numbered words, tokens and terms; what training texts and programs hold, and what the schema adds."""
@@ -52,7 +41,7 @@ class ParserVocabulary:
     tokens: tuple[ParserToken, ...]  # token k has number k + SPECIAL_TOKENS
     terms: tuple[str, ...]
     meanings: tuple[tuple[int, ...], ...]  # of each word, the terms in whose spelling it occurs
-    adjectives: tuple[str, ...] = ()  # attributes said before the noun, in order
+    adjectives: tuple[str, ...] = ()  # attributes that stand before the noun, in order
     _word: dict[str, int] = field(init=False, repr=False, compare=False)
     _pieces: _WordIds = field(init=False, repr=False, compare=False)
     _token: dict[ParserToken, int] = field(init=False, repr=False, compare=False)
@@ -116,22 +105,18 @@ class ParserVocabulary:
         """The program that these tokens write."""
         return build_program([self.tokens[k - SPECIAL_TOKENS] for k in ids])
 
-    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> EncodedQuestions:
-        """Texts and their programs as two tables.
+    def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> tuple[Ids, Ids]:
+        """Texts and their programs as two tables, [question, word] and [question, token], BEGIN first and PAD behind.
 
         A program that needs a token that is not among these is a UserError; to the lenient it is BEGIN twice,
-        which is never written.
+        which is never written. All programs of one skeleton are encoded token by token: one by one is far slower.
         """
-        texts = pad_rows(self.encode_text(text) for text, _ in questions)
-        return EncodedQuestions(texts, self._encode_programs([program for _, program in questions], lenient))
-
-    def _encode_programs(self, programs: Sequence[Program], lenient: bool) -> Ids:
-        """Token by token for all programs of one skeleton, which is several times faster than one by one."""
+        programs = [program for _, program in questions]
         alike: dict[tuple[int, ...], list[int]] = {}
         for i, program in enumerate(programs):
             alike.setdefault(program.skeleton(), []).append(i)
         plans = [(self._plan_encoding(programs[rows[0]]), rows) for rows in alike.values()]
-        table = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
+        table: Ids = np.full((len(programs), 1 + max((len(plan) for plan, _ in plans), default=0)), PAD, np.int16)
         table[:, 0] = BEGIN
         for plan, rows in plans:
             nodes = [programs[i].nodes for i in rows]
@@ -143,7 +128,7 @@ class ParserVocabulary:
                     raise
                 for i in rows:
                     table[i, 1 : 1 + len(plan)] = self._encode_leniently(programs[i], len(plan))
-        return table
+        return pad_rows(self.encode_text(text) for text, _ in questions), table
 
     def _encode_leniently(self, program: Program, length: int) -> list[int]:
         try:
@@ -152,7 +137,7 @@ class ParserVocabulary:
             return [BEGIN] + [PAD] * (length - 1)
 
     def word_terms(self) -> npt.NDArray[np.float32]:
-        """[word, term] how much a word tells of a term: of many terms it tells less."""
+        """[word, term] how much of a term a word spells: of many terms less of each."""
         table = np.zeros((len(self.words), len(self.terms)), np.float32)
         for k, found in enumerate(self.meanings):
             table[k, list(found)] = 1 / np.sqrt(max(len(found), 1))
@@ -192,6 +177,42 @@ class ParserVocabulary:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionParserConfig:
+    """Everything that `build` needs."""
+
+    vocabulary: ParserVocabulary
+    width: int = 192  # of words, tokens and states
+    heads: int = 4
+    dropout: float = 0.1
+    forget: float = 0.1  # share of the words that are known by their schema terms alone, in training
+    enriched: float = 0.5  # share of the questions that get more adjectives and relations, in training
+    stripped: float = 0.25  # share of the questions that lose some, in training
+    longest_program: int = 80  # tokens; the generated programs stay below 40
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.heads, self.longest_program) < 1 or self.width % self.heads:
+            raise UserError("a question parser has sizes from 1 up, and its heads share the width evenly")
+        if not all(0 <= share <= 1 for share in (self.dropout, self.forget, self.enriched, self.stripped)):
+            raise UserError("dropout, forget, enriched and stripped are shares from 0 to 1")
+        if self.enriched + self.stripped > 1:
+            raise UserError("a question is enriched or stripped: both shares together are 1 at most")
+
+    @classmethod
+    def list_default_sizes(cls) -> dict[str, Any]:
+        """The default sizes: all but the vocabulary."""
+        return {f.name: f.default for f in fields(cls) if f.name != "vocabulary"}
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return plain | {"vocabulary": self.vocabulary.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> QuestionParserConfig:
+        """From what `to_json` made; a parser from before questions were stripped saw none that was."""
+        return cls(**{"stripped": 0.0, **data, "vocabulary": ParserVocabulary.from_json(data["vocabulary"])})
+
+
 class _WordIds(dict[str, tuple[int, ...]]):
     """The numbers of the words in what stands between two spaces: `truck?` holds two."""
 
@@ -207,7 +228,7 @@ class _WordIds(dict[str, tuple[int, ...]]):
 
 
 class _TokenIds(dict[tuple[str, ...], int]):
-    """The numbers of tokens that are alike but for their words, found out when first asked for."""
+    """The numbers of tokens that are alike but for their words, looked up at first use."""
 
     def __init__(self, step: TokenStep, numbers: dict[ParserToken, int]) -> None:
         self.step, self.numbers = step, numbers
@@ -215,8 +236,8 @@ class _TokenIds(dict[tuple[str, ...], int]):
     def __missing__(self, key: tuple[str, ...]) -> int:
         token = self.step.make_token(key)
         if token not in self.numbers:
-            said = ", ".join((token.op, *token.terms))
-            raise UserError(f"the question parser has no token for {said}; train it on such questions")
+            terms = ", ".join((token.op, *token.terms))
+            raise UserError(f"the question parser has no token for {terms}; train it on such questions")
         self[key] = self.numbers[token]
         return self[key]
 
@@ -255,8 +276,8 @@ def _list_spellings(terms: Iterable[str], schema: Schema) -> dict[str, set[str]]
         synonyms.setdefault(value, []).extend(words)
     found: dict[str, set[str]] = {}
     for term in terms:
-        for said in (term, *synonyms.get(term, ())):
-            for word in _split_words(said.replace("_", " ")):
+        for phrase in (term, *synonyms.get(term, ())):
+            for word in _split_words(phrase.replace("_", " ")):
                 found.setdefault(word, set()).add(term)
     return found
 

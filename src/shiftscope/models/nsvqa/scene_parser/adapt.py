@@ -4,8 +4,6 @@ Re-estimating batch-norm statistics helps where images look different (textures,
 class priors helps where they show different things. Either is kept only if it makes the parser surer.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence
@@ -25,49 +23,48 @@ THERE = 0.5  # what is likelier counts as found
 LEAST = 100  # things: of fewer, shares and entropy are chance
 MUCH_SURER = 0.9  # of the entropy, what may be left
 
-AttributePosterior = tuple[
-    Any, Sequence[float], float
-]  # an attribute's chances [scene, thing, value], shares, temperature
+# Of an attribute: its probabilities [scene, thing, value], shares in training, temperature.
+AttributePosterior = tuple[Any, Sequence[float], float]
 
 
-def correct_priors(module: SceneParser, beliefs: ScenePosterior, calibration: Calibration) -> SceneParser:
-    """A copy that expects values as often as what it believes of images says; of objects, then of parts.
+def correct_priors(module: SceneParser, posterior: ScenePosterior, calibration: Calibration) -> SceneParser:
+    """A copy that expects values as often as its posterior of images says; of objects, then of parts.
 
-    Its scores are shifted so that calibrated beliefs come out weighed. What a part has from its object is
+    Its scores are shifted so that calibrated probabilities come out weighed. What a part has from its object is
     read from the object's scores, and shifts with them.
     """
-    made, believed = copy.deepcopy(module), calibration.apply(beliefs)
+    corrected, calibrated = copy.deepcopy(module), calibration.apply(posterior)
     if calibration.shares:
-        listed = zip(believed.attributes, calibration.shares, calibration.temperatures, strict=True)
-        _shift_scores(made.object.attributes, believed.exists, tuple(listed))
+        objects = zip(calibrated.attributes, calibration.shares, calibration.temperatures, strict=True)
+        _shift_scores(corrected.object.attributes, calibrated.exists, tuple(objects))
     if calibration.part_shares:
         shares, temperatures = calibration.part_shares, calibration.part_temperatures
         names = [a.name for a in module.config.schema.part_attributes]
         own = [names.index(a.name) for a in module.config.own_part_attributes]
-        told = tuple((believed.part_attributes[k], shares[k], temperatures[k]) for k in own)
-        _shift_scores(made.part.attributes, believed.part_exists, told)
-    return made
+        parts = tuple((calibrated.part_attributes[k], shares[k], temperatures[k]) for k in own)
+        _shift_scores(corrected.part.attributes, calibrated.part_exists, parts)
+    return corrected
 
 
-def _shift_scores(heads: nn.ModuleList, exists: Any, told: Sequence[AttributePosterior]) -> None:
-    """Shift the scores of things of one sort, attribute by attribute, if that makes much surer of them."""
+def _shift_scores(heads: nn.ModuleList, exists: Any, attributes: Sequence[AttributePosterior]) -> None:
+    """Shift the scores of objects, or of parts, attribute by attribute, if that makes much surer of them."""
     there = exists > THERE
-    if not told or there.sum() < LEAST:
+    if not attributes or there.sum() < LEAST:
         return
     weights = exists[there].astype(np.float64)
-    before = [chances[there].astype(np.float64) for chances, _, _ in told]
-    odds = [estimate_label_shift(p, weights, np.array(one[1])) for p, one in zip(before, told, strict=True)]
+    before = [chances[there].astype(np.float64) for chances, _, _ in attributes]
+    odds = [estimate_label_shift(p, weights, np.array(one[1])) for p, one in zip(before, attributes, strict=True)]
     after = [correct_prior(p, times) for p, times in zip(before, odds, strict=True)]
     if not mean_entropy(after) < MUCH_SURER * mean_entropy(before):
         return
     with torch.no_grad():
-        for head, times, (_, _, temperature) in zip(heads, odds, told, strict=True):
+        for head, times, (_, _, temperature) in zip(heads, odds, attributes, strict=True):
             bias = cast(nn.Linear, head).bias
             bias.add_(torch.as_tensor(temperature * np.log(times), dtype=bias.dtype, device=bias.device))
 
 
 def mean_entropy(attributes: Sequence[Floats]) -> float:
-    """Of beliefs [thing, value], over all attributes, a thing."""
+    """Of probabilities [thing, value], over all attributes, per thing."""
     summed = sum(float(torch.special.entr(torch.from_numpy(chances)).sum()) for chances in attributes)
     return summed / len(attributes[0])
 
@@ -94,11 +91,11 @@ def adapt_parser(
     kinds = kind.split("+")
     found, adapted = parse_all(module, images), False
     if "normalisation" in kinds:
-        made = adapt_normalisation(module, images)
-        again = parse_all(made, images)
+        other = adapt_normalisation(module, images)
+        again = parse_all(other, images)
         (entropy, count), (entropy_now, count_now) = measure_uncertainty(found), measure_uncertainty(again)
         if entropy_now < SURER * entropy and count_now >= AS_MANY * count:
-            module, found, adapted = made, again, True
+            module, found, adapted = other, again, True
     if "label_shift" in kinds:
         module = correct_priors(module, found, calibration)
     return AdaptedParser(module, adapted)
@@ -125,15 +122,15 @@ def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParse
 
 
 def parse_all(module: SceneParser, images: torch.Tensor) -> ScenePosterior:
-    """What a parser believes of images, as NumPy arrays."""
+    """The scene posterior of images, as NumPy arrays."""
     return concatenate_posteriors([parse(module, some) for some in _split_batches(images)]).to_numpy()
 
 
-def measure_uncertainty(beliefs: ScenePosterior) -> tuple[float, int]:
-    """The mean entropy of what is believed of an object's attributes, and how many objects are found."""
-    there = beliefs.exists > THERE
+def measure_uncertainty(posterior: ScenePosterior) -> tuple[float, int]:
+    """The mean entropy of an object's attributes, and how many objects are found."""
+    there = posterior.exists > THERE
     found = int(there.sum())
-    return mean_entropy([p[there].astype(float) for p in beliefs.attributes]) if found else math.inf, found
+    return mean_entropy([p[there].astype(float) for p in posterior.attributes]) if found else math.inf, found
 
 
 def _split_batches(images: torch.Tensor) -> tuple[torch.Tensor, ...]:

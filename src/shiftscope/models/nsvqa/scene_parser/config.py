@@ -1,4 +1,4 @@
-"""Config and recipe: the size of the scene parser, the words it describes scenes in, and how it is trained."""
+"""Config: the size of the scene parser, and the words it describes scenes in."""
 
 from __future__ import annotations
 
@@ -51,11 +51,8 @@ class SceneParserConfig:
     def own_part_attributes(self) -> tuple[Attribute, ...]:
         """The part attributes that are looked at, in the schema's order; the others follow the object."""
         mine = {a.name: a for a in self.schema.attributes}
-        return tuple(
-            a
-            for a in self.schema.part_attributes
-            if a.name not in FOLLOWS or a.name not in mine or mine[a.name].values != a.values
-        )
+        follow = [n for n in FOLLOWS if n in mine]
+        return tuple(a for a in self.schema.part_attributes if a.name not in follow or mine[a.name].values != a.values)
 
     @property
     def part_maps(self) -> int:
@@ -85,20 +82,3 @@ class SceneParserConfig:
         schema = data["schema"]
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "schema"}
         return cls(load_schema(schema) if isinstance(schema, str) else Schema.from_json(schema), **values)
-
-
-# Recipe: how the scene parser is trained.
-
-
-@dataclass(frozen=True, slots=True)
-class SceneParserRecipe:
-    """For some 20,000 images; with fewer, more epochs make up for it."""
-
-    epochs: int = 20
-    batch: int = 128
-    lr: float = 3e-3  # the highest, of AdamW
-    weight_decay: float = 0.02
-    warmup: float = 0.1  # share of all steps
-    ema: float = 0.998  # of the weights that are kept; 0 keeps the last ones
-    clip: float = 5.0  # largest length of a gradient
-    flip: bool = True  # mirror every other image

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 import torch
 from torch import nn
 
-from ....lang.scene_posterior import ScenePosterior
+from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
+from ....picture import Picture, stack
+from ....scene import Scene
+from ....schema import Attribute
+from ..labels import SceneLabels, label_scenes
 from .config import SceneParserConfig
-from .loss import SceneLabels, SceneParserBatch, get_config
-from .network import FINE, SceneParserOutput, box_iou, clip_boxes, is_repeated
+from .loss import SceneParserBatch, get_config
+from .network import FINE, SceneParserOutput, box_iou, clip_boxes, gather_rows, is_repeated
+
+if TYPE_CHECKING:
+    from ..neuro_symbolic import NsvqaParsers
 
 BESIDE = 2.0  # cells within which two parts of one object and one name are one part, found twice
 
 
 def parse(module: nn.Module, images: torch.Tensor) -> ScenePosterior:
-    """What a trained module, in eval mode, believes of images [image, height, width, 3] of uint8."""
+    """The scene posterior that a trained module, in eval mode, gives images [image, height, width, 3] of uint8."""
     with torch.inference_mode():
         return decode_posterior(module(images), get_config(module))
 
 
 def decode_posterior(readings: SceneParserOutput, config: SceneParserConfig) -> ScenePosterior:
-    """Beliefs of images that were read at their peaks; rows that stand for nothing have `exists` 0.
+    """The posterior of images that were read at their peaks; rows that stand for nothing have `exists` 0.
 
     A part belongs to the object that it points to; what follows the object, as size does, is the object's.
     """
@@ -33,7 +44,7 @@ def decode_posterior(readings: SceneParserOutput, config: SceneParserConfig) -> 
     own = dict(zip((a.name for a in config.own_part_attributes), readings.part_attributes, strict=True))
     names = [a.name for a in config.schema.attributes]
     part_attributes = tuple(
-        own[a.name].softmax(-1) if a.name in own else _gather_owner_rows(attributes[names.index(a.name)], owners)
+        own[a.name].softmax(-1) if a.name in own else gather_rows(attributes[names.index(a.name)], owners)
         for a in config.schema.part_attributes
     )
     return ScenePosterior(
@@ -52,10 +63,6 @@ def decode_posterior(readings: SceneParserOutput, config: SceneParserConfig) -> 
 def _threshold_existence(scores: torch.Tensor, least: float) -> torch.Tensor:
     chance = torch.sigmoid(scores)
     return torch.where(chance > least, chance, 0.0)
-
-
-def _gather_owner_rows(belief: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
-    return belief.gather(1, owners[..., None].expand(*owners.shape, belief.shape[-1]))
 
 
 def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> torch.Tensor:
@@ -79,42 +86,37 @@ SURE = 0.5  # what is likelier counts as found
 Counts = dict[str, tuple[torch.Tensor, torch.Tensor]]
 
 
-def measure(module: nn.Module, batch: SceneParserBatch, config: SceneParserConfig | None = None) -> Counts:
+def measure(module: nn.Module, batch: SceneParserBatch) -> Counts:
     """How many are right, of how many: name → (right, of), both on the device, to be summed over batches.
 
     `recall` and `precision` of objects, each attribute among matched ones, `place` (within 0.2 along both
     directions), `exact` (scenes all of whose objects are right), and the same of parts as `part_…`;
     `part_owner` is whether a matched part belongs to what its true owner was matched with.
     """
-    config = config or get_config(module)
+    config = get_config(module)
     with torch.inference_mode():
         readings = module(batch.images)
         return compare_posterior(decode_posterior(readings, config), readings, batch.labels, config)
 
 
 def compare_posterior(
-    beliefs: ScenePosterior, readings: SceneParserOutput, labels: SceneLabels, config: SceneParserConfig
+    posterior: ScenePosterior, readings: SceneParserOutput, labels: SceneLabels, config: SceneParserConfig
 ) -> Counts:
-    """The counts for beliefs about images whose labels are known."""
-    there, found = labels.boxes[..., 2] > 0, beliefs.exists > SURE
-    match = match_boxes(beliefs.boxes, found, labels.boxes, there, MATCH)  # [image, true object]
+    """The counts for the posterior of images whose labels are known."""
+    there, found = labels.boxes[..., 2] > 0, posterior.exists > SURE
+    match = match_boxes(posterior.boxes, found, labels.boxes, there, MATCH)  # [image, true object]
     counts = _count_detections(match, there, found)
-    right = match >= 0
-    for k, attribute in enumerate(config.schema.attributes):
-        same = _is_same_value(beliefs.attributes[k], match, labels.attributes[..., k])
-        known = (match >= 0) & (labels.attributes[..., k] >= 0)
-        counts[attribute.name] = ((same & known).sum(), known.sum())
-        right = right & (same | (labels.attributes[..., k] < 0))
-    places = _pick_rows(readings.places, match)
+    right = _compare_attributes(config.schema.attributes, posterior.attributes, labels.attributes, match, counts)
+    places = gather_rows(readings.places, match.clamp(min=0))
     known = (match >= 0) & labels.places.isfinite().all(-1)
     near = ((places - labels.places).abs() < 0.2).all(-1)
     counts["place"] = ((near & known).sum(), known.sum())
     exact = (right | ~there).all(1) & (found.sum(1) == there.sum(1))
     counts["exact"] = (exact.sum(), torch.ones_like(exact).sum())
-    if config.schema.part_attributes and beliefs.part_exists.shape[1]:
-        said = (labels.part_boxes[..., 2] > 0).any()  # of images without parts nothing is said of these
-        parts = _measure_parts(beliefs, readings, labels, match, exact, config)
-        counts |= {f"part_{name}": (right * said, of * said) for name, (right, of) in parts.items()}
+    if config.schema.part_attributes and posterior.part_exists.shape[1]:
+        any_parts = (labels.part_boxes[..., 2] > 0).any()  # images without parts do not count here
+        parts = _measure_parts(posterior, readings, labels, match, exact, config)
+        counts |= {f"part_{name}": (right * any_parts, of * any_parts) for name, (right, of) in parts.items()}
     return counts
 
 
@@ -141,28 +143,24 @@ def assign_greedily(likeness: torch.Tensor, found: torch.Tensor, there: torch.Te
 
 
 def _measure_parts(
-    beliefs: ScenePosterior,
+    posterior: ScenePosterior,
     readings: SceneParserOutput,
     labels: SceneLabels,
     objects: torch.Tensor,
     exact: torch.Tensor,
     config: SceneParserConfig,
 ) -> Counts:
-    there, found = labels.part_boxes[..., 2] > 0, beliefs.part_exists > SURE
+    there, found = labels.part_boxes[..., 2] > 0, posterior.part_exists > SURE
     likeness = box_iou(labels.part_boxes[:, :, None], readings.part_boxes[:, None])
     if config.split_attribute is not None:  # two parts at one place: the one that looks alike
-        code = beliefs.part_attributes[config.split_attribute].argmax(-1)
+        code = posterior.part_attributes[config.split_attribute].argmax(-1)
         alike = labels.part_attributes[..., config.split_attribute][:, :, None] == code[:, None]
         likeness = torch.where(likeness >= PART_MATCH, likeness + alike, likeness)
     match = assign_greedily(likeness, found, there, PART_MATCH)
     counts = _count_detections(match, there, found)
-    right = match >= 0
-    for k, attribute in enumerate(config.schema.part_attributes):
-        codes = labels.part_attributes[..., k]
-        same, known = _is_same_value(beliefs.part_attributes[k], match, codes), (match >= 0) & (codes >= 0)
-        counts[attribute.name] = ((same & known).sum(), known.sum())
-        right = right & (same | (codes < 0))
-    owners = beliefs.part_owner.gather(1, match.clamp(min=0))
+    names = config.schema.part_attributes
+    right = _compare_attributes(names, posterior.part_attributes, labels.part_attributes, match, counts)
+    owners = posterior.part_owner.gather(1, match.clamp(min=0))
     same = objects.gather(1, labels.owners.long().clamp(min=0)) == owners
     counts["owner"] = ((same & (match >= 0)).sum(), (match >= 0).sum())
     right = right & same
@@ -176,9 +174,74 @@ def _count_detections(match: torch.Tensor, there: torch.Tensor, found: torch.Ten
     return {"recall": (hits, there.sum()), "precision": (hits, found.sum())}
 
 
-def _is_same_value(belief: torch.Tensor, match: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    return belief.argmax(-1).gather(1, match.clamp(min=0)) == codes
+def _compare_attributes(
+    attributes: Sequence[Attribute],
+    probabilities: Sequence[torch.Tensor],
+    codes: torch.Tensor,
+    match: torch.Tensor,
+    counts: Counts,
+) -> torch.Tensor:
+    """[image, true thing] whether a matched one has all known values; `counts` gets those of each attribute."""
+    right = match >= 0
+    for k, attribute in enumerate(attributes):
+        same = probabilities[k].argmax(-1).gather(1, match.clamp(min=0)) == codes[..., k]
+        known = (match >= 0) & (codes[..., k] >= 0)
+        counts[attribute.name] = ((same & known).sum(), known.sum())
+        right = right & (same | (codes[..., k] < 0))
+    return right
 
 
-def _pick_rows(rows: torch.Tensor, match: torch.Tensor) -> torch.Tensor:
-    return rows.gather(1, match.clamp(min=0)[..., None].expand(*match.shape, rows.shape[-1]))
+# How good a scene parser is on images whose scenes are known, and what its confidence is worth.
+
+
+class ConfidenceRows(NamedTuple):
+    """Confidence in something, row by row, and whether it is so."""
+
+    name: str
+    confidence: Any  # [row] float
+    right: Any  # [row] bool
+
+
+class PartFigures(NamedTuple):
+    """Shares as (right, of how many), by name; and confidences."""
+
+    shares: dict[str, tuple[int, int]]
+    confidences: list[ConfidenceRows]
+
+
+def measure_scene_parser(
+    parsers: NsvqaParsers, pictures: Sequence[Picture], scenes: Sequence[Scene], together: int
+) -> PartFigures:
+    """Figures of the parser as it is; `together` images are parsed at once."""
+    labels = label_scenes(scenes).to_tensors(parsers.device)
+    counts: dict[str, tuple[int, int]] = {}
+    found = []
+    for start in range(0, len(pictures), together):
+        rows = slice(start, start + together)
+        images = stack(pictures[rows], parsers.device, parsers.trained.size)
+        found.append(parsers.parse_images(images))
+        for name, (right, of) in parsers.apply(measure, SceneParserBatch(images, labels.take(rows))).items():
+            before = counts.get(name, (0, 0))
+            counts[name] = before[0] + int(right), before[1] + int(of)
+    shares = {name.replace("_", " "): share for name, share in counts.items()}
+    return PartFigures(shares, list(_list_confidences(parsers, concatenate_posteriors(found), labels)))
+
+
+def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: Any) -> Iterator[ConfidenceRows]:
+    """That an object is there, and in the likeliest value of each of its attributes."""
+    there, found = labels.boxes[..., 2] > 0, posterior.exists > 0
+    match = match_boxes(posterior.boxes, found, labels.boxes, there, MATCH).cpu().numpy()  # [image, true object]
+    image, thing = np.nonzero(match >= 0)
+    seat = match[image, thing]
+    exists = posterior.exists.float().cpu().numpy()
+    real = np.zeros(exists.shape, np.bool_)
+    real[image, seat] = True
+    rows = exists > 0
+    yield ConfidenceRows("object is there", exists[rows], real[rows])
+    codes = labels.attributes.cpu().numpy()[image, thing]
+    for suffix, held in (("", posterior), (", calibrated", parsers.trained.calibration.apply(posterior))):
+        for k, attribute in enumerate(parsers.trained.schema.attributes):
+            probabilities = held.attributes[k].float().cpu().numpy()[image, seat]
+            known = codes[:, k] >= 0
+            right = probabilities.argmax(-1) == codes[:, k]
+            yield ConfidenceRows(f"{attribute.name}{suffix}", probabilities.max(-1)[known], right[known])

@@ -3,10 +3,7 @@
 Targets are on the labels' device and of a size known beforehand, so that nothing waits for the device.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -15,8 +12,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from ....schema import Schema
-from ..labels import SceneLabels, label_scenes
-from .config import SceneParserConfig, SceneParserRecipe
+from ..labels import SceneLabels
+from .config import SceneParserConfig
 from .network import (
     COARSE,
     DEEPEST,
@@ -27,9 +24,8 @@ from .network import (
     box_centres,
     box_far_corners,
     box_iou,
+    gather_rows,
 )
-
-__all__ = ["SceneLabels", "SceneParserBatch", "label_scenes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +38,8 @@ class SceneParserBatch:
     def __len__(self) -> int:
         return len(self.images)
 
+
+FLIP = True  # whether training mirrors every other image
 
 # Mirroring: an image seen in a mirror, with all that its labels say of left and right.
 
@@ -56,7 +54,8 @@ def mirror_names(schema: Schema) -> tuple[tuple[int, ...], ...]:
     tables = []
     for attribute in schema.part_attributes:
         number = {value: k for k, value in enumerate(attribute.values)}
-        tables.append(tuple(number.get(_mirror_name(value), k) for value, k in number.items()))
+        swapped = [_SIDE.sub(lambda side: "right" if side[0] == "left" else "left", value) for value in number]
+        tables.append(tuple(number.get(name, k) for k, name in enumerate(swapped)))
     return tuple(tables)
 
 
@@ -78,10 +77,7 @@ def mirror_batch(batch: SceneParserBatch, names: MirrorTables, which: torch.Tens
         columns = []
         for column, table in enumerate(names):
             old = codes[..., column]
-            if table is None:
-                columns.append(old)
-                continue
-            new = table[old.clamp(min=0).long()]
+            new = old if table is None else table[old.clamp(min=0).long()]
             columns.append(torch.where(which[:, None] & (old >= 0), new, old))
         codes = torch.stack(columns, -1)
     sign = torch.where(which, -1.0, 1.0)[:, None]
@@ -97,10 +93,6 @@ def mirror_batch(batch: SceneParserBatch, names: MirrorTables, which: torch.Tens
     )
 
 
-def _mirror_name(name: str) -> str:
-    return _SIDE.sub(lambda found: "right" if found[0] == "left" else "left", name)
-
-
 def _mirror_boxes(boxes: torch.Tensor, width: int, which: torch.Tensor) -> torch.Tensor:
     """Boxes from the other side; those of no width stand for nothing and stay."""
     left, top, across, down = boxes.unbind(-1)
@@ -109,8 +101,6 @@ def _mirror_boxes(boxes: torch.Tensor, width: int, which: torch.Tensor) -> torch
 
 
 # Targets: the maps that the network should paint for labelled images, and the seats where it learns to look.
-#
-# Everything is on the labels' device and of a size known beforehand, so that nothing waits for the device.
 
 BREADTH = 1 / 12  # a blob's spread, in sides of the box it stands for
 NARROWEST = {COARSE: 0.5, FINE: 0.4}  # in cells
@@ -189,19 +179,25 @@ WEIGHTS = {"heat": 1.0, "part_heat": 1.0, "box": 1.0, "part_box": 0.5, "place": 
 ATTRIBUTES, PART_ATTRIBUTES = 2.0, 0.5  # nearly every question is about objects
 
 
-def compute_loss(
-    module: nn.Module, batch: SceneParserBatch, config: SceneParserConfig | None = None
-) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The weighted sum, and each error by name: maps, boxes, places, `color`, …, `part_color`, ….
-
-    The config is the module's own, unless it is wrapped and cannot be asked.
-    """
-    config = config or get_config(module)
+def compute_loss(module: nn.Module, batch: SceneParserBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The weighted sum, and each error by name: maps, boxes, places, `color`, …, `part_color`, …."""
+    config = get_config(module)
     size = (batch.images.shape[2], batch.images.shape[1])
     targets = make_targets(batch.labels, config, size)
     readings = module(batch.images, make_locations(batch.labels))
     with torch.autocast(batch.images.device.type, enabled=False):
         return compute_errors(readings, batch, targets, config)
+
+
+def compute_augmented_loss(
+    module: nn.Module, batch: SceneParserBatch, flip: bool = FLIP
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The same on a batch whose images are mirrored at random."""
+    if flip:
+        device = batch.images.device
+        which = torch.rand(len(batch.images), device=device) < 0.5
+        batch = mirror_batch(batch, make_mirror_tables(get_config(module).schema, device), which)
+    return compute_loss(module, batch)
 
 
 def compute_errors(
@@ -224,16 +220,14 @@ def compute_errors(
         for attribute, scores in zip(config.own_part_attributes, readings.part_attributes, strict=True):
             codes = labels.part_attributes[..., names.index(attribute.name)]
             errors[f"part_{attribute.name}"] = _attribute_error(scores, codes)
-    return torch.stack([_find_weight(name) * error for name, error in errors.items()]).sum(), errors
+    others = {name: PART_ATTRIBUTES if name.startswith("part_") else ATTRIBUTES for name in errors}
+    weights = others | WEIGHTS
+    return torch.stack([weights[name] * error for name, error in errors.items()]).sum(), errors
 
 
 def list_loss_weights() -> dict[str, float]:
     """How much each error counts; training with others makes another parser."""
     return {**WEIGHTS, "attributes": ATTRIBUTES, "part_attributes": PART_ATTRIBUTES}
-
-
-def _find_weight(name: str) -> float:
-    return WEIGHTS.get(name, PART_ATTRIBUTES if name.startswith("part_") else ATTRIBUTES)
 
 
 def focal_loss(scores: torch.Tensor, wanted: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
@@ -258,24 +252,20 @@ def box_error(boxes: torch.Tensor, true: torch.Tensor, there: torch.Tensor, stri
 
 def place_error(places: torch.Tensor, true: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
     """World units off, along both directions; objects whose place is not known do not count."""
-    known = there & true.isfinite().all(-1)
-    off = (places - true.nan_to_num()).abs().sum(-1)
-    return _mean_where(off, known)
+    return _mean_where((places - true.nan_to_num()).abs().sum(-1), there & true.isfinite().all(-1))
 
 
 def owner_error(pointed: torch.Tensor, boxes: torch.Tensor, owners: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
     """How far a part points beside the middle of its object."""
     if not owners.shape[1]:
         return pointed.sum()
-    rows = owners.long().clamp(min=0)[..., None].expand(*owners.shape, 2)
-    off = (pointed - box_centres(boxes).gather(1, rows)).abs().sum(-1) / POINTED
-    return _mean_where(off, there)
+    middles = gather_rows(box_centres(boxes), owners.long().clamp(min=0))
+    return _mean_where((pointed - middles).abs().sum(-1) / POINTED, there)
 
 
 def _attribute_error(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
-    known = codes >= 0
     rows = F.cross_entropy(scores.flatten(0, 1), codes.long().clamp(min=0).flatten(), reduction="none")
-    return _mean_where(rows, known.flatten())
+    return _mean_where(rows, (codes >= 0).flatten())
 
 
 def _mean_where(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
@@ -289,23 +279,3 @@ def get_config(module: nn.Module) -> SceneParserConfig:
     config = inner.config
     assert isinstance(config, SceneParserConfig)
     return config
-
-
-# Lesson: what a training step makes small, images mirrored at random.
-
-TrainingLoss = Callable[[nn.Module, SceneParserBatch], tuple[torch.Tensor, dict[str, torch.Tensor]]]
-
-
-def make_training_loss(config: SceneParserConfig, recipe: SceneParserRecipe) -> TrainingLoss:
-    """The loss of a module on a batch, whose images are varied as the recipe says."""
-
-    def compute_augmented_loss(
-        module: nn.Module, batch: SceneParserBatch
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        if recipe.flip:
-            device = batch.images.device
-            which = torch.rand(len(batch.images), device=device) < 0.5
-            batch = mirror_batch(batch, make_mirror_tables(config.schema, device), which)
-        return compute_loss(module, batch)
-
-    return compute_augmented_loss

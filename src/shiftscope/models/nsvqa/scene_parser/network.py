@@ -3,8 +3,6 @@
 Boxes are (left, top, width, height) and points (x, y), in pixels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,10 +77,8 @@ def sample_features(features: torch.Tensor, points: torch.Tensor, stride: int) -
     return found.reshape(*found.shape[:2], *points.shape[1:-1])
 
 
-# The scene parser: a residual network that finds objects and parts as peaks of maps, and looks at each.
-#
 # Objects are found at stride 8 and parts at stride 4, by the middle of what is visible of them. What stands
-# at a peak is read in two steps: the point tells the box, and a grid of points in the box tells the rest. A
+# at a peak is read in two steps: the point gives the box, and a grid of points in the box the rest. A
 # part is read together with the object it points to. Under autocast, maps, boxes and places stay float32.
 
 COARSE, FINE, DEEPEST = 8, 4, 32  # strides
@@ -106,7 +102,7 @@ class QueryLocations:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneParserOutput:
-    """What the network makes of images: maps of scores, and what stands at each seat. Scores are logits."""
+    """The network's output for some images: maps of scores, and what stands at each seat. Scores are logits."""
 
     size: tuple[int, int]  # of the images
     heat: torch.Tensor  # [image, 1, y, x] at stride 8
@@ -114,21 +110,26 @@ class SceneParserOutput:
     seats: QueryLocations
     scores: torch.Tensor | None  # [image, object] of the peaks; None where seats were given
     part_scores: torch.Tensor | None  # [image, part]
-    boxes: torch.Tensor  # [image, object, 4] as told by the points
+    boxes: torch.Tensor  # [image, object, 4] as predicted at the points
     part_boxes: torch.Tensor
     pointed: torch.Tensor  # [image, part, x y] where a part supposes the middle of its object
     places: torch.Tensor  # [image, object, 2] how far right and front, world units
     attributes: tuple[torch.Tensor, ...]  # for each attribute [image, object, value]
-    part_attributes: tuple[torch.Tensor, ...]  # for each of Config.own [image, part, value]
+    part_attributes: tuple[torch.Tensor, ...]  # for each of Config.own_part_attributes [image, part, value]
 
 
 class SceneParser(nn.Module):
     """`forward(images)` reads images; random weights until it is trained or loaded."""
 
     def __init__(self, config: SceneParserConfig) -> None:
+        from transformers import ResNetBackbone, ResNetConfig
+
         super().__init__()
         self.config = config
-        self.backbone = _build_backbone(config)
+        backbone: Any = ResNetBackbone  # transformers' residual network, whose four stages are all of use
+        sizes: Any = {"hidden_sizes": list(config.widths), "depths": list(config.depths)}
+        sizes["out_features"] = [f"stage{k}" for k in range(1, 5)]
+        self.backbone = backbone(ResNetConfig(embedding_size=config.stem, layer_type="basic", **sizes))
         c2, c3, c4, c5 = config.widths
         coarse, fine = config.coarse, config.fine
         self.from_c5, self.from_c4 = _build_conv(c5, coarse, 1), _build_conv(c4, coarse, 1)
@@ -160,7 +161,7 @@ class SceneParser(nn.Module):
             part_scores, part_points = find_peaks(part_heat, self.config.parts, FINE, size)
         else:
             points, part_points = seats.points, seats.part_points
-        boxes = decode_boxes(points, self.point(_to_rows(sample_features(coarse, points, COARSE))), COARSE)
+        boxes = decode_boxes(points, self.point(sample_features(coarse, points, COARSE).transpose(1, 2)), COARSE)
         if scores is not None:
             scores = suppress_duplicates(scores, boxes)
         seen = seats.boxes if seats else boxes
@@ -171,30 +172,16 @@ class SceneParser(nn.Module):
             near = torch.cat(
                 [sample_features(fine, part_points, FINE), sample_features(coarse, part_points, COARSE)], 1
             )
-            told = self.part_point(_to_rows(near)).float()
-            part_boxes = decode_boxes(part_points, told[..., :4], FINE)
-            pointed = part_points + told[..., 4:] * POINTED
+            offsets = self.part_point(near.transpose(1, 2)).float()
+            part_boxes = decode_boxes(part_points, offsets[..., :4], FINE)
+            pointed = part_points + offsets[..., 4:] * POINTED
         if seats is None:
             assert scores is not None
             there = torch.sigmoid(scores) > self.config.least
             seats = QueryLocations(points, boxes, part_points, part_boxes, find_nearest_object(pointed, boxes, there))
-        part_attributes: tuple[torch.Tensor, ...] = ()
-        if parted:
-            part_attributes = self.part(pixels, fine, coarse, seats, known)
-        return SceneParserOutput(
-            size=size,
-            heat=heat,
-            part_heat=part_heat,
-            seats=seats,
-            scores=scores,
-            part_scores=part_scores,
-            boxes=boxes,
-            part_boxes=part_boxes,
-            pointed=pointed,
-            places=places,
-            attributes=attributes,
-            part_attributes=part_attributes,
-        )
+        part_attributes = self.part(pixels, fine, coarse, seats, known) if parted else ()
+        peaks = (heat, part_heat, seats, scores, part_scores)
+        return SceneParserOutput(size, *peaks, boxes, part_boxes, pointed, places, attributes, part_attributes)
 
     def _extract_features(self, pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """At strides 4 and 8, with what the deeper strides know handed down."""
@@ -205,16 +192,37 @@ class SceneParser(nn.Module):
         return p2, p3
 
 
-class ObjectHead(nn.Module):
-    """Looks at an object, down to the pixels, through a grid in its box: what it is, and where it stands."""
+class PatchHead(nn.Module):
+    """Looks at a box, down to the pixels, through a grid of points."""
+
+    def __init__(self, config: SceneParserConfig, grid: int, patch: int, hidden: int, frame: int = 0) -> None:
+        super().__init__()
+        self.grid = grid
+        self.first = _build_group_conv(3 + config.fine + config.coarse, patch, 1)
+        self.second = _build_group_conv(patch, patch, 2)
+        self.embed = _build_normed_layer(patch * ((grid + 1) // 2) ** 2 + 3 * grid**2 + frame, hidden)
+
+    def encode_patches(
+        self, pixels: torch.Tensor, fine: torch.Tensor, coarse: torch.Tensor, boxes: torch.Tensor
+    ) -> torch.Tensor:
+        """[image, seat, …] what two convolutions make of the grids of points, and the colours there as they are.
+
+        The norms of the convolutions hide how bright and how colourful a patch is; its pixels do not.
+        """
+        points = spread_points(boxes, self.grid)
+        colors = sample_features(pixels, points, 1)
+        found = torch.cat([colors, sample_features(fine, points, FINE), sample_features(coarse, points, COARSE)], 1)
+        patches = self.second(self.first(found.transpose(1, 2).flatten(0, 1)))  # [image · seat, channel, y, x]
+        plain = colors.transpose(1, 2).flatten(2)
+        return torch.cat([patches.reshape(*plain.shape[:2], -1), plain.to(patches.dtype)], -1)
+
+
+class ObjectHead(PatchHead):
+    """What an object is, and where it stands."""
 
     def __init__(self, config: SceneParserConfig) -> None:
-        super().__init__()
-        self.grid = config.grid
-        hidden, left = config.hidden, (config.grid + 1) // 2
-        self.first = _build_group_conv(3 + config.fine + config.coarse, config.patch, 1)
-        self.second = _build_group_conv(config.patch, config.patch, 2)
-        self.embed = _build_normed_layer(config.patch * left * left + 3 * config.grid**2 + 4, hidden)
+        hidden = config.hidden
+        super().__init__(config, config.grid, config.patch, hidden, frame=4)
         self.attributes = nn.ModuleList(nn.Linear(hidden, len(a.values)) for a in config.schema.attributes)
         self.place = _build_dense(hidden + 4, hidden // 2, 2)
 
@@ -222,31 +230,24 @@ class ObjectHead(nn.Module):
         self, pixels: torch.Tensor, fine: torch.Tensor, coarse: torch.Tensor, boxes: torch.Tensor, size: tuple[int, int]
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor]:
         """[image, object, hidden] what stands for each object, then its attributes and its place."""
-        points = spread_points(widen_boxes(boxes, 1.1, 16.0), self.grid)
-        seen = _encode_patches(self.first, self.second, pixels, fine, coarse, points)
-        frame = (
-            torch.cat([normalise_points(box_centres(boxes), size) - 0.5, normalise_points(boxes[..., 2:], size)], -1)
-            * 4
-        )
+        seen = self.encode_patches(pixels, fine, coarse, widen_boxes(boxes, 1.1, 16.0))
+        middles, sides = normalise_points(box_centres(boxes), size), normalise_points(boxes[..., 2:], size)
+        frame = torch.cat([middles - 0.5, sides], -1) * 4
         known = self.embed(torch.cat([seen, frame.to(seen.dtype)], -1)).float()
         with torch.autocast(boxes.device.type, enabled=False):
             attributes = tuple(head(known) for head in self.attributes)
             return known, attributes, self.place(torch.cat([known, frame], -1))
 
 
-class PartHead(nn.Module):
-    """Looks at a part, down to the pixels, beside what stands for the object it belongs to."""
+class PartHead(PatchHead):
+    """What a part is, beside what stands for the object it belongs to."""
 
     def __init__(self, config: SceneParserConfig) -> None:
-        super().__init__()
-        self.grid = config.part_grid
-        hidden, left = config.part_hidden, (config.part_grid + 1) // 2
-        self.first = _build_group_conv(3 + config.fine + config.coarse, config.part_patch, 1)
-        self.second = _build_group_conv(config.part_patch, config.part_patch, 2)
-        self.embed = _build_normed_layer(config.part_patch * left * left + 3 * config.part_grid**2, hidden)
+        hidden = config.part_hidden
+        super().__init__(config, config.part_grid, config.part_patch, hidden)
         self.values = [len(a.values) for a in config.own_part_attributes]
         self.joined = _build_normed_layer(hidden + config.hidden + 4, hidden)
-        self.attributes = nn.ModuleList(nn.Linear(hidden * 2, len(a.values)) for a in config.own_part_attributes)
+        self.attributes = nn.ModuleList(nn.Linear(hidden * 2, count) for count in self.values)
 
     def forward(
         self,
@@ -260,12 +261,11 @@ class PartHead(nn.Module):
         boxes = seats.part_boxes
         if not boxes.shape[1]:
             return tuple(boxes.new_zeros(len(boxes), 0, count) for count in self.values)
-        points = spread_points(widen_boxes(boxes, 1.4, 10.0), self.grid)
-        part = self.embed(_encode_patches(self.first, self.second, pixels, fine, coarse, points)).float()
-        frame = _gather_rows(seats.boxes, seats.owners)
+        part = self.embed(self.encode_patches(pixels, fine, coarse, widen_boxes(boxes, 1.4, 10.0))).float()
+        frame = gather_rows(seats.boxes, seats.owners)
         sides = frame[..., 2:].clamp(min=4.0) / 2
         where = torch.cat([(box_centres(boxes) - box_centres(frame)) / sides, boxes[..., 2:] / sides], -1).clamp(-4, 4)
-        both = self.joined(torch.cat([part, _gather_rows(known, seats.owners), where], -1)).float()
+        both = self.joined(torch.cat([part, gather_rows(known, seats.owners), where], -1)).float()
         return tuple(head(torch.cat([part, both], -1)).float() for head in self.attributes)
 
 
@@ -289,11 +289,11 @@ def find_peaks(heat: torch.Tensor, most: int, stride: int, size: tuple[int, int]
     return scores, points * stride
 
 
-def decode_boxes(points: torch.Tensor, told: torch.Tensor, stride: int) -> torch.Tensor:
+def decode_boxes(points: torch.Tensor, offsets: torch.Tensor, stride: int) -> torch.Tensor:
     """Boxes from how far their middle lies from a point, in cells, and how large they are, as logarithms."""
-    told = told.float()
-    middle = points + told[..., :2] * stride
-    sides = torch.exp(told[..., 2:].clamp(-4, 4)) * UNIT[stride]
+    offsets = offsets.float()
+    middle = points + offsets[..., :2] * stride
+    sides = torch.exp(offsets[..., 2:].clamp(-4, 4)) * UNIT[stride]
     return torch.cat([middle - sides / 2, sides], -1)
 
 
@@ -315,16 +315,6 @@ def find_nearest_object(pointed: torch.Tensor, boxes: torch.Tensor, there: torch
     away = (pointed[:, :, None] - box_centres(boxes)[:, None]).abs().sum(-1)
     away = away / boxes[:, None, :, 2:].mean(-1).clamp(min=8.0).sqrt()
     return away.masked_fill(~there[:, None], torch.inf).argmin(-1)
-
-
-def _build_backbone(config: SceneParserConfig) -> Any:
-    """transformers' residual network, whose four stages are all of use."""
-    from transformers import ResNetBackbone, ResNetConfig
-
-    sizes: dict[str, Any] = {"hidden_sizes": list(config.widths), "depths": list(config.depths)}
-    stages: dict[str, Any] = {"out_features": [f"stage{k}" for k in range(1, 5)]}
-    backbone: Any = ResNetBackbone
-    return backbone(ResNetConfig(embedding_size=config.stem, layer_type="basic", **sizes, **stages))
 
 
 def _normalise_pixels(images: torch.Tensor) -> tuple[torch.Tensor, tuple[int, int]]:
@@ -373,30 +363,6 @@ def _upsample(features: torch.Tensor) -> torch.Tensor:
     return F.interpolate(features, scale_factor=2.0, mode="nearest")
 
 
-def _to_rows(features: torch.Tensor) -> torch.Tensor:
-    """[image, channel, seat] → [image, seat, channel]"""
-    return features.transpose(1, 2)
-
-
-def _encode_patches(
-    first: nn.Module,
-    second: nn.Module,
-    pixels: torch.Tensor,
-    fine: torch.Tensor,
-    coarse: torch.Tensor,
-    points: torch.Tensor,
-) -> torch.Tensor:
-    """[image, seat, …] what two convolutions make of the grids of points, and the colours there as they are.
-
-    The norms of the convolutions hide how bright and how colourful a patch is; its pixels tell.
-    """
-    colors = sample_features(pixels, points, 1)
-    found = torch.cat([colors, sample_features(fine, points, FINE), sample_features(coarse, points, COARSE)], 1)
-    made = second(first(found.transpose(1, 2).flatten(0, 1)))  # [image · seat, channel, y, x]
-    plain = colors.transpose(1, 2).flatten(2)
-    return torch.cat([made.reshape(*plain.shape[:2], -1), plain.to(made.dtype)], -1)
-
-
-def _gather_rows(rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-    """[image, part, …] the row of each number."""
+def gather_rows(rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """[image, part, …] the row of each of [image, part] numbers."""
     return rows.gather(1, numbers[..., None].expand(*numbers.shape, rows.shape[-1]))
