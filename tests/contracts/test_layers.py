@@ -150,7 +150,7 @@ def test_no_file_imports_another_folders_private_module():
 
 
 def test_suites_are_found_by_name_and_not_imported():
-    outside = [path for path in TREES if top(path) != "suites"]
+    outside = [path for path in FILES if top(path) != "suites"]
     imported = {(show(path), ".".join(name[1:3])) for path in outside for name in list_own_imports(path)}
     suites = {f"suites.{folder.name}" for folder in (ROOT / "suites").iterdir() if folder.is_dir()}
     assert [f"{path} imports {name}" for path, name in sorted(imported) if name in suites] == []

@@ -84,7 +84,7 @@ class BlindBaselines:
             prompts = [Prompt(question, scenes=tuple(self._find_scenes(question))) for _, question in examples]
             responses = predict_checked(built, prompts, model)
             for (record, _), response in zip(examples, responses, strict=True):
-                rows.append((record, Prediction(record.question, response.answer, confidence=response.belief)))
+                rows.append((record, Prediction(record.question, response.answer, confidence=response.confidence)))
         records = records_of(rows)
         nowhere = Column((), np.full(len(records), -1, np.int32))  # of a shortcut whose groups are all balanced
         parts = {name: dict(records.facts).get(name, nowhere) for name in self.audit.labels}

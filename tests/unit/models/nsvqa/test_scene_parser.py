@@ -1,6 +1,7 @@
 """The scene parser without training: labels, targets, what is read, and how it is measured."""
 
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,12 +24,16 @@ scene_parser = lazy("shiftscope.models.nsvqa.scene_parser")
 torch = lazy("torch")
 
 SUPERCLEVR, CLEVR = load_schema("superclevr"), load_schema("clevr")
-NAMES = loss.make_mirror_tables(SUPERCLEVR, torch.device("cpu"))
 DIRECTIONS = (("right", (1.0, 0.0, 0.0)), ("front", (0.0, -1.0, 0.0)))
 TINY = {
     "stem": 8, "widths": (8, 8, 12, 12), "depths": (1, 1, 1, 1), "coarse": 16, "fine": 12, "grid": 3,
     "part_grid": 2, "patch": 8, "part_patch": 8, "hidden": 24, "part_hidden": 16, "objects": 6, "parts": 8,
 }  # fmt: skip
+
+
+@cache
+def mirror_tables():
+    return loss.make_mirror_tables(SUPERCLEVR, torch.device("cpu"))
 
 
 def vehicle(shape, color, box, position=(0.0, 0.0, 0.5), parts=()):
@@ -154,7 +159,7 @@ def test_rows_of_nothing_change_no_error_and_no_count():
     beliefs.boxes[:, :2] = tight.boxes  # so that something is matched
     said = []
     for labels in (tight, whole, wide):
-        shown = loss.mirror_batch(loss.SceneParserBatch(images, labels), NAMES, torch.tensor([True, False]))
+        shown = loss.mirror_batch(loss.SceneParserBatch(images, labels), mirror_tables(), torch.tensor([True, False]))
         with torch.no_grad():
             readings = module(images, loss.make_locations(shown.labels, astray=False))
         targets = loss.make_targets(shown.labels, module.config, (WIDTH, HEIGHT))
@@ -198,7 +203,7 @@ def test_scenes_that_can_not_be_labelled(scenes, message):
 
 def test_a_mirrored_batch_swaps_left_and_right():
     before = batch()
-    after = loss.mirror_batch(before, NAMES, torch.tensor([True, False]))
+    after = loss.mirror_batch(before, mirror_tables(), torch.tensor([True, False]))
     assert torch.equal(after.images[0], before.images[0].flip(1))
     assert torch.equal(after.images[1], before.images[1])
     assert after.labels.boxes[0].tolist() == [[96 - 8 - 32, 8, 32, 24], [96 - 56 - 24, 32, 24, 24]]
@@ -211,7 +216,7 @@ def test_a_mirrored_batch_swaps_left_and_right():
 
 def test_a_mirror_in_a_mirror_shows_the_original():
     before, both = batch(), torch.tensor([True, True])
-    after = loss.mirror_batch(loss.mirror_batch(before, NAMES, both), NAMES, both)
+    after = loss.mirror_batch(loss.mirror_batch(before, mirror_tables(), both), mirror_tables(), both)
     assert torch.equal(after.images, before.images)
     for name in ("boxes", "attributes", "places", "part_boxes", "part_attributes", "owners"):
         old, new = getattr(before.labels, name), getattr(after.labels, name)
@@ -235,7 +240,7 @@ def test_a_lesson_is_the_loss_of_images_mirrored_at_random(seed):
     found = loss.compute_augmented_loss(module, one)[0]
     torch.manual_seed(seed)
     which = torch.rand(2) < 0.5
-    assert torch.equal(found, loss.compute_loss(module, loss.mirror_batch(one, NAMES, which))[0])
+    assert torch.equal(found, loss.compute_loss(module, loss.mirror_batch(one, mirror_tables(), which))[0])
     torch.manual_seed(seed)
     plain = loss.compute_augmented_loss(module, one, flip=False)[0]
     torch.manual_seed(seed)
@@ -500,51 +505,55 @@ def test_a_part_belongs_to_the_object_it_points_to():
 # Reading and decoding
 
 
-class Perfect(torch.nn.Module):
-    """Paints the true maps and reads the truth at every peak."""
+@cache
+def perfect_parser():
+    class Perfect(torch.nn.Module):
+        """Paints the true maps and reads the truth at every peak."""
 
-    def __init__(self, labels, config, spoil=None):
-        super().__init__()
-        self.labels, self.config, self.spoil = labels, config, spoil or (lambda readings: readings)
+        def __init__(self, labels, config, spoil=None):
+            super().__init__()
+            self.labels, self.config, self.spoil = labels, config, spoil or (lambda readings: readings)
 
-    def forward(self, images):
-        size, labels, config = (images.shape[2], images.shape[1]), self.labels, self.config
-        made = loss.make_targets(labels, config, size)
-        heat, part_heat = (torch.logit(m, 1e-4) for m in (made.heat, made.part_heat))
-        scores, points = network.find_peaks(heat, config.objects, 8, size)
-        part_scores, part_points = network.find_peaks(part_heat, config.parts, 4, size)
-        nearby = self.truth(points, labels.boxes)
-        boxes = labels.boxes.gather(1, nearby[..., None].expand(*nearby.shape, 4))
-        scores = network.suppress_duplicates(scores, boxes)
-        # two parts may share a cell: their map tells them apart, so read each by its own colour
-        which = self.truth(part_points, labels.part_boxes)
-        cells = part_heat.flatten(2)
-        at = (part_points[..., 1] // 4 * part_heat.shape[3] + part_points[..., 0] // 4).long()
-        here = torch.stack([c.gather(1, at) for c in cells.unbind(1)], -1)
-        for i, k in (part_scores > 0).nonzero().tolist():
-            taken = [j for j in range(k) if torch.equal(part_points[i, j], part_points[i, k])]
-            colour = here[i, k].topk(len(taken) + 1).indices[-1]
-            same = (labels.part_attributes[i, :, 1] == colour).nonzero().flatten()
-            which[i, k] = same[0]
-        part_boxes = labels.part_boxes.gather(1, which[..., None].expand(*which.shape, 4))
-        owners = labels.owners.long().clamp(min=0).gather(1, which)
-        pointed = boxes_middle(labels.boxes).gather(1, owners[..., None].expand(*owners.shape, 2))
-        names = [a.name for a in config.schema.part_attributes]
-        return self.spoil(
-            network.SceneParserOutput(
-                size, heat, part_heat,
-                network.QueryLocations(points, boxes, part_points, part_boxes, network.find_nearest_object(pointed, boxes, scores > 0)),
-                scores, part_scores, boxes, part_boxes, pointed,
-                labels.places.nan_to_num().gather(1, nearby[..., None].expand(*nearby.shape, 2)),
-                tuple(hot(labels.attributes[..., k], nearby, a) for k, a in enumerate(config.schema.attributes)),
-                tuple(hot(labels.part_attributes[..., names.index(a.name)], which, a) for a in config.own_part_attributes),
-            )
-        )  # fmt: skip
+        def forward(self, images):
+            size, labels, config = (images.shape[2], images.shape[1]), self.labels, self.config
+            made = loss.make_targets(labels, config, size)
+            heat, part_heat = (torch.logit(m, 1e-4) for m in (made.heat, made.part_heat))
+            scores, points = network.find_peaks(heat, config.objects, 8, size)
+            part_scores, part_points = network.find_peaks(part_heat, config.parts, 4, size)
+            nearby = self.truth(points, labels.boxes)
+            boxes = labels.boxes.gather(1, nearby[..., None].expand(*nearby.shape, 4))
+            scores = network.suppress_duplicates(scores, boxes)
+            # two parts may share a cell: their map tells them apart, so read each by its own colour
+            which = self.truth(part_points, labels.part_boxes)
+            cells = part_heat.flatten(2)
+            at = (part_points[..., 1] // 4 * part_heat.shape[3] + part_points[..., 0] // 4).long()
+            here = torch.stack([c.gather(1, at) for c in cells.unbind(1)], -1)
+            for i, k in (part_scores > 0).nonzero().tolist():
+                taken = [j for j in range(k) if torch.equal(part_points[i, j], part_points[i, k])]
+                colour = here[i, k].topk(len(taken) + 1).indices[-1]
+                same = (labels.part_attributes[i, :, 1] == colour).nonzero().flatten()
+                which[i, k] = same[0]
+            part_boxes = labels.part_boxes.gather(1, which[..., None].expand(*which.shape, 4))
+            owners = labels.owners.long().clamp(min=0).gather(1, which)
+            pointed = boxes_middle(labels.boxes).gather(1, owners[..., None].expand(*owners.shape, 2))
+            names = [a.name for a in config.schema.part_attributes]
+            return self.spoil(
+                network.SceneParserOutput(
+                    size, heat, part_heat,
+                    network.QueryLocations(points, boxes, part_points, part_boxes, network.find_nearest_object(pointed, boxes, scores > 0)),
+                    scores, part_scores, boxes, part_boxes, pointed,
+                    labels.places.nan_to_num().gather(1, nearby[..., None].expand(*nearby.shape, 2)),
+                    tuple(hot(labels.attributes[..., k], nearby, a) for k, a in enumerate(config.schema.attributes)),
+                    tuple(hot(labels.part_attributes[..., names.index(a.name)], which, a) for a in config.own_part_attributes),
+                )
+            )  # fmt: skip
 
-    @staticmethod
-    def truth(points, boxes):
-        away = (points[:, :, None] - boxes_middle(boxes)[:, None]).abs().sum(-1)
-        return away.masked_fill((boxes[..., 2] == 0)[:, None], 1e9).argmin(-1)
+        @staticmethod
+        def truth(points, boxes):
+            away = (points[:, :, None] - boxes_middle(boxes)[:, None]).abs().sum(-1)
+            return away.masked_fill((boxes[..., 2] == 0)[:, None], 1e9).argmin(-1)
+
+    return Perfect
 
 
 def boxes_middle(boxes):
@@ -558,7 +567,7 @@ def hot(codes, rows, attribute):
 
 def test_perfect_maps_decode_to_the_truth():
     labels, config = batch().labels, tiny()
-    beliefs = decode.parse(Perfect(labels, config), batch().images)
+    beliefs = decode.parse(perfect_parser()(labels, config), batch().images)
     assert (beliefs.exists > 0.5).sum(1).tolist() == [2, 1]
     assert beliefs.size == (WIDTH, HEIGHT) and beliefs.schema is SUPERCLEVR and len(beliefs) == 2
     rows = {int(b[0]): k for k, b in enumerate(beliefs.boxes[0]) if beliefs.exists[0, k] > 0.5}
@@ -581,7 +590,7 @@ def test_perfect_maps_decode_to_the_truth():
 
 def test_the_truth_measures_as_right():
     labels, config = batch().labels, tiny()
-    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(Perfect(labels, config), batch()).items()}
+    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(perfect_parser()(labels, config), batch()).items()}
     objects = dict.fromkeys(("recall", "precision", "size", "color", "material", "shape", "place"), (3, 3))
     parts = {f"part_{n}": (3, 3) for n in ("recall", "precision", "size", "color", "material", "name", "owner")}
     assert counts == objects | parts | {"exact": (2, 2), "part_exact": (2, 2)}
@@ -595,7 +604,9 @@ def test_a_wrong_colour_and_a_missed_object_are_counted():
         readings.scores[1, :] = -9.0
         return readings
 
-    counts = {n: (int(a), int(b)) for n, (a, b) in decode.measure(Perfect(labels, config, spoil), batch()).items()}
+    counts = {
+        n: (int(a), int(b)) for n, (a, b) in decode.measure(perfect_parser()(labels, config, spoil), batch()).items()
+    }
     assert counts["recall"] == (2, 3) and counts["precision"] == (2, 2)
     assert counts["color"] == (0, 2) and counts["shape"] == (2, 2)
     assert counts["exact"] == (0, 2) and counts["part_exact"] == (0, 2)
@@ -634,7 +645,7 @@ def test_one_thing_found_twice_counts_once():
         )[0, 0]
         return readings
 
-    beliefs = decode.parse(Perfect(labels, config, spoil), batch().images)
+    beliefs = decode.parse(perfect_parser()(labels, config, spoil), batch().images)
     assert (beliefs.part_exists[0] > 0).tolist() == [True, True, True, False, True, False, False, False]
 
 
@@ -665,16 +676,16 @@ def test_an_image_is_padded_to_whole_cells():
 
 
 @pytest.mark.parametrize(
-    ("images", "message"),
+    ("shape", "dtype", "message"),
     [
-        (torch.zeros(1, 3, 64, 64, dtype=torch.uint8), r"not \[1, 3, 64, 64\] of uint8"),
-        (torch.zeros(1, 64, 64, 3), r"not \[1, 64, 64, 3\] of float32"),
-        (torch.zeros(1, 16, 64, 3, dtype=torch.uint8), "64×16 is too small"),
+        ((1, 3, 64, 64), "uint8", r"not \[1, 3, 64, 64\] of uint8"),
+        ((1, 64, 64, 3), "float32", r"not \[1, 64, 64, 3\] of float32"),
+        ((1, 16, 64, 3), "uint8", "64×16 is too small"),
     ],
 )
-def test_what_is_no_image_is_refused(images, message):
+def test_what_is_no_image_is_refused(shape, dtype, message):
     with pytest.raises(UserError, match=message):
-        network.SceneParser(tiny())(images)
+        network.SceneParser(tiny())(torch.zeros(shape, dtype=getattr(torch, dtype)))
 
 
 def test_a_schema_without_parts_has_none():
