@@ -22,17 +22,17 @@ from ..program import MAX_NODES, Node, Program, ProgramError
 from ..types import BOOL, INT, Type
 from .exact import Undefined
 
-OPCODES = {
-    name: code
-    for code, name in enumerate(
-        (
-            *("scene", "filter", "exclude", "unique", "relate", "related", "related_object", "same"),
-            *("intersect", "union", "query", "equal", "verify", "choose", "number", "count", "exist"),
-            *("less", "greater", "at_least", "at_most", "and", "or", "not", "parts", "owners"),
-            *("filter_part", "exclude_part", "same_part", "query_part", "verify_part", "choose_part"),
-        )
-    )
-}
+OP_NAMES = (
+    *("scene", "filter", "exclude", "unique", "relate", "related", "related_object", "same"),
+    *("intersect", "union", "query", "equal", "verify", "choose", "number", "count", "exist"),
+    *("less", "greater", "at_least", "at_most", "and", "or", "not", "parts", "owners"),
+    *("filter_part", "exclude_part", "same_part", "query_part", "verify_part", "choose_part"),
+)
+SCENE, FILTER, EXCLUDE, UNIQUE, RELATE, RELATED, RELATED_OBJECT, SAME = range(8)
+INTERSECT, UNION, QUERY, EQUAL, VERIFY, CHOOSE, NUMBER, COUNT, EXIST = range(8, 17)
+LESS, GREATER, AT_LEAST, AT_MOST, AND, OR, NOT, PARTS, OWNERS = range(17, 26)
+FILTER_PART, EXCLUDE_PART, SAME_PART, QUERY_PART, VERIFY_PART, CHOOSE_PART = range(26, 32)
+OPCODES = {name: code for code, name in enumerate(OP_NAMES)}
 PACKED_OPS = frozenset(OPCODES) - {name for name in OPCODES if name.endswith(("_part", "_object"))}
 ON_PARTS = frozenset(name.removesuffix("_part") for name in OPCODES if name.endswith("_part"))
 REASONS = (
@@ -152,20 +152,6 @@ class PackedAnswers:
         return decode_answer(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
 
 
-def find_distinct_answers(
-    value: NDArray[np.int64], kinds: ResultTypes, terms: Terms, part_terms: Terms
-) -> tuple[list[Any], NDArray[np.int64]]:
-    """The different answers among raw results, each as `decode_answer` has it, and [program] which it is."""
-    found: list[Any] = []
-    number = np.zeros(len(value), np.int64)
-    for k, kind in enumerate(kinds.listed):
-        here = np.flatnonzero(kinds.number == k)
-        values, at = np.unique(value[here], return_inverse=True)
-        number[here] = at + len(found)
-        found += [decode_answer(v, kind, terms, part_terms) for v in values.tolist()]
-    return found, number
-
-
 def decode_answer(value: int, kind: ResultType, terms: Terms, part_terms: Terms) -> Any:
     """A raw result of that kind as the exact executor gives it."""
     if kind.type == BOOL:
@@ -257,60 +243,41 @@ class ProgramLowering:
 
     def _lower_node(self, n: Node, on_parts: bool, at: int) -> int:
         known = self._on_parts if on_parts else self._plain
-        word = known.get(id(n))
-        if word is None:
-            word = known[id(n)] = self._encode(n, on_parts, at)
+        if id(n) not in known:
+            where = f"node {at} ({n.op})"
+            if n.op not in self.covers:
+                raise ProgramError(f"{where}: {self.engine} does not cover this op; exact does")
+            name = "related_object" if n.op == "related" and n.params[1] == "object" else n.op
+            if on_parts and name in ON_PARTS:
+                name = f"{name}_part"
+            inputs = (*n.inputs, 0, 0)
+            words = (*self._encode_words(n, on_parts, where), 0, 0)
+            known[id(n)] = OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | words[0] << 32 | words[1] << 48
             self._seen.append(n)
-        return word
+        return known[id(n)]
 
-    def _encode(self, n: Node, on_parts: bool, at: int) -> int:
-        name = n.op
-        if name not in self.covers:
-            raise ProgramError(f"node {at} ({name}): {self.engine} does not cover this op; exact does")
-        if name == "related" and n.params[1] == "object":
-            name = "related_object"
-        if on_parts and name in ON_PARTS:
-            name = f"{name}_part"
-        first, second = self._encode_arguments(n, on_parts, at)
-        inputs = (*n.inputs, 0, 0)
-        return OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | first << 32 | second << 48
-
-    def _encode_arguments(self, n: Node, on_parts: bool, at: int) -> tuple[int, int]:
+    def _encode_words(self, n: Node, on_parts: bool, where: str) -> tuple[int, ...]:
+        if n.op in ("relate", "related"):
+            return (_find_word(n.params[0], self.relations, f"{where}: no relation"),)
+        if n.op == "number":
+            if int(n.params[0]) >= WORD_LIMIT:
+                raise ProgramError(f"{where}: packed numbers end at {WORD_LIMIT - 1}")
+            return (int(n.params[0]),)
+        if n.op not in ("filter", "exclude", "verify", "choose", "query", "same"):
+            return ()
+        attribute, *values = n.params
         terms = self.part_terms if on_parts else self.terms
-        match n.op:
-            case "filter" | "exclude" | "verify":
-                return self._find_term(terms, n.params[0], n.params[1], n, at), 0
-            case "choose":
-                return (
-                    self._find_term(terms, n.params[0], n.params[1], n, at),
-                    self._find_term(terms, n.params[0], n.params[2], n, at),
-                )
-            case "query" | "same":
-                return self._find_column(terms, n.params[0], n, at), 0
-            case "relate" | "related":
-                if n.params[0] not in self.relations:
-                    hint = did_you_mean(n.params[0], self.relations)
-                    raise ProgramError(f"node {at} ({n.op}): no relation {n.params[0]!r}{hint}")
-                return self.relations.index(n.params[0]), 0
-            case "number":
-                if int(n.params[0]) >= WORD_LIMIT:
-                    raise ProgramError(f"node {at} (number): packed numbers end at {WORD_LIMIT - 1}")
-                return int(n.params[0]), 0
-        return 0, 0
+        column = _find_word(attribute, [a.name for a in terms.attributes], f"{where}: no attribute")
+        for value in values:
+            _find_word(value, terms.attributes[column].terms, f"{where}: no {attribute}")
+        return tuple(terms.code[attribute, value] for value in values) or (column,)
 
-    def _find_term(self, terms: Terms, attribute: str, value: str, n: Node, at: int) -> int:
-        self._find_column(terms, attribute, n, at)
-        code = terms.code.get((attribute, value))
-        if code is None:
-            options = terms.attributes[terms.index(attribute)].terms
-            raise ProgramError(f"node {at} ({n.op}): no {attribute} {value!r}{did_you_mean(value, options)}")
-        return code
 
-    def _find_column(self, terms: Terms, attribute: str, n: Node, at: int) -> int:
-        names = [a.name for a in terms.attributes]
-        if attribute not in names:
-            raise ProgramError(f"node {at} ({n.op}): no attribute {attribute!r}{did_you_mean(attribute, names)}")
-        return names.index(attribute)
+def _find_word(word: str, known: Sequence[str], missing: str) -> int:
+    """The word's place among those known; an error that begins with `missing` where it is not."""
+    if word not in known:
+        raise ProgramError(f"{missing} {word!r}{did_you_mean(word, known)}")
+    return known.index(word)
 
 
 def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
@@ -347,16 +314,6 @@ def gather_words(
 
 
 # The compiled loop of packed execution. A register is a uint64: a mask, a number, a truth or a code.
-
-SCENE, FILTER, EXCLUDE, UNIQUE = (OPCODES[n] for n in ("scene", "filter", "exclude", "unique"))
-RELATE, RELATED, RELATED_OBJECT = (OPCODES[n] for n in ("relate", "related", "related_object"))
-SAME, INTERSECT, UNION, QUERY = (OPCODES[n] for n in ("same", "intersect", "union", "query"))
-EQUAL, VERIFY, CHOOSE, NUMBER = (OPCODES[n] for n in ("equal", "verify", "choose", "number"))
-COUNT, EXIST, LESS, GREATER = (OPCODES[n] for n in ("count", "exist", "less", "greater"))
-AT_LEAST, AT_MOST, AND, OR, NOT = (OPCODES[n] for n in ("at_least", "at_most", "and", "or", "not"))
-PARTS, OWNERS = OPCODES["parts"], OPCODES["owners"]
-FILTER_PART, EXCLUDE_PART, SAME_PART = (OPCODES[f"{n}_part"] for n in ("filter", "exclude", "same"))
-QUERY_PART, VERIFY_PART, CHOOSE_PART = (OPCODES[f"{n}_part"] for n in ("query", "verify", "choose"))
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -437,14 +394,10 @@ def run_programs(programs: Any, objects: Any, parts: Any, results: Any) -> None:
                 out = np.uint64(a == ZERO)
             elif op == NUMBER:
                 out = np.uint64(argument)
-            elif op == EXCLUDE:
-                out = a & ~masks[s, argument]
-            elif op == VERIFY:
-                out = np.uint64(a & masks[s, argument] != ZERO)
-            elif op == EXCLUDE_PART:
-                out = a & ~part_masks[s, argument]
-            elif op == VERIFY_PART:
-                out = np.uint64(a & part_masks[s, argument] != ZERO)
+            elif op in (EXCLUDE, EXCLUDE_PART):
+                out = a & ~(masks[s, argument] if op == EXCLUDE else part_masks[s, argument])
+            elif op in (VERIFY, VERIFY_PART):
+                out = np.uint64(a & (masks[s, argument] if op == VERIFY else part_masks[s, argument]) != ZERO)
             elif op == SAME_PART:
                 code = part_codes[part_base + find_lowest_bit(a), argument]
                 if code >= 0:

@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels import exact, mix_bits
-from .packed import OPCODES
-
-FILTER, EXCLUDE, VERIFY, CHOOSE = (OPCODES[n] for n in ("filter", "exclude", "verify", "choose"))
-QUERY, SAME, RELATE, RELATED = (OPCODES[n] for n in ("query", "same", "relate", "related"))
-RELATED_OBJECT, PARTS, OWNERS = (OPCODES[n] for n in ("related_object", "parts", "owners"))
-FILTER_PART, EXCLUDE_PART, VERIFY_PART = (OPCODES[f"{n}_part"] for n in ("filter", "exclude", "verify"))
-CHOOSE_PART, QUERY_PART, SAME_PART = (OPCODES[f"{n}_part"] for n in ("choose", "query", "same"))
+from . import packed as code
 
 MAX_LOG_RATIO = 25.0  # an option this much less likely than the best (by its logarithm) is no option
 MIN_SHARE = 1e-11  # nor is a value less probable than this
@@ -30,15 +24,9 @@ ZERO = np.uint64(0)
 
 
 @exact
-def clear_array(array: Any) -> None:
+def fill_array(array: Any, value: Any) -> None:
     for i in range(len(array)):
-        array[i] = 0
-
-
-@exact
-def clear_codes(codes: Any) -> None:
-    for i in range(len(codes)):
-        codes[i] = ABSENT
+        array[i] = value
 
 
 @exact
@@ -51,33 +39,33 @@ def copy_array(source: Any, target: Any) -> None:
 def collect_mentions(words: Any, attribute_of: Any, part_attribute_of: Any, axis_of: Any, seen: Any) -> None:
     """What a program looks at, into `seen`: terms, whole attributes, both of parts too, axes, parts."""
     terms, attributes, part_terms, part_attributes, axes, flags = seen
-    clear_array(terms)
-    clear_array(attributes)
-    clear_array(part_terms)
-    clear_array(part_attributes)
-    clear_array(axes)
+    fill_array(terms, 0)
+    fill_array(attributes, 0)
+    fill_array(part_terms, 0)
+    fill_array(part_attributes, 0)
+    fill_array(axes, 0)
     flags[0] = False
     for word in words:
         op = np.int64(word & np.uint64(0xFF))
         one = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF))
         two = np.int64(word >> np.uint64(48))
-        if op in (FILTER, EXCLUDE, VERIFY, CHOOSE):
+        if op in (code.FILTER, code.EXCLUDE, code.VERIFY, code.CHOOSE):
             terms[one] = True
             attributes[attribute_of[one]] = max(attributes[attribute_of[one]], 1)
-            if op == CHOOSE:
+            if op == code.CHOOSE:
                 terms[two] = True
-        elif op in (QUERY, SAME):
+        elif op in (code.QUERY, code.SAME):
             attributes[one] = 2
-        elif op in (RELATE, RELATED, RELATED_OBJECT):
+        elif op in (code.RELATE, code.RELATED, code.RELATED_OBJECT):
             axes[axis_of[one]] = True
-        elif op in (PARTS, OWNERS):
+        elif op in (code.PARTS, code.OWNERS):
             flags[0] = True
-        elif op in (FILTER_PART, EXCLUDE_PART, VERIFY_PART, CHOOSE_PART):
+        elif op in (code.FILTER_PART, code.EXCLUDE_PART, code.VERIFY_PART, code.CHOOSE_PART):
             part_terms[one] = True
             part_attributes[part_attribute_of[one]] = max(part_attributes[part_attribute_of[one]], 1)
-            if op == CHOOSE_PART:
+            if op == code.CHOOSE_PART:
                 part_terms[two] = True
-        elif op in (QUERY_PART, SAME_PART):
+        elif op in (code.QUERY_PART, code.SAME_PART):
             part_attributes[one] = 2
 
 
@@ -87,7 +75,7 @@ def partition_values(
 ) -> None:
     """For each value the first one that the program cannot tell it from; the kinds that it mentions."""
     kind_count, kind_list = kinds
-    clear_array(kind_count)
+    fill_array(kind_count, 0)
     for a in range(len(firsts)):
         if wanted[a] == 0:
             continue
@@ -231,7 +219,7 @@ def enumerate_thing(t: Any, p: Any, e: Any, kind: Any, options: Any, variables: 
         return
     size = 1
     costs[0] = 0.0
-    clear_array(combos[t, 0])
+    fill_array(combos[t, 0], 0)
     best = 0.0
     for a in range(len(firsts)):
         if wanted[a] == 0:
@@ -446,7 +434,7 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
                 e = part_exists[s, t] if exists[s, owner[s, t]] > 0 else 0.0
                 enumerate_thing(n + t, part_values[s, t], e, part_kind, options, variables, scratch, most)
         for t in range(n):
-            clear_array(settled[t])
+            fill_array(settled[t], 0)
         for q in range(2 * pairs):
             axis, i, j, v = q // pairs, pair_of[q, 0], pair_of[q, 1], things + q
             var_count[v], var_log[v] = 1, 0.0
@@ -490,10 +478,10 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
                 outside += 1
             alive = ZERO
             base = row * n
-            clear_array(masks[row])
+            fill_array(masks[row], 0)
             for t in range(n):
                 parts_of[base + t] = ZERO
-                clear_codes(codes[base + t])
+                fill_array(codes[base + t], ABSENT)
                 combo = combos[t, picked[t]]
                 if combo[0] >= 0:
                     bit = ONE << np.uint64(t)
@@ -512,11 +500,11 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
                     for r in range(len(axis_of)):
                         rows[base + t, r] &= seen_from
             if flags[0]:
-                clear_array(part_masks[row])
+                fill_array(part_masks[row], 0)
                 for t in range(m):
                     slot, o = row * m + t, owner[s, t]
                     owners[slot] = o
-                    clear_codes(part_codes[slot])
+                    fill_array(part_codes[slot], ABSENT)
                     combo = combos[n + t, picked[n + t]]
                     if combo[0] >= 0 and alive >> np.uint64(o) & ONE:
                         bit = ONE << np.uint64(t)
