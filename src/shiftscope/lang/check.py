@@ -80,7 +80,7 @@ def plan_program(program: Program) -> ProgramPlan:
         if len(_plans) < MAX_PLANS:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
-        a, b = _get_attribute(plan, nodes, left), _get_attribute(plan, nodes, right)
+        a, b = (plan.types[i].of or nodes[i].params[0] for i in (left, right))
         if a != b:
             raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
     for i in plan.constrained:
@@ -132,10 +132,6 @@ def _infer_output(op: Op, given: list[Type], where: str) -> Type:
     at = find_mismatch(best)
     options = dict.fromkeys(str(s.inputs[at]) for k, s in enumerate(op.signatures) if find_mismatch(k) == at)
     raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, got {given[at]}")
-
-
-def _get_attribute(plan: ProgramPlan, nodes: tuple[Node, ...], i: int) -> str:
-    return plan.types[i].of or nodes[i].params[0]
 
 
 def _check_words(i: int, n: Node) -> None:

@@ -186,7 +186,7 @@ def test_what_train_never_showed_comes_last_and_is_counted():
     bags, answers = [[0, 2], [0, 1], [1]], [0, 0, 1]
     pairs, found = best(bags, answers, np.array([True, False, False]))
     assert pairs == [(0, 2), (0, 1), (1, -1)]
-    assert (found.unseen_pairs, found.unseen_samples, found.blind) == (2, 2, 1)
+    assert (found.unseen.pairs, found.unseen.samples, found.unseen.blind) == (2, 2, 1)
 
 
 # Concepts
