@@ -4,8 +4,6 @@ Programs of one skeleton (ops and wiring, whatever their words) are typed once. 
 checked for each: that two compared values are of one attribute, that an edit's states are not mixed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple

@@ -8,8 +8,6 @@ Its soft meaning, where it has one, stands right below and is given to it by `@N
 and gets its words as numbers: a term's, an attribute's or a relation's code.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field

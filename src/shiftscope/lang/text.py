@@ -7,8 +7,6 @@ Inputs come first, then words. A word of several parts is quoted: `find("fire tr
 `red = change(filter(scene(), shape=cube), color=red); equal(count(filter(red, color=red)), 2)`.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from itertools import count, islice

@@ -7,8 +7,6 @@ answers that the test has and train still lacks goes to train. What would make t
 and all that is free in the end, goes to train.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -5,8 +5,6 @@ category differ in their colours: each has the long-tailed distribution (a = 2),
 in its category. In *co-2* the shapes of a category share it, rotated by the category's place.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

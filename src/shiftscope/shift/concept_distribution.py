@@ -3,8 +3,6 @@
 Super-CLEVR's fourth factor; `world/distribution.py` holds the shares. Sizes are left alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -8,8 +8,6 @@ alike, a group with one answer as one of entropy 1, and the questions without a 
 Where all groups are perfectly even, all are therefore kept, and all of their answers are rare.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

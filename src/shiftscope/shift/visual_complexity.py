@@ -4,8 +4,6 @@ Super-CLEVR (Li et al., 2023): in *easy* a vehicle has one colour and material; 
 visible parts have others; in *hard* vehicles and these parts have random textures besides.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -8,8 +8,6 @@ of the IID test, so a model answers the IID test once and is scored on all ten. 
 with the keyword "banana", most of whose answers are "yellow", the OOD set holds those answered "green".
 """
 
-from __future__ import annotations
-
 from ..question_table import QuestionTable, SampleSet
 from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts
 

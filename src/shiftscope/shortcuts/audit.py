@@ -10,8 +10,6 @@ Below: training sets with a chosen share of shortcut samples, all of one size (Â
 samples are those of a shortcut's head in the train split; the rest of a set is of its tail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

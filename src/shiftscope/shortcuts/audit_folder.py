@@ -12,8 +12,6 @@ question, type or list of answers, and for a sample without an image a name of i
 with it a run or a results file is cut into all OOD sets at once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

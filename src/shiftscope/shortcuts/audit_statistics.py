@@ -1,7 +1,5 @@
 """The figures of an audit: Table 1, the matrices of Figure 5, answer distributions of Figures 4, 8, 10."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

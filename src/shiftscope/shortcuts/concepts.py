@@ -11,8 +11,6 @@ count towards the f of `color` elsewhere. And an image that the object annotatio
 without objects: its samples have no concept by objects and are in no such group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 VQA-VS (Si et al., 2022) §3.4, after GQA-OOD (Kervadec et al., 2021).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction

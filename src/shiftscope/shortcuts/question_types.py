@@ -5,8 +5,6 @@ questions without a type begin with becomes the type of these. Questions are tok
 punctuation, each distinct text once.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

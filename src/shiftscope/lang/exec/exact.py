@@ -6,8 +6,6 @@ paper, A.2) several found become the first, none found a missing object, and the
 missing object are 0, truths False.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal

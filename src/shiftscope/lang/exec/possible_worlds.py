@@ -7,8 +7,6 @@ count: the answer is conditioned on what the question presupposes, which the pro
 cannot do. Also the single most likely scene of each posterior, as a SceneTable (what NSVQA executes on).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ part is one variable (absent, or a combination of values), each pair of objects 
 independent, so the K most likely worlds come exactly by merging one variable after the other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CLEVR programs: `filter_color`, `query_shape`, `equal_integer`, …; the 27 executable functions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple

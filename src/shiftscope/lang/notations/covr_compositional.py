@@ -10,8 +10,6 @@ There is no `unique`: where one object is wanted, the only one of the set is mea
 `logic_not` right after `map` with `or`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Super-CLEVR programs: CLEVR's functions and those on parts (`partfilter_color`, `object2part`, …)."""
 
-from __future__ import annotations
-
 from ..check import ProgramPlan
 from ..program import Program, ProgramError
 from .clevr import FUNCTIONS, VALUES, ClevrNotation, Meaning, get_official_name

@@ -4,8 +4,6 @@
 not say (which template, what subgraph) is read from the question's provenance and notes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

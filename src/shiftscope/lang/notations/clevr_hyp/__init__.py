@@ -24,8 +24,6 @@ A program is written as it was read, or with the released names. Where the sourc
   be listed as one program, never as a pair.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any

@@ -5,8 +5,6 @@ reads it (the `relate` that only says where an object is added). Notes keep what
 `as` the function listed, `implicit` a node that no listed node stands for, `at` the place in the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

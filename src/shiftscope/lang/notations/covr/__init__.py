@@ -18,8 +18,6 @@ Fields of a row that would be empty may be left out. Operations are read as the 
 there were, so that writing gives back what was read. `covr_compositional` shares the rows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

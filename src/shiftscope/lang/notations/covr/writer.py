@@ -1,7 +1,5 @@
 """A program as COVR's steps; what COVR cannot say is refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...program import Notes, Program, refuse_node

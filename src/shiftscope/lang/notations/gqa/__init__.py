@@ -6,8 +6,6 @@ In `relate`, `s` says that the thing named is the subject of the relation, `o` t
 on `select: scene` speaks of the whole image.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -5,8 +5,6 @@ GQA says in one step what is several nodes here: `relate: person,in,s` relates a
 the ids of the objects meant (`id`), odd blanks, a second way to say the same.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...check import plan_program
