@@ -55,13 +55,9 @@ class ConceptLabels:
 
     def name(self, concept: int) -> str:
         """The parts joined: `what color + banana`; empty for -1, no concept."""
-        return CONCEPT_JOIN.join(self.part_names(concept))
-
-    def part_names(self, concept: int) -> tuple[str, ...]:
-        if concept < 0:
-            return ()
-        row = self.parts[concept].tolist()
-        return tuple(NO_CONCEPT if code < 0 else words[code] for words, code in zip(self.words, row, strict=True))
+        codes = self.parts[concept].tolist() if concept >= 0 else ()
+        pairs = zip(self.words, codes, strict=False)
+        return CONCEPT_JOIN.join(NO_CONCEPT if code < 0 else words[code] for words, code in pairs)
 
 
 def build_labels(

@@ -39,6 +39,7 @@ REASONS = (
     *("", "none found", "several found", "missing attribute", "unknown relation"),
     *("both choices hold", "neither choice holds"),
 )
+Ints, Words = NDArray[np.int64], NDArray[np.uint64]
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
@@ -54,7 +55,7 @@ class ResultTypes:
     """What each of many programs gives: there are few kinds."""
 
     listed: tuple[ResultType, ...]
-    number: NDArray[np.int64]  # [program] which of those listed
+    number: Ints  # [program] which of those listed
 
     def __len__(self) -> int:
         return len(self.number)
@@ -73,9 +74,9 @@ class PreparedPrograms:
     schema: Schema
     relations: tuple[str, ...]  # as words number them
     ops: frozenset[str]  # that there may be
-    words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
-    start: NDArray[np.int64]  # [program + 1] first word
-    skeleton: NDArray[np.int64]  # [program] the same for programs that are alike but for their words
+    words: Words  # op | input << 8 | second input << 20 | argument << 32 | second << 48
+    start: Ints  # [program + 1] first word
+    skeleton: Ints  # [program] the same for programs that are alike but for their words
     kinds: ResultTypes
 
     def __len__(self) -> int:
@@ -98,7 +99,7 @@ class PreparedPrograms:
         found[owner[mine.words != theirs.words]] = False
         return found
 
-    def assign_scenes(self, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
+    def assign_scenes(self, scene: Iterable[int] | Ints) -> LoweredPrograms:
         """Each to run on the scene of that row."""
         rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
         if len(rows) != len(self) or (len(rows) and rows.min() < 0):
@@ -122,10 +123,10 @@ class LoweredPrograms:
     """
 
     schema: Schema
-    words: NDArray[np.uint64]  # as those of PreparedPrograms
-    start: NDArray[np.uint64]  # [place + 1] first word
-    scene: NDArray[np.uint64]  # [place] row of the table
-    order: NDArray[np.int64]  # [place] number of the program
+    words: Words  # as those of PreparedPrograms
+    start: Words  # [place + 1] first word
+    scene: Words  # [place] row of the table
+    order: Ints  # [place] number of the program
     kinds: ResultTypes  # [program]
 
     def __len__(self) -> int:
@@ -136,7 +137,7 @@ class LoweredPrograms:
 class PackedAnswers:
     """Raw results; `answers[i]` is what the exact executor would say of program i."""
 
-    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    value: Ints  # a truth, a number, a term's code or a mask
     reason: NDArray[np.int8]  # index into REASONS, 0 where defined
     node: NDArray[np.int16]  # the node at fault
     kinds: ResultTypes
@@ -179,7 +180,7 @@ class ProgramLowering:
         self._alike: dict[str, bool] = {}  # attributes coded alike for objects and for parts
         self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
 
-    def __call__(self, programs: Programs, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
+    def __call__(self, programs: Programs, scene: Iterable[int] | Ints) -> LoweredPrograms:
         """Lower programs, each to run on the scene of that row."""
         return self.prepare(programs).assign_scenes(scene)
 
@@ -218,14 +219,10 @@ class ProgramLowering:
                 seen = skeletons[id(plan)] = plan, len(skeletons), kinds.setdefault(kind, len(kinds))
             groups.append(seen[1])
             numbers.append(seen[2])
+        begin, skeleton, number = (np.array(listed, np.int64) for listed in (start, groups, numbers))
+        types = ResultTypes(tuple(kinds), number)
         return PreparedPrograms(
-            self.schema,
-            self.relations,
-            self.covers,
-            np.array(words, np.uint64),
-            np.array(start, np.int64),
-            np.array(groups, np.int64),
-            ResultTypes(tuple(kinds), np.array(numbers, np.int64)),
+            self.schema, self.relations, self.covers, np.array(words, np.uint64), begin, skeleton, types
         )
 
     def _check_comparisons(self, program: Program, plan: ProgramPlan) -> None:
@@ -286,10 +283,7 @@ def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
         raise ValueError(f"programs in {lowered.schema.name}, scenes in {table.schema.name}")
     if len(lowered) and lowered.scene.max() >= len(table):
         raise ValueError("a program names a scene that is not in the table")
-    size = len(lowered)
-    value = np.zeros(size, np.int64)
-    reason = np.zeros(size, np.int8)
-    node = np.zeros(size, np.int16)
+    value, reason, node = (np.zeros(len(lowered), kind) for kind in (np.int64, np.int8, np.int16))
     run_programs(
         (lowered.words, lowered.start, lowered.scene, lowered.order),
         (table.start, table.codes, table.masks, table.everything, table.rows, table.knows),
@@ -304,9 +298,7 @@ def execute_many(programs: Programs, table: SceneTable, scene: Iterable[int]) ->
     return run_lowered(ProgramLowering(table.schema, table.relations)(programs, scene), table)
 
 
-def gather_words(
-    words: NDArray[np.uint64], begin: NDArray[np.int64], end: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def gather_words(words: Words, begin: Ints, end: Ints) -> tuple[Words, Ints]:
     """The words from each begin to its end, one after the other, and where each stretch starts."""
     length = end - begin
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])

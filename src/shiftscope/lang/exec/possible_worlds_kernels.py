@@ -36,7 +36,7 @@ def copy_array(source: Any, target: Any) -> None:
 
 @exact
 def allocate_view(vocabulary: Any) -> Any:
-    """What a program sees of the objects, or of the parts: terms it names, attributes (1: in part, 2: wholly), classes."""
+    """What a program sees of the objects, or of the parts; an attribute is wanted 1: for its terms, 2: wholly."""
     attribute_of, contains, firsts, counts = vocabulary
     terms, attributes = contains.shape[0], len(firsts)
     named, wanted = np.zeros(terms, np.bool_), np.zeros(attributes, np.int64)

@@ -26,14 +26,15 @@ from ..types import OBJECT, OBJECTS, PART, PARTS, Type
 from .packed import OP_NAMES, LoweredPrograms, ProgramLowering, Programs, ResultType, ResultTypes, decode_answer
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory
-NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
+SET, ONE, KNOWN = range(1, 4)  # what a node leaves behind
+Ints, Codes = NDArray[np.int64], NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
 class SoftAnswers:
     """`answers[i]` as the exact executor would spell it, with its `confidence[i]`."""
 
-    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    value: Ints  # a truth, a number, a term's code or a mask
     confidence: NDArray[np.float32]
     settled: NDArray[np.bool_]  # False where inference found no possible scene that the question fits
     kinds: ResultTypes
@@ -84,13 +85,13 @@ class OpSchedule:
 
     lowered: LoweredPrograms
     groups: tuple[OpGroup, ...]
-    place: NDArray[np.int64]  # [node] where it stands; nodes are the words of `lowered`
+    place: Ints  # [node] where it stands; nodes are the words of `lowered`
     scene: Array  # [place]
     inputs: Array  # [2, place] the places it reads
     rows: Array  # [2, place] where their sets stand
     words: Array  # [2, place] its arguments
-    root: NDArray[np.int64]  # [program] place of its last node
-    row_of: NDArray[np.int64]  # [place] where its own set stands
+    root: Ints  # [program] place of its last node
+    row_of: Ints  # [place] where its own set stands
     sets: tuple[int, int]  # sets of objects, sets of parts
 
     def move_to(self, array: Array) -> OpSchedule:
@@ -99,7 +100,7 @@ class OpSchedule:
         return replace(self, **held)
 
 
-def _tabulate_results() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+def _tabulate_results() -> tuple[Codes, Codes, Codes]:
     """For each opcode: what it leaves, whether that is a part's (2: as its input's), whether it reads any."""
     leaves = np.zeros(len(OP_NAMES), np.int8)
     parts = np.full(len(OP_NAMES), 2, np.int8)
@@ -141,37 +142,21 @@ def build_schedule(lowered: LoweredPrograms) -> OpSchedule:
     parts_set = has_set * of_parts[order]
     row_of = np.where(of_parts[order] == 1, np.cumsum(parts_set) - 1, np.cumsum(has_set - parts_set) - 1)
     bounds = np.flatnonzero(np.diff(key[order], prepend=-1))
-    groups = tuple(
-        OpGroup(
-            OP_NAMES[op[n]], bool(reads_parts[n]), int(leaves[n]), bool(of_parts[n]), first, last, int(row_of[first])
-        )
-        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True)
-        for n, at in [(order[first], row_of[first])]
-    )
+    groups = []
+    for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True):
+        n = order[first]
+        leaves_parts, row = bool(of_parts[n]), int(row_of[first])
+        groups.append(OpGroup(OP_NAMES[op[n]], bool(reads_parts[n]), int(leaves[n]), leaves_parts, first, last, row))
     read = place[inputs[:, order]]
     root = np.empty(len(length), np.int64)
     root[lowered.order] = place[start[1:] - 1]
-    return OpSchedule(
-        lowered,
-        groups,
-        place,
-        np.repeat(lowered.scene.astype(np.int64), length)[order],
-        read,
-        row_of[read],
-        np.stack([words >> 32 & 0xFFFF, words >> 48 & 0xFFFF])[:, order],
-        root,
-        row_of,
-        (int((has_set - parts_set).sum()), int(parts_set.sum())),
-    )
+    scene = np.repeat(lowered.scene.astype(np.int64), length)[order]
+    arguments = np.stack([words >> 32 & 0xFFFF, words >> 48 & 0xFFFF])[:, order]
+    sets = int((has_set - parts_set).sum()), int(parts_set.sum())
+    return OpSchedule(lowered, tuple(groups), place, scene, read, row_of[read], arguments, root, row_of, sets)
 
 
-def _compute_levels(
-    op: NDArray[np.int64],
-    inputs: NDArray[np.int64],
-    start: NDArray[np.int64],
-    reads_by: NDArray[np.int8],
-    parts_by: NDArray[np.int8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _compute_levels(op: Ints, inputs: Ints, start: Ints, reads_by: Codes, parts_by: Codes) -> tuple[Ints, Ints, Ints]:
     """[node] how many nodes deep it stands, whether it leaves parts, whether it reads parts."""
     level = np.zeros(len(op), np.int64)
     of_parts = np.zeros(len(op), np.int64)
@@ -247,7 +232,7 @@ def _read_input(wanted: Type, i: int, group: OpGroup, waves: OpSchedule, buffers
 def execute_soft(
     programs: Programs,
     posterior: ScenePosterior,
-    rows: Iterable[int] | NDArray[np.int64],
+    rows: Iterable[int] | Ints,
     rules: SoftRules = PAPER,
     lowering: SoftLowering | None = None,
 ) -> SoftAnswers:
@@ -262,17 +247,12 @@ def execute_soft(
     parts = [
         _compute_answers(build_schedule(prepared.take(chunk).assign_scenes(scene[chunk])), tables) for chunk in chunks
     ]
-    return SoftAnswers(
-        np.concatenate([value for value, _ in parts]),
-        np.concatenate([confidence for _, confidence in parts]),
-        np.ones(len(programs), np.bool_),
-        prepared.kinds,
-        lower.terms,
-        lower.part_terms,
-    )
+    value, confidence = (np.concatenate(column) for column in zip(*parts, strict=True))
+    settled = np.ones(len(programs), np.bool_)
+    return SoftAnswers(value, confidence, settled, prepared.kinds, lower.terms, lower.part_terms)
 
 
-def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[Ints, NDArray[np.float32]]:
     """[program] the result of each, and its confidence."""
     buffers = run_schedule(waves.move_to(tables.posterior.exists), tables)
     root = make_index(buffers.confidence, waves.root)
@@ -315,8 +295,7 @@ def trace_programs(
                 found.append(SoftTraceStep(value[at] if one else None, confidence[at] if one else None, members))
             else:
                 given = ResultType(kind, plan.steps[i].on_parts)
-                found.append(
-                    SoftTraceStep(decode_answer(value[at], given, lower.terms, lower.part_terms), confidence[at])
-                )
+                answer = decode_answer(value[at], given, lower.terms, lower.part_terms)
+                found.append(SoftTraceStep(answer, confidence[at]))
         made.append(tuple(found))
     return made

@@ -18,19 +18,8 @@ from ...errors import did_you_mean
 from ...schema import Schema
 from ..check import plan_program
 from ..program import Program, ProgramError, prefix_notes, strip_prefix
-from .covr import (
-    KEEP,
-    LOGIC,
-    WORDLESS,
-    CovrRow,
-    check_texts,
-    normalize_operation,
-    read_rows,
-    read_step,
-    read_sub_rows,
-    write_row,
-    write_step,
-)
+from . import covr as original
+from .covr import CovrRow
 from .covr.reader import COMPARISONS, CovrStep, build_program, replace_names_by_nouns, replace_nouns_by_names
 from .covr.writer import build_steps
 
@@ -49,12 +38,12 @@ FORMS = {  # original operation → ours, and what our first arguments say
     "filter": ("filter", ("attr",)),
     "with_relation": ("filter", ("rel",)),
     "with_relation_object": ("filter", ("rel", OTHER)),
-    **{f"{KEEP}{test}": (KEEP.removesuffix("_"), (test,)) for test in COMPARISONS},
+    **{f"{original.KEEP}{test}": (original.KEEP.removesuffix("_"), (test,)) for test in COMPARISONS},
     **{test: ("compare", (test,)) for test in COMPARISONS},
 }
 ORIGINAL = {form: operation for operation, form in FORMS.items()}
 BY_FIRST = tuple(dict.fromkeys(operation for operation, _ in ORIGINAL))  # whose first argument says which
-OPERATIONS = (*WORDLESS, "find", "all_same", *LOGIC, *BY_FIRST)
+OPERATIONS = (*original.WORDLESS, "find", "all_same", *original.LOGIC, *BY_FIRST)
 _OWN = {"logic_not", *BY_FIRST} - {"filter"}
 
 
@@ -62,7 +51,7 @@ def sniff(rows: Any) -> bool:
     """Whether rows are in this form and not the original one; those that both have say no."""
     for row in rows if isinstance(rows, list) else ():
         operation, words = (row.get("operation"), row.get("arguments")) if isinstance(row, dict) else ("", ())
-        known = normalize_operation(operation) if isinstance(operation, str) else ""
+        known = original.normalize_operation(operation) if isinstance(operation, str) else ""
         if known in _OWN or (known == "filter" and isinstance(words, list) and len(words) > 1):
             return True
     return False
@@ -70,7 +59,7 @@ def sniff(rows: Any) -> bool:
 
 def read(rows: Any, schema: Schema | None = None) -> Program:
     """The program of a list of rows; `unique` is put in where one object is wanted."""
-    steps = _read_steps(read_rows(rows, OPERATIONS, NAME), schema)
+    steps = _read_steps(original.read_rows(rows, OPERATIONS, NAME), schema)
     return replace_names_by_nouns(build_program(steps, mend=True), schema)
 
 
@@ -80,8 +69,8 @@ def _read_steps(rows: list[CovrRow], schema: Schema | None) -> list[CovrStep]:
     reads = Counter(i for row in rows for i in row.inputs)
     for at, row in enumerate(rows):
         said = _find_original(row) if row.operation in BY_FIRST else row
-        sub = _read_steps(read_sub_rows(said, OPERATIONS, NAME), schema) if row.operation == "map" else []
-        step = read_step(said, schema, tuple(sub), DEFAULT)
+        sub = _read_steps(original.read_sub_rows(said, OPERATIONS, NAME), schema) if row.operation == "map" else []
+        step = original.read_step(said, schema, tuple(sub), DEFAULT)
         if step.kind == "not" and row.inputs == (at - 1,) and reads[at - 1] == 1:
             denied = steps[place[at - 1]]
             if denied.kind == "some":  # the rows are one step; notes of the second keep their names
@@ -106,7 +95,7 @@ def _find_original(row: CovrRow) -> CovrRow:
         said, words = (first, OTHER), words[1:]
     operation = ORIGINAL[row.operation, said]
     if operation == "query_name":
-        check_texts(tuple(words), 0, row.where, "nothing else")
+        original.check_texts(tuple(words), 0, row.where, "nothing else")
     return row._replace(operation=operation, words=tuple(words))
 
 
@@ -121,7 +110,7 @@ def _write_steps(steps: Sequence[CovrStep]) -> list[dict[str, Any]]:
     place: list[int] = []  # step → row
     for step in steps:
         inputs, notes = tuple(place[i] for i in step.inputs), step.notes
-        operation, words = write_step(step)
+        operation, words = original.write_step(step)
         if step.kind in ("keep", *COMPARISONS) and "default" in dict(notes) and step.words[-1] == "0":
             words = words[:-1]
         if step.kind == "none":
@@ -134,4 +123,4 @@ def _write_steps(steps: Sequence[CovrStep]) -> list[dict[str, Any]]:
         ours, first = FORMS.get(operation, (operation, ()))
         place.append(len(rows))
         rows.append(CovrRow(ours, (*first, *words), inputs, notes))
-    return [write_row(row) for row in rows]
+    return [original.write_row(row) for row in rows]

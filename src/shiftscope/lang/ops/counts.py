@@ -17,7 +17,7 @@ def number(world: ExecutionWorld, number: str) -> int:
 @number.define_soft
 def _number(world: SoftWorld, number: Array) -> SoftValue:
     """As written, and certain."""
-    return SoftValue(number, world.certain)
+    return SoftValue(number, world.xp.ones_like(number, dtype=world.tables.objects.there.dtype))
 
 
 @op((OBJECTS, INT), (PARTS, INT), (IMAGES, INT), (GROUPS, INT))

@@ -61,6 +61,11 @@ class ProgramFacts:
         alike = (a.op, a.params, len(a.inputs)) == (b.op, b.params, len(b.inputs))
         return i == j or (alike and all(map(self.is_same, a.inputs, b.inputs)))
 
+    @staticmethod
+    def is_attribute_filter(n: Node) -> bool:
+        """Whether it picks things by how they are, not by what they are."""
+        return n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES
+
     @cached_property
     def names(self) -> Instances:
         """The names of objects, attributes and relations that the program says, and that a query asks for."""

@@ -25,45 +25,32 @@ _UNSAYABLE_IN_CALL = re.compile(r"[,()\[\]]|^\s|\s$|^$")
 
 # function: its kind of step, and that step's words, None where the call gives the word.
 Form = tuple[str, tuple[str | None, ...]]
+_ATTRIBUTES = {"": FREE, "_h": "hposition", "_v": "vposition"}  # that the end of a function's name says
+_SIDES = {"": "object", "_inv": "subject"}
 FORMS: dict[str, Form] = {
     "select": ("select", (None,)),
-    "filter": ("filter", (FREE, None)),
+    **{f"filter{end}": ("filter", (attribute, None)) for end, attribute in _ATTRIBUTES.items()},
     "filter_not": ("exclude", (FREE, None)),
-    "filter_h": ("filter", ("hposition", None)),
-    "filter_v": ("filter", ("vposition", None)),
-    "relate": ("relate", (None, ANY, "object")),
-    "relate_inv": ("relate", (None, ANY, "subject")),
-    "relate_name": ("relate", (None, None, "object")),
-    "relate_inv_name": ("relate", (None, None, "subject")),
+    **{f"relate{side}": ("relate", (None, ANY, role)) for side, role in _SIDES.items()},
+    **{f"relate{side}_name": ("relate", (None, None, role)) for side, role in _SIDES.items()},
     "relate_attr": ("alike_to", (None, None)),
-    "query": ("query", (None,)),
-    "query_n": ("query", ("name",)),
-    "query_h": ("query", ("hposition",)),
-    "query_v": ("query", ("vposition",)),
+    **{f"query{end}": ("query", (attribute,)) for end, attribute in (_ATTRIBUTES | {"": None, "_n": "name"}).items()},
     "query_f": ("query_image", (None,)),
-    "verify": ("verify", (FREE, None)),
-    "verify_h": ("verify", ("hposition", None)),
-    "verify_v": ("verify", ("vposition", None)),
+    **{f"verify{end}": ("verify", (attribute, None)) for end, attribute in _ATTRIBUTES.items()},
     "verify_f": ("verify_image", (FREE, None)),
-    "verify_rel": ("verify_rel", (None, None, "object")),
-    "verify_rel_inv": ("verify_rel", (None, None, "subject")),
-    "choose": ("choose", (FREE, None, None)),
-    "choose_n": ("choose", ("name", None, None)),
-    "choose_h": ("choose", ("hposition", None, None)),
-    "choose_v": ("choose", ("vposition", None, None)),
-    "choose_attr": ("choose", (None, None, None)),
+    **{f"verify_rel{side}": ("verify_rel", (None, None, role)) for side, role in _SIDES.items()},
+    **{
+        f"choose{end}": ("choose", (of, None, None))
+        for end, of in (_ATTRIBUTES | {"_n": "name", "_attr": None}).items()
+    },
     "choose_f": ("choose_image", (FREE, None, None)),
-    "choose_rel": ("choose_rel", (None, None, None, "object")),
-    "choose_rel_inv": ("choose_rel", (None, None, None, "subject")),
+    **{f"choose_rel{side}": ("choose_rel", (None, None, None, role)) for side, role in _SIDES.items()},
     "choose_subj": ("choose_more", (None,)),
-    "exist": ("exist", ()),
-    "and": ("and", ()),
-    "or": ("or", ()),
+    **{name: (name, ()) for name in ("exist", "and", "or", "common")},
     "same": ("alike", ("name",)),
     "different": ("differ", ("name",)),
     "same_attr": ("alike", (None,)),
     "different_attr": ("differ", (None,)),
-    "common": ("common", ()),
 }
 _RELATION_FIRST = ("relate", "verify_rel", "alike_to")  # a call says relation, name; a step name, relation
 _CUT = {"less healthy": "less"}  # these files keep one word of a comparative
