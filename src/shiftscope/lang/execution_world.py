@@ -5,8 +5,6 @@ and on many. Soft: a set is an array [program, thing] of the probabilities that 
 programs at once; lookup tables are computed on first use, once for all programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -130,7 +128,7 @@ class ExecutionWorld:
                 turned[subject] |= 1 << target
         return tuple(turned)
 
-    def apply_edit(self, edit: Edit) -> ExecutionWorld:
+    def apply_edit(self, edit: Edit) -> "ExecutionWorld":
         """The world after the edit; only a world of one scene can be edited."""
         if len(self.scenes) != 1:
             raise ImpossibleEdit("only a single image can be edited")

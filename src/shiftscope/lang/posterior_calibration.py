@@ -5,8 +5,6 @@ and behind (SpatialLikelihood); label-shift correction of class priors from unla
 Latinne and Decaestecker, 2002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -93,11 +91,11 @@ class Calibration(JsonRecord):
                 raise UserError("the shares of a calibration are above 0 and add up to 1")
 
     @classmethod
-    def identity(cls, schema: Schema) -> Calibration:
+    def identity(cls, schema: Schema) -> "Calibration":
         return cls((1.0,) * len(schema.attributes), (1.0,) * len(schema.part_attributes), (1.0, 0.0), (1.0, 0.0))
 
     @classmethod
-    def fit(cls, posterior: ScenePosterior, truth: SceneTable, match: SceneMatch) -> Calibration:
+    def fit(cls, posterior: ScenePosterior, truth: SceneTable, match: SceneMatch) -> "Calibration":
         """The numbers under which the truth of the validation scenes is likeliest."""
         known = posterior.to_numpy()
         codes = _gather_true_codes(truth.codes, truth.start, match.objects)

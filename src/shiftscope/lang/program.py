@@ -3,8 +3,6 @@
 A hypothetical program is an action and a question about its outcome: `join_action`, `split_action`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -107,7 +105,7 @@ class Program:
         """
         return tuple([n.shape for n in self.nodes])
 
-    def canonicalize(self) -> Program:
+    def canonicalize(self) -> "Program":
         """The same meaning in one fixed order: depth first, nothing unused, a leaf for each use."""
         uses = Counter(j for i in self.find_reachable() for j in self.nodes[i].inputs)
         out: list[Node] = []
@@ -144,7 +142,7 @@ class Program:
         return [n.to_json() for n in self.nodes]
 
     @classmethod
-    def from_json(cls, data: Iterable[dict[str, Any]]) -> Program:
+    def from_json(cls, data: Iterable[dict[str, Any]]) -> "Program":
         nodes = []
         try:
             for n in data:

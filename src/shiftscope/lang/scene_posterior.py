@@ -4,8 +4,6 @@ Many scenes of one closed schema, as arrays of NumPy or of torch. Objects are ma
 their object and their name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,7 +37,7 @@ class ScenePosterior:
     def __len__(self) -> int:
         return int(self.exists.shape[0])
 
-    def map_arrays(self, change: Callable[[Array], Array]) -> ScenePosterior:
+    def map_arrays(self, change: Callable[[Array], Array]) -> "ScenePosterior":
         """The same with every array changed alike."""
         return self.map_fields((*OBJECT_FIELDS, *PART_FIELDS), change)
 
@@ -48,7 +46,7 @@ class ScenePosterior:
         fields = [getattr(self, name) for name in (*OBJECT_FIELDS, *PART_FIELDS)]
         return [a for held in fields if held is not None for a in (held if isinstance(held, tuple) else (held,))]
 
-    def map_fields(self, names: Sequence[str], change: Callable[[Array], Array]) -> ScenePosterior:
+    def map_fields(self, names: Sequence[str], change: Callable[[Array], Array]) -> "ScenePosterior":
         """The same with the arrays of some fields changed alike."""
         changed: dict[str, Any] = {}
         for name in names:
@@ -57,21 +55,21 @@ class ScenePosterior:
                 changed[name] = tuple(map(change, held)) if isinstance(held, tuple) else change(held)
         return replace(self, **changed)
 
-    def take(self, rows: Any) -> ScenePosterior:
+    def take(self, rows: Any) -> "ScenePosterior":
         """Some of the scenes, by a slice or by their numbers."""
         chosen = rows if isinstance(rows, slice) else make_index(self.exists, rows)
         return self.map_arrays(lambda array: array[chosen])
 
-    def to_numpy(self) -> ScenePosterior:
+    def to_numpy(self) -> "ScenePosterior":
         return self.map_arrays(to_numpy)
 
-    def to(self, device: Any) -> ScenePosterior:
+    def to(self, device: Any) -> "ScenePosterior":
         """As torch tensors on that device."""
         import torch
 
         return self.map_arrays(lambda array: torch.as_tensor(array).to(device))
 
-    def pad(self) -> ScenePosterior:
+    def pad(self) -> "ScenePosterior":
         """With room for at least one object and one part per scene, as argmax needs."""
         found = self if self.exists.shape[1] else self.map_fields(OBJECT_FIELDS, _append_empty_row)
         return found if found.part_exists.shape[1] else found.map_fields(PART_FIELDS, _append_empty_row)

@@ -60,8 +60,7 @@ def off_level(base: Scene, twin: Scene, level: str) -> list[str]:
 
 
 def _find_changes(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
-    pairs: dict[str, tuple[object, object]]
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "id": (a.id, b.id),
         "attributes": ([n for n, _ in a.attributes], [n for n, _ in b.attributes]),
         "size": (a.values("size"), b.values("size")),

@@ -187,15 +187,11 @@ PROPORTIONS = (0, 10, 30, 50, 70, 90, 100)  # per cent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProportionSet:
+class ProportionSet(SampleSet):
     """One training set: so many per cent of it are shortcut samples."""
 
     shortcut: str
     share: int  # per cent
-    rows: Rows
-
-    def as_sample_set(self) -> SampleSet:
-        return SampleSet(f"Proportion/{self.shortcut}-{self.share}", self.rows)
 
 
 def build_proportion_sets(
@@ -220,5 +216,5 @@ def build_proportion_sets(
     for share in sorted(set(shares)):
         many = size * share // 100
         rows = np.sort(np.concatenate([head[:many], tail[: size - many]]))
-        made.append(ProportionSet(shortcut, share, rows))
+        made.append(ProportionSet(f"Proportion/{shortcut}-{share}", rows, shortcut, share))
     return tuple(made)

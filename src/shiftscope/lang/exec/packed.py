@@ -4,8 +4,6 @@ Lowering turns each node into one 64-bit word; a compiled loop then runs the wor
 the exact executor on every program that lowers; a program that does not lower is refused by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -63,7 +61,7 @@ class ResultTypes:
     def __getitem__(self, i: int) -> ResultType:
         return self.listed[int(self.number[i])]
 
-    def take(self, programs: Any) -> ResultTypes:
+    def take(self, programs: Any) -> "ResultTypes":
         return ResultTypes(self.listed, self.number[programs])
 
 
@@ -82,14 +80,14 @@ class PreparedPrograms:
     def __len__(self) -> int:
         return len(self.skeleton)
 
-    def take(self, programs: Any) -> PreparedPrograms:
+    def take(self, programs: Any) -> "PreparedPrograms":
         """Some of the programs, by a slice or by their numbers."""
         words, start = gather_words(self.words, self.start[:-1][programs], self.start[1:][programs])
         return replace(
             self, words=words, start=start, skeleton=self.skeleton[programs], kinds=self.kinds.take(programs)
         )
 
-    def compare_programs(self, others: PreparedPrograms) -> NDArray[np.bool_]:
+    def compare_programs(self, others: "PreparedPrograms") -> NDArray[np.bool_]:
         """[program] whether it is, node by node, the other of its number."""
         long = np.flatnonzero(np.diff(self.start) == np.diff(others.start))
         mine, theirs = self.take(long), others.take(long)
@@ -99,7 +97,7 @@ class PreparedPrograms:
         found[owner[mine.words != theirs.words]] = False
         return found
 
-    def assign_scenes(self, scene: Iterable[int] | Ints) -> LoweredPrograms:
+    def assign_scenes(self, scene: Iterable[int] | Ints) -> "LoweredPrograms":
         """Each to run on the scene of that row."""
         rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
         if len(rows) != len(self) or (len(rows) and rows.min() < 0):

@@ -5,8 +5,6 @@ all nodes of one op whose inputs are known by then, from whatever program, and r
 So the number of operations grows with the depth of the deepest program, not with the number of programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -94,7 +92,7 @@ class OpSchedule:
     row_of: Ints  # [place] where its own set stands
     sets: tuple[int, int]  # sets of objects, sets of parts
 
-    def move_to(self, array: Array) -> OpSchedule:
+    def move_to(self, array: Array) -> "OpSchedule":
         """The same with its indices on the array's device, ready to run any number of times."""
         held = {name: make_index(array, getattr(self, name)) for name in ("scene", "inputs", "rows", "words")}
         return replace(self, **held)

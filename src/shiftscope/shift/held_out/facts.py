@@ -1,7 +1,5 @@
 """Facts: what a question's program says and how its relations connect, computed once for all properties."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +33,7 @@ class ProgramFacts:
         self.question = question
         self._instances: dict[str, Instances] = {}
 
-    def find_instances(self, family: str, find: Callable[[ProgramFacts], Iterator[str]]) -> Instances:
+    def find_instances(self, family: str, find: Callable[["ProgramFacts"], Iterator[str]]) -> Instances:
         """What a family of properties finds in the question; looked for once."""
         if family not in self._instances:
             self._instances[family] = frozenset(find(self))

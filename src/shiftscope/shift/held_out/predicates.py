@@ -9,8 +9,6 @@ program; a fifth of them is held out of those that can be tested, so that what i
 What is drawn depends on the questions, the seed and N, not on the order of files or of a hash table.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -86,7 +84,7 @@ class QuestionPredicate(ABC):
     def holds(self, facts: ProgramFacts) -> bool:
         """Whether it is true of what is known about a question."""
 
-    def list_properties(self) -> tuple[QuestionPredicate, ...]:
+    def list_properties(self) -> tuple["QuestionPredicate", ...]:
         """The properties it is made of."""
         return (self,)
 
@@ -94,17 +92,17 @@ class QuestionPredicate(ABC):
         """The expression as a name, its signs spelled: `has_quant_and_not_ans_yes`; brackets are left out."""
         return to_snake_case(str(self))
 
-    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+    def fit(self, corpus: QuestionCorpus, seed: int) -> "QuestionPredicate":
         """The same with what is drawn from the data drawn."""
         return self
 
-    def __or__(self, other: QuestionPredicate) -> QuestionPredicate:
+    def __or__(self, other: "QuestionPredicate") -> "QuestionPredicate":
         return JoinedPredicate("|", self, other)
 
-    def __and__(self, other: QuestionPredicate) -> QuestionPredicate:
+    def __and__(self, other: "QuestionPredicate") -> "QuestionPredicate":
         return JoinedPredicate("&", self, other)
 
-    def __invert__(self) -> QuestionPredicate:
+    def __invert__(self) -> "QuestionPredicate":
         return NotPredicate(self)
 
 

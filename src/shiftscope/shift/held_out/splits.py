@@ -12,8 +12,6 @@ val_without      development questions without the property, to stop early by; v
 test_comp        test questions with the property; test_iid: all of them
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -142,7 +140,7 @@ class HeldOutPart:
     use: str
 
 
-def sets(samples: Sequence[Question], settings: HeldOutSettings) -> tuple[SampleSet, ...]:
+def sets(samples: Sequence[Question], settings: HeldOutSettings) -> "tuple[SampleSet, ...]":
     """The parts of questions whose provenance names their split, as rows of them."""
     import numpy as np
 

@@ -3,8 +3,6 @@
 Where a closed schema has no names, the noun of a thing is its shape.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +18,7 @@ class CovrStep(NamedTuple):
     kind: str  # one of KINDS
     inputs: tuple[int, ...] = ()
     words: tuple[str, ...] = ()
-    sub: tuple[CovrStep, ...] = ()
+    sub: tuple["CovrStep", ...] = ()
     notes: Notes = ()
     where: str = ""  # how an error names it
 

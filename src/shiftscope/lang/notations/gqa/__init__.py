@@ -39,10 +39,9 @@ FORMS: dict[str, Form] = {
     **{f"verify{end}": ("verify", (attribute, None)) for end, attribute in _ATTRIBUTES.items()},
     "verify_f": ("verify_image", (FREE, None)),
     **{f"verify_rel{side}": ("verify_rel", (None, None, role)) for side, role in _SIDES.items()},
-    **{
-        f"choose{end}": ("choose", (of, None, None))
-        for end, of in (_ATTRIBUTES | {"_n": "name", "_attr": None}).items()
-    },
+    **{f"choose{end}": ("choose", (attribute, None, None)) for end, attribute in _ATTRIBUTES.items()},
+    "choose_n": ("choose", ("name", None, None)),
+    "choose_attr": ("choose", (None, None, None)),
     "choose_f": ("choose_image", (FREE, None, None)),
     **{f"choose_rel{side}": ("choose_rel", (None, None, None, role)) for side, role in _SIDES.items()},
     "choose_subj": ("choose_more", (None,)),
