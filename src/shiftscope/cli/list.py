@@ -28,12 +28,13 @@ REGISTRIES: dict[str, Registry] = {
     "metrics": METRICS,
     "shifts": SHIFTS,
     "schemas": SCHEMAS,
-    "dialects": NOTATIONS,
+    "notations": NOTATIONS,
     "formats": FORMATS,
     "tests": GENERALIZATION_TESTS,
     "worlds": WORLDS,
     "sections": REPORT_SECTIONS,
 }
+FORMER_NAMES = {"notations": "dialects"}  # which `--json` keeps, and the argument takes too
 SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])
 
 
@@ -42,13 +43,14 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """List suites, models, metrics, shifts, ops, formats and so on, each with a line; plugins are among them."""
+    what = next((section for section, former in FORMER_NAMES.items() if what == former), what)
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
         rows = list_section(section)
         if as_json:
             for name, line in rows:
-                print_json({"section": section, "name": name, "summary": line})
+                print_json({"section": FORMER_NAMES.get(section, section), "name": name, "summary": line})
         elif rows:
             print_table((section, ""), rows)
         else:

@@ -169,14 +169,9 @@ def merge_costs(costs: Any, n: Any, more: Any, m: Any, most: Any, heap: Any, out
                 at = child
             heap_cost[at], heap_i[at], heap_j[at] = lc, li, lj
         for step in range(2):
-            if step == 0:
-                ni, nj = i, j + 1
-                if nj >= m:
-                    continue
-            else:
-                ni, nj = i + 1, j
-                if j != 0 or ni >= n:
-                    continue
+            ni, nj = i + step, j + 1 - step
+            if ni >= n or nj >= m or (step == 1 and j != 0):
+                continue
             x = costs[ni] + more[nj]
             at = size
             size += 1
