@@ -43,8 +43,8 @@ def breaches(base: Scene, twin: Scene) -> list[str]:
     """What differs besides vehicles' colours; a part's may where its vehicle takes or frees that colour."""
     found = differing_scene_fields(base, twin)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=False)):
-        bare = (drop_attribute(one, "color") for one in (a, b))
-        found += [f"{what} of object {i}" for what in differing_fields(*bare)]
+        one, two = (drop_attribute(thing, "color") for thing in (a, b))
+        found += [f"{what} of object {i}" for what in differing_fields(one, two)]
         for p, q in zip(a.parts, b.parts, strict=False):
             taken = dict(p.attributes).get("color") in b.values("color")
             freed = dict(q.attributes).get("color") in a.values("color")

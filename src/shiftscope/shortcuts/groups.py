@@ -39,12 +39,12 @@ class AnswerGroups:
     @property
     def head(self) -> Rows:
         """Samples with a frequent answer of an imbalanced group."""
-        return self.rows[self.part == HEAD]
+        return np.asarray(self.rows[self.part == HEAD])
 
     @property
     def tail(self) -> Rows:
         """Samples with a rare answer of an imbalanced group: the OOD set."""
-        return self.rows[self.part == TAIL]
+        return np.asarray(self.rows[self.part == TAIL])
 
     @property
     def group_count(self) -> int:

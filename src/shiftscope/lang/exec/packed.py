@@ -37,7 +37,8 @@ REASONS = (
     *("", "none found", "several found", "missing attribute", "unknown relation"),
     *("both choices hold", "neither choice holds"),
 )
-Ints, Words = NDArray[np.int64], NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
@@ -281,7 +282,8 @@ def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
         raise ValueError(f"programs in {lowered.schema.name}, scenes in {table.schema.name}")
     if len(lowered) and lowered.scene.max() >= len(table):
         raise ValueError("a program names a scene that is not in the table")
-    value, reason, node = (np.zeros(len(lowered), kind) for kind in (np.int64, np.int8, np.int16))
+    size = len(lowered)
+    value, reason, node = np.zeros(size, np.int64), np.zeros(size, np.int8), np.zeros(size, np.int16)
     run_programs(
         (lowered.words, lowered.start, lowered.scene, lowered.order),
         (table.start, table.codes, table.masks, table.everything, table.rows, table.knows),

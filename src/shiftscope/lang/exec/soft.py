@@ -25,7 +25,8 @@ from .packed import OP_NAMES, LoweredPrograms, ProgramLowering, Programs, Result
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory
 SET, ONE, KNOWN = range(1, 4)  # what a node leaves behind
-Ints, Codes = NDArray[np.int64], NDArray[np.int8]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,11 +86,11 @@ def _read_steps(rows: list[CovrRow], schema: Schema | None) -> list[CovrStep]:
 def _find_original(row: CovrRow) -> CovrRow:
     """The row with the original operation, whose name says what the first argument does here."""
     first, *words = row.words or (None,)
-    options = [said[0] for operation, said in ORIGINAL if operation == row.operation and len(said) == 1]
+    options = [one[0] for operation, one in ORIGINAL if operation == row.operation and len(one) == 1]
     if first not in options:
         hint = did_you_mean(first, options) if isinstance(first, str) else ""
         raise ProgramError(f"{row.where}: expected {' or '.join(options)} first, got {first!r}{hint}")
-    said = (first,)
+    said: tuple[str, ...] = (first,)
     if first == "rel" and row.operation == "filter" and words[:1] == [OTHER] and len(words) > 1:
         said, words = (first, OTHER), words[1:]
     operation = ORIGINAL[row.operation, said]
