@@ -39,6 +39,7 @@ REASONS = (
 )
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+WORD_OPS = frozenset(("filter", "exclude", "verify", "choose", "query", "same"))  # whose words are of the vocabulary
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
@@ -239,41 +240,46 @@ class ProgramLowering:
 
     def _lower_node(self, n: Node, on_parts: bool, at: int) -> int:
         known = self._on_parts if on_parts else self._plain
-        if id(n) not in known:
-            where = f"node {at} ({n.op})"
+        word = known.get(id(n))
+        if word is None:
             if n.op not in self.covers:
-                raise ProgramError(f"{where}: {self.engine} does not cover this op; exact does")
+                raise ProgramError(f"node {at} ({n.op}): {self.engine} does not cover this op; exact does")
             name = "related_object" if n.op == "related" and n.params[1] == "object" else n.op
             if on_parts and name in ON_PARTS:
                 name = f"{name}_part"
             inputs = (*n.inputs, 0, 0)
-            words = (*self._encode_words(n, on_parts, where), 0, 0)
-            known[id(n)] = OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | words[0] << 32 | words[1] << 48
+            words = (*self._encode_words(n, on_parts, at), 0, 0)
+            word = OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | words[0] << 32 | words[1] << 48
+            known[id(n)] = word
             self._seen.append(n)
-        return known[id(n)]
+        return word
 
-    def _encode_words(self, n: Node, on_parts: bool, where: str) -> tuple[int, ...]:
+    def _encode_words(self, n: Node, on_parts: bool, at: int) -> tuple[int, ...]:
         if n.op in ("relate", "related"):
-            return (_find_word(n.params[0], self.relations, f"{where}: no relation"),)
+            if n.params[0] not in self.relations:
+                raise _refuse_word(n, at, "relation", n.params[0], self.relations)
+            return (self.relations.index(n.params[0]),)
         if n.op == "number":
             if int(n.params[0]) >= WORD_LIMIT:
-                raise ProgramError(f"{where}: packed numbers end at {WORD_LIMIT - 1}")
+                raise ProgramError(f"node {at} (number): packed numbers end at {WORD_LIMIT - 1}")
             return (int(n.params[0]),)
-        if n.op not in ("filter", "exclude", "verify", "choose", "query", "same"):
+        if n.op not in WORD_OPS:
             return ()
         attribute, *values = n.params
         terms = self.part_terms if on_parts else self.terms
-        column = _find_word(attribute, [a.name for a in terms.attributes], f"{where}: no attribute")
+        names = [a.name for a in terms.attributes]
+        if attribute not in names:
+            raise _refuse_word(n, at, "attribute", attribute, names)
+        if not values:
+            return (names.index(attribute),)
         for value in values:
-            _find_word(value, terms.attributes[column].terms, f"{where}: no {attribute}")
-        return tuple(terms.code[attribute, value] for value in values) or (column,)
+            if (attribute, value) not in terms.code:
+                raise _refuse_word(n, at, attribute, value, terms.attributes[names.index(attribute)].terms)
+        return tuple([terms.code[attribute, value] for value in values])
 
 
-def _find_word(word: str, known: Sequence[str], missing: str) -> int:
-    """The word's place among those known; an error that begins with `missing` where it is not."""
-    if word not in known:
-        raise ProgramError(f"{missing} {word!r}{did_you_mean(word, known)}")
-    return known.index(word)
+def _refuse_word(n: Node, at: int, what: str, word: str, known: Sequence[str]) -> ProgramError:
+    return ProgramError(f"node {at} ({n.op}): no {what} {word!r}{did_you_mean(word, known)}")
 
 
 def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
@@ -386,10 +392,14 @@ def run_programs(programs: Any, objects: Any, parts: Any, results: Any) -> None:
                 out = np.uint64(a == ZERO)
             elif op == NUMBER:
                 out = np.uint64(argument)
-            elif op in (EXCLUDE, EXCLUDE_PART):
-                out = a & ~(masks[s, argument] if op == EXCLUDE else part_masks[s, argument])
-            elif op in (VERIFY, VERIFY_PART):
-                out = np.uint64(a & (masks[s, argument] if op == VERIFY else part_masks[s, argument]) != ZERO)
+            elif op == EXCLUDE:
+                out = a & ~masks[s, argument]
+            elif op == VERIFY:
+                out = np.uint64(a & masks[s, argument] != ZERO)
+            elif op == EXCLUDE_PART:
+                out = a & ~part_masks[s, argument]
+            elif op == VERIFY_PART:
+                out = np.uint64(a & part_masks[s, argument] != ZERO)
             elif op == SAME_PART:
                 code = part_codes[part_base + find_lowest_bit(a), argument]
                 if code >= 0:
