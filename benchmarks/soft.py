@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.table import row
 from shiftscope.lang.exec import possible_worlds as possible
 from shiftscope.lang.exec.possible_worlds import build_most_likely_scenes
-from shiftscope.lang.exec.soft import DeviceOpSchedule, SoftLowering, build_schedule, run_schedule
+from shiftscope.lang.exec.soft import SoftLowering, build_schedule, run_schedule
 from shiftscope.lang.execution_world import PAPER, SoftSceneTables
 from shiftscope.lang.scene_posterior import ScenePosterior, build_certain_posterior
 from shiftscope.scene_table import pack_scenes
@@ -38,7 +38,7 @@ def main() -> None:
     row("sorting them into waves", _rate(len(many), lambda: build_schedule(lowered)), "100,000/s")
 
     def soft(kind: ScenePosterior, clock: Callable[[], float] = time.process_time) -> str:
-        arranged, tables = DeviceOpSchedule.from_schedule(waves, kind), SoftSceneTables(kind, PAPER)
+        arranged, tables = waves.move_to(kind.exists), SoftSceneTables(kind, PAPER)
         return _rate(len(many), lambda: _wait(run_schedule(arranged, tables).value), clock)
 
     row("soft execution once lowered, NumPy", soft(beliefs), "20,000/s")

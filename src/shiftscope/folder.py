@@ -115,8 +115,8 @@ class LocalFolder:
 
     def move(self, name: str, to: str) -> None:
         with explain_write_errors(self.path / name):
-            (self.path / to).parent.mkdir(exist_ok=True)
-            (self.path / name).rename(self.path / to)
+            (self.path / to).parent.mkdir(parents=True, exist_ok=True)
+            (self.path / name).replace(self.path / to)
 
     def list(self, under: str = "") -> list[str]:
         return list_contents(self.path / under) if (self.path / under).is_dir() else []

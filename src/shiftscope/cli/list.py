@@ -14,12 +14,13 @@ REGISTRIES: dict[str, registry.Registry] = {
     "metrics": registry.METRICS,
     "shifts": registry.SHIFTS,
     "schemas": registry.SCHEMAS,
-    "dialects": registry.NOTATIONS,
+    "notations": registry.NOTATIONS,
     "formats": registry.FORMATS,
     "tests": registry.GENERALIZATION_TESTS,
     "worlds": registry.WORLDS,
     "sections": registry.SECTIONS,
 }
+FORMER_NAMES = {"notations": "dialects"}  # which `--json` keeps, and the argument takes too
 SECTIONS = (*list(REGISTRIES)[:4], "ops", *list(REGISTRIES)[4:])
 
 
@@ -28,13 +29,14 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """List suites, models, metrics, shifts, ops, formats and so on, each with a line; plugins are among them."""
+    what = next((section for section, former in FORMER_NAMES.items() if what == former), what)
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
         rows = _list_section(section)
         if as_json:
             for name, line in rows:
-                print_json({"section": section, "name": name, "summary": line})
+                print_json({"section": FORMER_NAMES.get(section, section), "name": name, "summary": line})
         elif rows:
             print_table((section, ""), rows)
         else:

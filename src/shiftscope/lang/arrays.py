@@ -1,7 +1,5 @@
 """The few things that NumPy and torch spell differently, so that a soft meaning is written once."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -4,15 +4,13 @@ Programs of one skeleton (ops and wiring, whatever their words) are typed once. 
 checked for each: that two compared values are of one attribute, that an edit's states are not mixed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..edit import ON
 from ..errors import did_you_mean
-from ..schema import Attribute, Schema
+from ..schema import Schema
 from .op import Op, all_ops, get_op
 from .ops.attributes import COMPARATIVES
 from .ops.images import SIZE_TESTS
@@ -80,7 +78,7 @@ def plan_program(program: Program) -> ProgramPlan:
         if len(_plans) < MAX_PLANS:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
-        a, b = _get_attribute(plan, nodes, left), _get_attribute(plan, nodes, right)
+        a, b = (plan.types[i].of or nodes[i].params[0] for i in (left, right))
         if a != b:
             raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
     for i in plan.constrained:
@@ -119,23 +117,15 @@ def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
 
 
 def _infer_output(op: Op, given: list[Type], where: str) -> Type:
+    missed: list[int] = []  # for each signature, the first input that does not fit
     for signature in op.signatures:
-        if all(map(fits, given, signature.inputs)):
+        at = next((i for i, t in enumerate(given) if not fits(t, signature.inputs[i])), None)
+        if at is None:
             return signature.output
-
-    # Say what the nearest signature wanted at the first place where it does not fit.
-    def find_mismatch(k: int) -> int:
-        wanted = op.signatures[k].inputs
-        return next(i for i, t in enumerate(given) if not fits(t, wanted[i]))
-
-    best = max(range(len(op.signatures)), key=lambda k: (find_mismatch(k), -k))
-    at = find_mismatch(best)
-    options = dict.fromkeys(str(s.inputs[at]) for k, s in enumerate(op.signatures) if find_mismatch(k) == at)
+        missed.append(at)
+    at = max(missed)  # say what the nearest signatures wanted there
+    options = dict.fromkeys(str(s.inputs[at]) for s, k in zip(op.signatures, missed, strict=True) if k == at)
     raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, got {given[at]}")
-
-
-def _get_attribute(plan: ProgramPlan, nodes: tuple[Node, ...], i: int) -> str:
-    return plan.types[i].of or nodes[i].params[0]
 
 
 def _check_words(i: int, n: Node) -> None:
@@ -172,13 +162,12 @@ def _check_vocabulary(n: Node, on_parts: bool, schema: Schema) -> str:
 
 
 def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) -> str:
-    attributes: tuple[Attribute, ...] = schema.part_attributes if part else schema.attributes
-    found = next((a for a in attributes if a.name == attribute), None)
-    what = "part attribute" if part else "attribute"
-    if found is None:
-        return f"no {what} {attribute!r} in {schema.name}{did_you_mean(attribute, [a.name for a in attributes])}"
-    if value is not None and value not in found.terms:
-        return f"no {attribute} {value!r} in {schema.name}{did_you_mean(value, found.terms)}"
+    terms = {a.name: a.terms for a in (schema.part_attributes if part else schema.attributes)}
+    if attribute not in terms:
+        what = "part attribute" if part else "attribute"
+        return f"no {what} {attribute!r} in {schema.name}{did_you_mean(attribute, terms)}"
+    if value is not None and value not in terms[attribute]:
+        return f"no {attribute} {value!r} in {schema.name}{did_you_mean(value, terms[attribute])}"
     return ""
 
 
@@ -187,11 +176,11 @@ def compute_scope(program: Program) -> Scope:
     """Which nodes run inside which quantifier, and on which state of the scene."""
     plan = plan_program(program)
     inside = _find_quantifiers(program, plan)
-    before, after = _compute_states(program, plan, inside)
+    scope = Scope(inside, *_compute_states(program, plan, inside))
     for i, step in enumerate(plan.steps):
         if step.op.edits and inside[i] >= 0:
             raise ProgramError(f"{_name_node(i, program.nodes[i])}: an edit cannot stand inside a quantifier")
-    return Scope(inside, before, after)
+    return scope
 
 
 def _find_quantifiers(program: Program, plan: ProgramPlan) -> tuple[int, ...]:

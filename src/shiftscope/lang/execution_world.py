@@ -5,8 +5,6 @@ and on many. Soft: a set is an array [program, thing] of the probabilities that 
 programs at once; lookup tables are computed on first use, once for all programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -110,19 +108,14 @@ class ExecutionWorld:
     def rows(self, relation: str) -> tuple[int, ...] | None:
         """`rows[i]`: the objects in that relation to object i; None if no scene knows the relation."""
         if relation not in self._rows:
-            self._rows[relation] = self._find_rows(relation)
+            found = [scene.relation(relation) for scene in self.scenes]
+            joined = found[0]
+            if len(found) > 1:
+                each = zip(self.scenes, found, self.offsets, strict=True)
+                shifted = [row << start for s, rows, start in each for row in rows or (0,) * len(s.objects)]
+                joined = tuple(shifted) if any(rows is not None for rows in found) else None
+            self._rows[relation] = joined
         return self._rows[relation]
-
-    def _find_rows(self, relation: str) -> tuple[int, ...] | None:
-        if len(self.scenes) == 1:
-            return self.scenes[0].relation(relation)
-        joined: list[int] = []
-        known = False
-        for scene, start in zip(self.scenes, self.offsets, strict=True):
-            rows = scene.relation(relation)
-            known = known or rows is not None
-            joined.extend(row << start for row in rows or (0,) * len(scene.objects))
-        return tuple(joined) if known else None
 
     def targets(self, relation: str) -> tuple[int, ...] | None:
         """`targets[i]`: the objects that object i is in that relation to."""
@@ -135,7 +128,7 @@ class ExecutionWorld:
                 turned[subject] |= 1 << target
         return tuple(turned)
 
-    def apply_edit(self, edit: Edit) -> ExecutionWorld:
+    def apply_edit(self, edit: Edit) -> "ExecutionWorld":
         """The world after the edit; only a world of one scene can be edited."""
         if len(self.scenes) != 1:
             raise ImpossibleEdit("only a single image can be edited")
@@ -207,10 +200,11 @@ class SoftThingTables:
     @cached_property
     def term_probabilities(self) -> Array:
         """[scene × term, thing] probability of the term; a kind's is the sum of its values'."""
-        found = [
-            values @ make_like(values, _build_term_matrix(attribute.values, attribute.kinds))
-            for values, attribute in zip(self.attributes, self.terms.attributes, strict=True)
-        ]
+        found = []
+        for p, attribute in zip(self.attributes, self.terms.attributes, strict=True):
+            terms = [{v} for v in attribute.values] + [set(members) for _, members in attribute.kinds]
+            takes_in = np.array([[v in term for term in terms] for v in attribute.values], np.float32)
+            found.append(p @ make_like(p, takes_in.reshape(len(attribute.values), len(terms))))
         return self.xp.swapaxes(self.xp.concatenate(found, -1), 1, 2).reshape(-1, self.width)
 
     @cached_property
@@ -302,9 +296,6 @@ class SoftThings:
         row = self.scene * len(self.tables.terms.attributes) + attribute
         return self.tables.similarity[row * self.tables.width + one.index]
 
-    def choose_most_likely(self, among: Array) -> SoftReference:
-        return SoftReference(self.xp.argmax(among, 1), self.xp.amax(among, 1))
-
     def chain_factor(self, one: SoftReference) -> Array:
         """[program, 1] what to multiply with after one was found."""
         return one.probability[:, None] if self.rules.chain else 1.0
@@ -324,11 +315,6 @@ class SoftWorld:
         """[program, object] 1 for what is detected."""
         return self.tables.objects.there[self.scene]
 
-    @property
-    def certain(self) -> Array:
-        """[program] confidence 1."""
-        return self.xp.ones_like(self.scene, dtype=self.tables.objects.there.dtype)
-
     def relation_probability(self, one: SoftReference, relation: Array) -> Array:
         """[program, object] how surely each stands in the relation to the one."""
         row = self.scene * len(self.tables.relations) + relation
@@ -339,17 +325,3 @@ class SoftWorld:
         width = self.tables.objects.width
         row = self.scene * len(self.tables.relations) + relation
         return self.tables.relation_probabilities.reshape(-1, width, width)[row]
-
-    def spread_to_parts(self, among: Array) -> Array:
-        """[program, part] for each part the probability of its object; 0 for what is no part."""
-        return take_along(among, self.tables.owner[self.scene]) * self.tables.parts.there[self.scene]
-
-    def reduce_to_owners(self, among: Array) -> Array:
-        """[program, object] for each object the greatest probability of its parts."""
-        return self.xp.amax(among[:, :, None] * self.tables.part_membership[self.scene], 1)
-
-
-def _build_term_matrix(values: tuple[str, ...], kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> np.ndarray:
-    """[value, term] 1 where the term takes in the value; a term is a value or a kind of values."""
-    sets = [{v} for v in values] + [set(members) for _, members in kinds]
-    return np.array([[v in members for members in sets] for v in values], np.float32).reshape(len(values), len(sets))

@@ -4,11 +4,9 @@ An op is a function in `lang/ops/`. Its first parameter says what it looks at: `
 `things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
 
 Its soft meaning, where it has one, stands right below and is given to it by `@NAME.define_soft`. It looks at a
-`SoftWorld` or `SoftThings` (world.py), works on arrays of many programs at once, of NumPy or of torch,
+`SoftWorld` or `SoftThings` (execution_world.py), works on arrays of many programs at once, of NumPy or of torch,
 and gets its words as numbers: a term's, an attribute's or a relation's code.
 """
-
-from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
@@ -109,18 +107,9 @@ def op(
         looks_at = next(iter(inspect.signature(function).parameters))
         if looks_at not in ("world", "things"):
             raise TypeError(f"op {name}: the first parameter must be called world or things")
-        made = Op(
-            name=name,
-            family=function.__module__.rpartition(".")[2],
-            signatures=tuple(Signature(s[:-1], s[-1]) for s in signatures),
-            params=params,
-            defaults=defaults,
-            pairs=pairs,
-            body=body,
-            edits=edits,
-            looks_at=looks_at,
-            exact=function,
-        )
+        family = function.__module__.rpartition(".")[2]
+        typed = tuple(Signature(s[:-1], s[-1]) for s in signatures)
+        made = Op(name, family, typed, params, defaults, pairs, body, edits, looks_at, function)
         if name in _ops and _ops[name].family != made.family:
             raise TypeError(f"op {name} is defined in both {_ops[name].family} and {made.family}")
         _ops[name] = made

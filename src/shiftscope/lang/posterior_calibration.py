@@ -5,8 +5,6 @@ and behind (SpatialLikelihood); label-shift correction of class priors from unla
 Latinne and Decaestecker, 2002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -24,14 +22,14 @@ from ..schema import Schema
 from .arrays import Array, get_namespace
 from .scene_posterior import SceneMatch, ScenePosterior
 
-# Label-shift correction: class priors re-estimated from unlabelled test images by expectation maximisation
-# (Saerens, Latinne and Decaestecker, 2002). The training priors count as some observations too.
+# Label-shift correction, by expectation maximisation. The training priors count as some observations too.
 
 PRIOR_STRENGTH = 4.0  # observations per value that the training priors count for
 MAX_RATIO = 16.0  # largest change of a prior in either direction: rare values have unreliable posteriors
 MAX_ITERATIONS, TOLERANCE = 200, 1e-6  # stops once no prior moves by more than the tolerance
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def estimate_label_shift(probabilities: Floats, weights: Floats, learned: Floats) -> Floats:
@@ -52,8 +50,7 @@ def correct_prior(probabilities: Floats, odds: Floats) -> Floats:
     """Probabilities under changed priors; a distribution of zeros stays so."""
     made = probabilities * odds
     total = made.sum(-1, keepdims=True)
-    found: Floats = made / np.where(total > 0, total, 1.0)
-    return found
+    return np.asarray(made / np.where(total > 0, total, 1.0))
 
 
 def load_scipy_optimize(doing: str) -> Any:
@@ -94,11 +91,11 @@ class Calibration(JsonRecord):
                 raise UserError("the shares of a calibration are above 0 and add up to 1")
 
     @classmethod
-    def identity(cls, schema: Schema) -> Calibration:
+    def identity(cls, schema: Schema) -> "Calibration":
         return cls((1.0,) * len(schema.attributes), (1.0,) * len(schema.part_attributes), (1.0, 0.0), (1.0, 0.0))
 
     @classmethod
-    def fit(cls, posterior: ScenePosterior, truth: SceneTable, match: SceneMatch) -> Calibration:
+    def fit(cls, posterior: ScenePosterior, truth: SceneTable, match: SceneMatch) -> "Calibration":
         """The numbers under which the truth of the validation scenes is likeliest."""
         known = posterior.to_numpy()
         codes = _gather_true_codes(truth.codes, truth.start, match.objects)
@@ -131,9 +128,7 @@ class Calibration(JsonRecord):
         )
 
 
-def _gather_true_codes(
-    codes: NDArray[np.int16], start: NDArray[np.int64], match: NDArray[np.int64]
-) -> NDArray[np.int16]:
+def _gather_true_codes(codes: NDArray[np.int16], start: Ints, match: Ints) -> NDArray[np.int16]:
     """[scene, thing, attribute] the true values of matched things; ABSENT for the others."""
     found = np.full((*match.shape, codes.shape[1]), ABSENT, np.int16)
     scene, thing = np.nonzero(match >= 0)
@@ -170,7 +165,7 @@ def _fit_temperatures(
     return tuple(found)
 
 
-def _build_temperature_loss(logs: NDArray[np.float64], values: NDArray[np.int64]) -> Callable[[float], float]:
+def _build_temperature_loss(logs: Floats, values: Ints) -> Callable[[float], float]:
     """Of the logarithm of a temperature: how unlikely the true values are, from [thing, value] logarithms."""
     most, true = logs.max(1), logs[np.arange(len(values)), values]
     room = np.empty_like(logs)  # arrays of this size, made anew at each look, take longer than what is done
@@ -194,7 +189,7 @@ def _fit_platt(exists: NDArray[np.float32], true: NDArray[np.bool_]) -> Platt:
     p = np.clip(exists[rows].astype(np.float64), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     odds = np.log(p / (1 - p))
 
-    def compute_loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def compute_loss(theta: Floats) -> tuple[float, Floats]:
         z = np.exp(theta[0]) * odds + theta[1]  # a slope above 0: the order stays
         slip = 1 / (1 + np.exp(-z)) - label
         value = float((np.logaddexp(0, z) - label * z).mean()) + 1e-6 * float(theta @ theta)
@@ -208,9 +203,9 @@ def _fit_platt(exists: NDArray[np.float32], true: NDArray[np.bool_]) -> Platt:
 
 def _apply_platt(exists: Array, platt: Platt) -> Array:
     """What has no chance at all keeps none."""
-    slope, offset = platt
-    if (slope, offset) == (1.0, 0.0):
+    if platt == (1.0, 0.0):
         return exists
+    slope, offset = platt
     xp = get_namespace(exists)
     p = exists.clip(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     odds = slope * xp.log(p / (1 - p)) + offset
@@ -240,8 +235,6 @@ FEATURES = {PLACES: 2, BOXES: 6}  # numbers that a score is linear in
 CERTAIN_WEIGHT = 1e6  # weight at which a difference decides
 MAX_WEIGHT = 500.0  # per world unit: finer differences are noise
 
-Reals = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class SpatialLikelihood(JsonRecord):
@@ -260,11 +253,11 @@ class SpatialLikelihood(JsonRecord):
         if not np.isfinite([*self.margins, *(w for row in self.weights for w in row)]).all():
             raise UserError("the weights and margins of relations are finite numbers")
 
-    def compute_probabilities(self, posterior: ScenePosterior) -> Reals:
+    def compute_probabilities(self, posterior: ScenePosterior) -> Floats:
         """[scene, axis, first, second] how surely the second is right of, or in front of, the first."""
         standing = np.einsum("sof,af->sao", compute_spatial_features(posterior, self.source), np.asarray(self.weights))
         ahead = standing[:, :, None, :] - standing[:, :, :, None]
-        found: Reals = _logistic(ahead - np.asarray(self.margins)[:, None, None])
+        found: Floats = _logistic(ahead - np.asarray(self.margins)[:, None, None])
         return found * (1 - np.eye(standing.shape[-1]))
 
 
@@ -281,7 +274,7 @@ def choose_default_likelihood(posterior: ScenePosterior) -> SpatialLikelihood:
     return BY_CENTRES if posterior.places is None else BY_PLACES
 
 
-def compute_spatial_features(posterior: ScenePosterior, source: str) -> Reals:
+def compute_spatial_features(posterior: ScenePosterior, source: str) -> Floats:
     """[scene, object, feature] what standings are linear in."""
     if source == PLACES:
         if posterior.places is None:
@@ -298,7 +291,7 @@ def compute_spatial_features(posterior: ScenePosterior, source: str) -> Reals:
 
 
 def fit_spatial_likelihood(
-    posterior: ScenePosterior, truth: SceneTable, match: NDArray[np.int64], source: str = ""
+    posterior: ScenePosterior, truth: SceneTable, match: Ints, source: str = ""
 ) -> SpatialLikelihood:
     """Maximum likelihood on validation scenes; `match` [scene, object] is the true object of each, or −1."""
     chosen = source or (BOXES if posterior.places is None else PLACES)
@@ -314,9 +307,7 @@ def fit_spatial_likelihood(
     return SpatialLikelihood(chosen, tuple(weights), tuple(margins))
 
 
-def _collect_pairs(
-    given: Reals, truth: SceneTable, match: NDArray[np.int64], name: str
-) -> tuple[Reals, NDArray[np.int64]]:
+def _collect_pairs(given: Floats, truth: SceneTable, match: Ints, name: str) -> tuple[Floats, Ints]:
     """Of every matched pair: difference of features, and 1 (second beyond first), −1 or 0."""
     scene, first, second = np.nonzero((match[:, :, None] >= 0) & (match[:, None, :] >= 0))
     keep = first < second
@@ -324,22 +315,22 @@ def _collect_pairs(
     a, b = match[scene, first], match[scene, second]
     rows = truth.rows[:, truth.relations.index(name)]
 
-    def read_relation(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    def read_relation(one: Ints, other: Ints) -> Ints:
         row = rows[truth.start[scene] + one]
-        bit: NDArray[np.int64] = (row >> other.astype(np.uint64) & np.uint64(1)).astype(np.int64)
+        bit: Ints = (row >> other.astype(np.uint64) & np.uint64(1)).astype(np.int64)
         return bit
 
-    side: NDArray[np.int64] = read_relation(a, b) - read_relation(b, a)
+    side: Ints = read_relation(a, b) - read_relation(b, a)
     return given[scene, second] - given[scene, first], side
 
 
-def _fit_ordinal_logistic(offset: Reals, side: NDArray[np.int64], axis: int | None) -> Reals:
+def _fit_ordinal_logistic(offset: Floats, side: Ints, axis: int | None) -> Floats:
     """Weights and margin of the ordered logistic that makes the sides likeliest."""
     minimize = load_scipy_optimize("learning relations").minimize
     scale = offset.std(0) + 1e-9
     scaled = offset / scale
 
-    def compute_loss(theta: Reals) -> tuple[float, Reals]:
+    def compute_loss(theta: Floats) -> tuple[float, Floats]:
         margin = np.logaddexp(0, theta[-1])  # above 0
         z = scaled @ theta[:-1]
         up, down = _logistic(z - margin), _logistic(-z - margin)

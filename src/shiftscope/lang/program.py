@@ -3,8 +3,6 @@
 A hypothetical program is an action and a question about its outcome: `join_action`, `split_action`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -107,7 +105,7 @@ class Program:
         """
         return tuple([n.shape for n in self.nodes])
 
-    def canonicalize(self) -> Program:
+    def canonicalize(self) -> "Program":
         """The same meaning in one fixed order: depth first, nothing unused, a leaf for each use."""
         uses = Counter(j for i in self.find_reachable() for j in self.nodes[i].inputs)
         out: list[Node] = []
@@ -126,13 +124,13 @@ class Program:
         place(len(self.nodes) - 1)
         return Program(tuple(out))
 
-    def find_reachable(self, root: int = -1) -> set[int]:
-        """The node (by default the answer) and all that it depends on."""
+    def find_reachable(self, root: int = -1, without: int | None = None) -> set[int]:
+        """The node (by default the answer) and all that it depends on, except `without` and what only that reads."""
         found: set[int] = set()
         todo = [root % len(self.nodes)]
         while todo:
             i = todo.pop()
-            if i not in found:
+            if i != without and i not in found:
                 found.add(i)
                 todo.extend(self.nodes[i].inputs)
         return found
@@ -144,19 +142,14 @@ class Program:
         return [n.to_json() for n in self.nodes]
 
     @classmethod
-    def from_json(cls, data: Iterable[dict[str, Any]]) -> Program:
+    def from_json(cls, data: Iterable[dict[str, Any]]) -> "Program":
+        nodes = []
         try:
-            return cls(
-                tuple(
-                    node(
-                        str(n["op"]),
-                        tuple(int(i) for i in n.get("inputs", ())),
-                        tuple(str(p) for p in n.get("params", ())),
-                        tuple((str(k), str(v)) for k, v in n.get("notes", {}).items()),
-                    )
-                    for n in data
-                )
-            )
+            for n in data:
+                inputs, params = tuple(map(int, n.get("inputs", ()))), tuple(map(str, n.get("params", ())))
+                notes = tuple((str(k), str(v)) for k, v in n.get("notes", {}).items())
+                nodes.append(node(str(n["op"]), inputs, params, notes))
+            return cls(tuple(nodes))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProgramError(f"not a program in JSON form: {error!r}") from error
 
@@ -180,15 +173,12 @@ def refuse_node(program: Program, i: int, notation: str) -> ProgramError:
 
 def join_action(action: tuple[Node, ...], question: Program) -> Program:
     """The question asked of the scene after the action: its `scene` is what the action's last node gives."""
-    end = len(action) - 1
     nodes = list(action)
     place: list[int] = []
     for n in question.nodes:
-        if n.op == "scene":
-            place.append(end)
-            continue
-        place.append(len(nodes))
-        nodes.append(node(n.op, tuple([place[i] for i in n.inputs]), n.params, n.notes))
+        place.append(len(action) - 1 if n.op == "scene" else len(nodes))
+        if n.op != "scene":
+            nodes.append(node(n.op, tuple([place[i] for i in n.inputs]), n.params, n.notes))
     return Program(tuple(nodes))
 
 
@@ -204,7 +194,7 @@ def split_action(program: Program) -> tuple[Program | None, Program]:
     action = Program(program.nodes[: end + 1])
     nodes: list[Node] = []
     place: dict[int, int] = {}
-    for i in sorted(_find_question_nodes(program, end)):
+    for i in sorted(program.find_reachable(without=end)):
         n = program.nodes[i]
         inputs = []
         for j in n.inputs:
@@ -218,23 +208,8 @@ def split_action(program: Program) -> tuple[Program | None, Program]:
     return action, Program(tuple(nodes) or (node("scene"),))
 
 
-def _find_question_nodes(program: Program, end: int) -> set[int]:
-    """The nodes that the answer is made of, without the action and what is below it."""
-    found: set[int] = set()
-    todo = [len(program) - 1]
-    while todo:
-        i = todo.pop()
-        if i != end and i not in found:
-            found.add(i)
-            todo.extend(program.nodes[i].inputs)
-    return found
-
-
-# ProgramBuilder: a program put together node by node.
-
-
 class ProgramBuilder:
-    """Every method that adds nodes returns the number of the last one."""
+    """A program put together node by node; every method that adds nodes returns the number of the last one."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

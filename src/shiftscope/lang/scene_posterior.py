@@ -4,8 +4,6 @@ Many scenes of one closed schema, as arrays of NumPy or of torch. Objects are ma
 their object and their name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,35 +37,39 @@ class ScenePosterior:
     def __len__(self) -> int:
         return int(self.exists.shape[0])
 
-    def map_arrays(self, change: Callable[[Array], Array]) -> ScenePosterior:
+    def map_arrays(self, change: Callable[[Array], Array]) -> "ScenePosterior":
         """The same with every array changed alike."""
         return self.map_fields((*OBJECT_FIELDS, *PART_FIELDS), change)
 
-    def map_fields(self, names: Sequence[str], change: Callable[[Array], Array]) -> ScenePosterior:
+    def list_arrays(self) -> list[Array]:
+        """Every array, in the order in which `map_arrays` visits them."""
+        fields = [getattr(self, name) for name in (*OBJECT_FIELDS, *PART_FIELDS)]
+        return [a for held in fields if held is not None for a in (held if isinstance(held, tuple) else (held,))]
+
+    def map_fields(self, names: Sequence[str], change: Callable[[Array], Array]) -> "ScenePosterior":
         """The same with the arrays of some fields changed alike."""
         changed: dict[str, Any] = {}
         for name in names:
             held = getattr(self, name)
-            changed[name] = (
-                tuple(map(change, held)) if isinstance(held, tuple) else None if held is None else change(held)
-            )
+            if held is not None:
+                changed[name] = tuple(map(change, held)) if isinstance(held, tuple) else change(held)
         return replace(self, **changed)
 
-    def take(self, rows: Any) -> ScenePosterior:
+    def take(self, rows: Any) -> "ScenePosterior":
         """Some of the scenes, by a slice or by their numbers."""
         chosen = rows if isinstance(rows, slice) else make_index(self.exists, rows)
         return self.map_arrays(lambda array: array[chosen])
 
-    def to_numpy(self) -> ScenePosterior:
+    def to_numpy(self) -> "ScenePosterior":
         return self.map_arrays(to_numpy)
 
-    def to(self, device: Any) -> ScenePosterior:
+    def to(self, device: Any) -> "ScenePosterior":
         """As torch tensors on that device."""
         import torch
 
         return self.map_arrays(lambda array: torch.as_tensor(array).to(device))
 
-    def pad(self) -> ScenePosterior:
+    def pad(self) -> "ScenePosterior":
         """With room for at least one object and one part per scene, as argmax needs."""
         found = self if self.exists.shape[1] else self.map_fields(OBJECT_FIELDS, _append_empty_row)
         return found if found.part_exists.shape[1] else found.map_fields(PART_FIELDS, _append_empty_row)
@@ -145,20 +147,8 @@ def _compute_places(rows: _PaddedRows, table: SceneTable) -> np.ndarray | None:
 
 def concatenate_posteriors(pieces: Sequence[ScenePosterior]) -> ScenePosterior:
     """Posteriors of one width, one after the other, in NumPy or torch."""
-    columns = iter(zip(*(_list_arrays(piece) for piece in pieces), strict=True))
+    columns = iter(zip(*(piece.list_arrays() for piece in pieces), strict=True))
     return pieces[0].map_arrays(lambda array: get_namespace(array).concatenate(next(columns)))
-
-
-def _list_arrays(posterior: ScenePosterior) -> list[Array]:
-    """Every array, in the order in which `map_arrays` visits them."""
-    found: list[Array] = []
-
-    def keep(array: Array) -> Array:
-        found.append(array)
-        return array
-
-    posterior.map_arrays(keep)
-    return found
 
 
 NONE = -1
@@ -175,12 +165,8 @@ class SceneMatch:
 def match_to_truth(posterior: ScenePosterior, truth: SceneTable, overlap: float = 0.5) -> SceneMatch:
     """Pair off best overlaps first (intersection over union, `overlap` at least), then parts by names."""
     known, true = posterior.to_numpy(), build_certain_posterior(truth)
-    objects = _pair_off(
-        np.where(
-            (known.exists > 0)[:, :, None] & (true.exists > 0)[:, None, :], _compute_iou(known.boxes, true.boxes), 0
-        ),
-        overlap,
-    )
+    both = (known.exists > 0)[:, :, None] & (true.exists > 0)[:, None, :]
+    objects = _pair_off(np.where(both, _compute_iou(known.boxes, true.boxes), 0), overlap)
     if not known.part_exists.size or not true.part_exists.size:
         return SceneMatch(objects, np.full(known.part_exists.shape, NONE, np.int64))
     owner = np.take_along_axis(objects, known.part_owner.clip(0, objects.shape[1] - 1), 1)

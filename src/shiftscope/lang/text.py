@@ -7,17 +7,15 @@ Inputs come first, then words. A word of several parts is quoted: `find("fire tr
 `red = change(filter(scene(), shape=cube), color=red); equal(count(filter(red, color=red)), 2)`.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
-from itertools import count, islice
+from itertools import count
 from typing import NamedTuple
 
 from ..deprecated import forward_names
 from ..errors import did_you_mean
 from .op import PAIR, Op, all_ops, get_op
-from .program import MAX_NODES, Node, Program, ProgramError, node
+from .program import MAX_NODES, Node, Program, ProgramBuilder, ProgramError
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -44,16 +42,21 @@ def parse_program(text: str) -> Program:
 def format_program(program: Program) -> str:
     """The program as text on one line; what `parse` makes of it has the same canonical form."""
     nodes = program.nodes
-    uses = _count_uses(program)
-    shared = [i for i, n in enumerate(nodes) if uses[i] > 1 and n.inputs]
-    names = dict(zip(shared, _choose_names(program, len(shared)), strict=True)) if shared else {}
+    uses = [0] * len(nodes)  # by those nodes that the answer depends on; the answer itself once
+    uses[-1] = 1
+    for i in range(len(nodes) - 1, -1, -1):
+        for j in nodes[i].inputs if uses[i] else ():
+            uses[j] += 1
+    letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
+    names = (x for x in letters if x not in all_ops() and not any(x in n.params for n in nodes))
     said: list[str] = []  # of each node, how others refer to it
     lines: list[str] = []
     for i, n in enumerate(nodes):
         text = format_call(n, [said[j] for j in n.inputs]) if uses[i] else ""
-        if i in names:
-            lines.append(f"{names[i]} = {text}")
-            text = names[i]
+        if uses[i] > 1 and n.inputs:
+            name = next(names)
+            lines.append(f"{name} = {text}")
+            text = name
         said.append(text)
     return "; ".join([*lines, said[-1]])
 
@@ -81,25 +84,6 @@ def _format_words(n: Node) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _count_uses(program: Program) -> list[int]:
-    """How often each node is read by those that the answer depends on; the answer itself once."""
-    uses = [0] * len(program)
-    uses[-1] = 1
-    for i in range(len(program) - 1, -1, -1):
-        if uses[i]:
-            for j in program.nodes[i].inputs:
-                uses[j] += 1
-    return uses
-
-
-def _choose_names(program: Program, many: int) -> list[str]:
-    """So many names that nothing else in the program has."""
-    taken = {p for n in program.nodes for p in n.params}
-    ops = all_ops()
-    letters = (f"{c}{k or ''}" for k in count() for c in "abcdefghijklmnopqrstuvwxyz")
-    return list(islice((name for name in letters if name not in taken and name not in ops), many))
-
-
 def _quote_word(word: str) -> str:
     if _BARE.fullmatch(word):
         return word
@@ -107,14 +91,14 @@ def _quote_word(word: str) -> str:
     return f'"{escaped}"'
 
 
-class _ProgramTextParser:
+class _ProgramTextParser(ProgramBuilder):
     def __init__(self, text: str) -> None:
+        super().__init__()
         self.text = text
         self.tokens = self._tokenize()
         self.i = 0
-        self.nodes: list[Node] = []
         self.names: dict[str, int] = {}
-        self.open: list[str] = []  # the ops whose arguments are being read
+        self.depth = 0  # ops whose arguments are being read
 
     def _tokenize(self) -> list[ProgramToken]:
         found, at = [], 0
@@ -163,16 +147,16 @@ class _ProgramTextParser:
             raise self.build_error("the program ended before this", end.at)
         if root != len(self.nodes) - 1:
             raise self.build_error("the last expression must be a call, not a name", self.tokens[self.i - 2].at)
-        return Program(tuple(self.nodes))
+        return self.build()
 
     def parse_expression(self) -> int:
         token = self.next()
-        if len(self.open) > MAX_NODES:
+        if self.depth > MAX_NODES:
             raise self.build_error(f"more than {MAX_NODES} ops inside each other", token.at)
         if token.kind != "word":
             raise self.build_error(f"expected an op, got {token.text or 'the end'!r}", token.at)
         if token.text.isdigit():
-            return self.append_node("number", (), (token.text,))
+            return self.put("number", words=(token.text,))
         if self.peek().text != "(":
             if token.text in self.names:
                 return self.names[token.text]
@@ -181,13 +165,9 @@ class _ProgramTextParser:
             raise self.build_error(f"there is no op {token.text!r}{did_you_mean(token.text, all_ops())}", token.at)
         return self.parse_arguments(get_op(token.text), token.at)
 
-    def append_node(self, op: str, inputs: tuple[int, ...], params: tuple[str, ...]) -> int:
-        self.nodes.append(node(op, inputs, params))
-        return len(self.nodes) - 1
-
     def parse_arguments(self, op: Op, at: int) -> int:
         self.expect("(")
-        self.open.append(op.name)
+        self.depth += 1
         inputs: list[int] = []
         words: list[tuple[str, ...]] = []  # (word,) or (attribute, mark, value)
         while self.peek().text != ")":
@@ -196,18 +176,14 @@ class _ProgramTextParser:
             if len(inputs) < op.arity:
                 inputs.append(self.parse_expression())
             else:
-                words.append(self.parse_word())
+                words.append((self.parse_word(),))
+                if self.peek().text in ("=", "!="):
+                    words[-1] = (*words[-1], self.next().text, self.parse_word())
         self.expect(")")
-        self.open.pop()
+        self.depth -= 1
         return self.build_node(op, tuple(inputs), words, at)
 
-    def parse_word(self) -> tuple[str, ...]:
-        first = self.parse_single_word()
-        if self.peek().text not in ("=", "!="):
-            return (first,)
-        return (first, self.next().text, self.parse_single_word())
-
-    def parse_single_word(self) -> str:
+    def parse_word(self) -> str:
         token = self.next()
         if token.kind == "quoted":
             return re.sub(r"\\(.)", r"\1", token.text[1:-1])
@@ -222,7 +198,7 @@ class _ProgramTextParser:
             raise self.build_error(f"{op.usage} takes {op.arity} inputs, got {len(inputs)}", at)
         if op.name == "filter" and words and all(len(w) == 3 for w in words):
             for attribute, mark, value in words:
-                inputs = (self.append_node("filter" if mark == "=" else "exclude", inputs, (attribute, value)),)
+                inputs = (self.put("filter" if mark == "=" else "exclude", *inputs, words=(attribute, value)),)
             return inputs[0]
         named = [w for w in words if len(w) == 3]
         if any(w[1] == "!=" for w in named):
@@ -236,7 +212,7 @@ class _ProgramTextParser:
             params += op.defaults[-missing:]
         if (not params) if op.pairs else len(params) != len(op.params):
             raise self.build_error(f"expected the words of {op.usage}", at)
-        return self.append_node(op.name, inputs, tuple(params))
+        return self.put(op.name, *inputs, words=tuple(params))
 
 
 __getattr__ = forward_names(__name__, {"parse": f"{__name__}:parse_program"})

@@ -1,7 +1,5 @@
 """Types of the program language, and which type may stand where another is wanted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

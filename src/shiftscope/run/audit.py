@@ -243,7 +243,7 @@ def audit_files(
         for name, recipe in parted.items():
             sets += [SampleSet(f"{RECIPES.load(name).FOLDER}/{s.name}", s.rows) for s in recipe.sets]
         for name in found.labels if proportions else ():
-            sets += [b.as_sample_set() for b in build_proportion_sets(found, name, proportions, found.settings.seed)]
+            sets += build_proportion_sets(found, name, proportions, found.settings.seed)
         with stage_audit(out, folders) as folder:
             write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total))
             write_marks(found, folder)

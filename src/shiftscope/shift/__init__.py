@@ -8,8 +8,6 @@
                                       and `FOLDER`, an audit makes them too (`--recipe`, with `AUDIT_OPTIONS`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

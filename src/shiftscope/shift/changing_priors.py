@@ -7,8 +7,6 @@ answers that the test has and train still lacks goes to train. What would make t
 and all that is free in the end, goes to train.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +19,7 @@ from ..kernels import exact
 from ..question_table import QuestionTable, Rows, SampleSet, unique_keys
 from ..rng import derive
 from ..shortcuts.audit import ShortcutAudit
-from ..shortcuts.concepts import ConceptBags, build_bags
+from ..shortcuts.concepts import ConceptBags, build_bags, gather_slices
 from ..shortcuts.question_types import TokenizedTexts, find_question_types, tokenize_texts
 from . import RecipeSets
 
@@ -54,11 +52,14 @@ class PriorSplit:
     groups: int  # of question type and answer
     covered: float  # share of the test's distinct words and answers that train has
 
+    @property
+    def sets(self) -> tuple[SampleSet, ...]:
+        return SampleSet("Train", self.train), SampleSet("Test", self.test)
+
 
 def sets(samples: QuestionTable, settings: ChangingPriorsSettings | None = None) -> tuple[SampleSet, ...]:
     """Train and Test."""
-    found = build_split(samples, settings)
-    return SampleSet("Train", found.train), SampleSet("Test", found.test)
+    return build_split(samples, settings).sets
 
 
 def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets:
@@ -66,9 +67,8 @@ def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets
     usual: dict[str, Any] = {"seed": found.settings.seed, "types": found.settings.types}
     settings = ChangingPriorsSettings(**usual | dict(options))
     split = build_split(found.samples, settings)
-    made = SampleSet("Train", split.train), SampleSet("Test", split.test)
-    counts = {s.name: len(s) for s in made} | {"groups": split.groups, "covered": split.covered}
-    return RecipeSets(asdict(settings), counts, made)
+    counts = {s.name: len(s) for s in split.sets} | {"groups": split.groups, "covered": split.covered}
+    return RecipeSets(asdict(settings), counts, split.sets)
 
 
 def build_split(samples: QuestionTable, settings: ChangingPriorsSettings | None = None) -> PriorSplit:
@@ -86,7 +86,9 @@ def build_split(samples: QuestionTable, settings: ChangingPriorsSettings | None 
     kinds = int(shown.codes.max(initial=-1)) + 1
     holders = build_bags(shown.codes.astype(np.int64), owners, kinds, np.zeros(0, np.int64))
     size = np.bincount(group)
-    order = _draw_order(size, chosen.seed)
+    shuffled = derive("changing_priors", chosen.seed).permutation(np.repeat(np.arange(len(size)), size))
+    listed, first = np.unique(shuffled, return_index=True)
+    order = listed[np.argsort(first)]  # as shuffled samples first show the groups: the larger, the likelier early
     most = int(chosen.share * len(samples))
     part, lacking = _assign_groups(order, size, most, shown.codes, shown.at, holders.codes, holders.at)
     test = np.flatnonzero(part[group] == TEST)
@@ -102,22 +104,13 @@ def _collect_concepts(
     """The words of each group's questions and its answer, which is numbered after the words."""
     pairs = unique_keys(group * len(samples.texts.values) + samples.texts.codes)
     owner, text = pairs // len(samples.texts.values), pairs % len(samples.texts.values)
-    length = words.at[text + 1] - words.at[text]
-    step = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
-    spoken = words.codes[np.repeat(words.at[text], length) + step].astype(np.int64)
+    which, spoken = gather_slices(words.codes, words.at[text], words.at[text + 1])
     return build_bags(
-        np.concatenate([np.repeat(owner, length), np.arange(len(answer))]),
-        np.concatenate([spoken, len(words.vocabulary) + answer]),
+        np.concatenate([owner[which], np.arange(len(answer))]),
+        np.concatenate([spoken.astype(np.int64), len(words.vocabulary) + answer]),
         len(answer),
         np.arange(len(answer)),
     )
-
-
-def _draw_order(size: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
-    """Groups as shuffled samples first show them: the larger, the likelier early."""
-    shuffled = derive("changing_priors", seed).permutation(np.repeat(np.arange(len(size)), size))
-    group, first = np.unique(shuffled, return_index=True)
-    return group[np.argsort(first)]
 
 
 @exact

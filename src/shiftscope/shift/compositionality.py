@@ -5,8 +5,6 @@ category differ in their colours: each has the long-tailed distribution (a = 2),
 in its category. In *co-2* the shapes of a category share it, rotated by the category's place.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -45,9 +43,8 @@ def breaches(base: Scene, twin: Scene) -> list[str]:
     """What differs besides vehicles' colours; a part's may where its vehicle takes or frees that colour."""
     found = differing_scene_fields(base, twin)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=False)):
-        found += [
-            f"{what} of object {i}" for what in differing_fields(drop_attribute(a, "color"), drop_attribute(b, "color"))
-        ]
+        one, two = (drop_attribute(thing, "color") for thing in (a, b))
+        found += [f"{what} of object {i}" for what in differing_fields(one, two)]
         for p, q in zip(a.parts, b.parts, strict=False):
             taken = dict(p.attributes).get("color") in b.values("color")
             freed = dict(q.attributes).get("color") in a.values("color")

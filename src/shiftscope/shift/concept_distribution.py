@@ -3,8 +3,6 @@
 Super-CLEVR's fourth factor; `world/distribution.py` holds the shares. Sizes are left alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -62,8 +60,7 @@ def off_level(base: Scene, twin: Scene, level: str) -> list[str]:
 
 
 def _find_changes(a: Object, b: Object, moved: bool, alike: bool) -> list[str]:
-    pairs: dict[str, tuple[object, object]]
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "id": (a.id, b.id),
         "attributes": ([n for n, _ in a.attributes], [n for n, _ in b.attributes]),
         "size": (a.values("size"), b.values("size")),

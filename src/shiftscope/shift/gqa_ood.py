@@ -8,8 +8,6 @@ alike, a group with one answer as one of entropy 1, and the questions without a 
 Where all groups are perfectly even, all are therefore kept, and all of their answers are rare.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,19 +19,10 @@ import numpy.typing as npt
 
 from ..errors import UserError, unknown
 from ..question_table import QuestionTable, Rows, SampleSet
+from ..shortcuts import groups as exact
 from ..shortcuts.audit import TEST, ShortcutAudit
-from ..shortcuts.concepts import SHORTCUTS, ConceptLabels, build_labels, label_concepts
-from ..shortcuts.groups import (
-    EQUAL_WITHIN,
-    EXACT_CONTEXT,
-    NEAR_LIMIT,
-    AnswerGroups,
-    GroupAnswerCounts,
-    count_answers,
-    exact_entropy,
-    find_imbalanced,
-    split_head_tail,
-)
+from ..shortcuts.concepts import SHORTCUTS, ShortcutConcepts, build_labels, label_concepts
+from ..shortcuts.groups import AnswerGroups, GroupAnswerCounts, count_answers, find_imbalanced, split_head_tail
 from . import RecipeSets
 
 FOLDER = "GQA-OOD"  # of an audit's folder
@@ -80,45 +69,36 @@ def build_recipe(found: ShortcutAudit, options: Mapping[str, Any]) -> RecipeSets
 
 def build_audit_sets(found: ShortcutAudit, settings: GqaOodSettings | None = None) -> tuple[SampleSet, ...]:
     """The sets of an audit's IID test, by the audit's own concepts; none of them is in its train split."""
-    chosen = settings or GqaOodSettings()
-    labels = _select_labels(found.samples, chosen.by, found.labels, dict(found.missing))
-    return _build_sets(_group_samples(labels, found.samples, chosen, found.split.rows(TEST)))
+    return _build_sets(build_groups(found.samples, settings, found.split.rows(TEST), found))
 
 
 def build_groups(
-    samples: QuestionTable, settings: GqaOodSettings | None = None, rows: Rows | None = None
+    samples: QuestionTable,
+    settings: GqaOodSettings | None = None,
+    rows: Rows | None = None,
+    concepts: ShortcutConcepts | ShortcutAudit | None = None,
 ) -> AnswerGroups:
-    """The groups with their heads and tails."""
+    """The groups with their heads and tails; a shortcut's are by the concepts given, else labelled anew."""
     chosen = settings or GqaOodSettings()
-    concepts = label_concepts(samples) if chosen.by in SHORTCUTS else None
-    labelled, missing = (concepts.labels, dict(concepts.missing)) if concepts else ({}, {})
-    labels = _select_labels(samples, chosen.by, labelled, missing)
-    return _group_samples(labels, samples, chosen, np.arange(len(samples)) if rows is None else rows)
+    if chosen.by == LOCAL:
+        if samples.local is None:
+            raise UserError("the questions name no local groups; take those of a shortcut, such as QT+KW")
+        labels = build_labels(LOCAL, (samples.local.values,), (samples.local.codes,))
+    elif chosen.by not in SHORTCUTS:
+        raise unknown("grouping", chosen.by, (LOCAL, *SHORTCUTS))
+    else:
+        concepts = concepts or label_concepts(samples)
+        if chosen.by not in concepts.labels:
+            raise UserError(f"no groups of {chosen.by}: {dict(concepts.missing).get(chosen.by, '')}")
+        labels = concepts.labels[chosen.by]
+    counted = count_answers(labels, samples.answers.codes, np.arange(len(samples)) if rows is None else rows)
+    kept = _find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
+    return split_head_tail(counted, kept, round(1 + chosen.alpha, 6))
 
 
 def _build_sets(found: AnswerGroups) -> tuple[SampleSet, ...]:
     inside = found.rows[found.part > 0]
     return SampleSet("all", inside), SampleSet("head", found.head), SampleSet("tail", found.tail)
-
-
-def _group_samples(labels: ConceptLabels, samples: QuestionTable, chosen: GqaOodSettings, rows: Rows) -> AnswerGroups:
-    counted = count_answers(labels, samples.answers.codes, rows)
-    kept = _find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
-    return split_head_tail(counted, kept, round(1 + chosen.alpha, 6))
-
-
-def _select_labels(
-    samples: QuestionTable, by: str, labelled: Mapping[str, ConceptLabels], missing: Mapping[str, str]
-) -> ConceptLabels:
-    if by == LOCAL:
-        if samples.local is None:
-            raise UserError("the questions name no local groups; take those of a shortcut, such as QT+KW")
-        return build_labels(LOCAL, (samples.local.values,), (samples.local.codes,))
-    if by not in SHORTCUTS:
-        raise unknown("grouping", by, (LOCAL, *SHORTCUTS))
-    if by not in labelled:
-        raise UserError(f"no groups of {by}: {missing.get(by, '')}")
-    return labelled[by]
 
 
 def _find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
@@ -132,12 +112,12 @@ def _find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
     values = counted.entropy[there]
     limit = values.mean() - values.std()
     found[there] = values < limit
-    close = np.abs(values - limit) < NEAR_LIMIT
+    close = np.abs(values - limit) < exact.NEAR_LIMIT
     if close.any():
         counts = counted.list_counts(there)
-        exact = {one: exact_entropy(one) for one in set(counts)}
-        most = EXACT_CONTEXT.add(_entropy_limit(Counter(counts), exact), EQUAL_WITHIN)
-        found[there[close]] = [exact[counts[k]] <= most for k in np.flatnonzero(close).tolist()]
+        digits = {one: exact.exact_entropy(one) for one in set(counts)}
+        most = exact.EXACT_CONTEXT.add(_entropy_limit(Counter(counts), digits), exact.EQUAL_WITHIN)
+        found[there[close]] = [digits[counts[k]] <= most for k in np.flatnonzero(close).tolist()]
     return found
 
 
@@ -147,10 +127,10 @@ def _entropy_limit(groups: Counter[tuple[int, ...]], entropy: dict[tuple[int, ..
     def compute_mean(values: dict[tuple[int, ...], Decimal]) -> Decimal:
         total = Decimal(0)
         for one in sorted(groups):
-            total = EXACT_CONTEXT.add(total, EXACT_CONTEXT.multiply(Decimal(groups[one]), values[one]))
-        return EXACT_CONTEXT.divide(total, Decimal(groups.total()))
+            total = exact.EXACT_CONTEXT.add(total, exact.EXACT_CONTEXT.multiply(Decimal(groups[one]), values[one]))
+        return exact.EXACT_CONTEXT.divide(total, Decimal(groups.total()))
 
     middle = compute_mean(entropy)
-    away = {one: EXACT_CONTEXT.subtract(e, middle) for one, e in entropy.items()}
-    variance = compute_mean({one: EXACT_CONTEXT.multiply(d, d) for one, d in away.items()})
-    return EXACT_CONTEXT.subtract(middle, EXACT_CONTEXT.sqrt(variance))
+    away = {one: exact.EXACT_CONTEXT.subtract(e, middle) for one, e in entropy.items()}
+    variance = compute_mean({one: exact.EXACT_CONTEXT.multiply(d, d) for one, d in away.items()})
+    return exact.EXACT_CONTEXT.subtract(middle, exact.EXACT_CONTEXT.sqrt(variance))

@@ -4,8 +4,6 @@ Super-CLEVR (Li et al., 2023): *rd* keeps words that single nothing out, but no 
 whatever can be dropped; *rd+* says all that may be said. Questions about parts are the same in all three.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

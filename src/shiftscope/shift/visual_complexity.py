@@ -4,8 +4,6 @@ Super-CLEVR (Li et al., 2023): in *easy* a vehicle has one colour and material; 
 visible parts have others; in *hard* vehicles and these parts have random textures besides.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +25,8 @@ def breaches(base: Scene, twin: Scene) -> list[str]:
     found = differing_scene_fields(base, twin)
     whole = not any(o.parts for o in twin.objects)
     for i, (a, b) in enumerate(zip(base.objects, twin.objects, strict=False)):
-        found += [
-            f"{what} of object {i}"
-            for what in differing_fields(_drop_textures(a), _drop_textures(b), but=("parts",) if whole else ())
-        ]
+        differing = differing_fields(_drop_textures(a), _drop_textures(b), but=("parts",) if whole else ())
+        found += [f"{what} of object {i}" for what in differing]
     return found
 
 

@@ -1,11 +1,12 @@
 """VQA-VS: nine out-of-distribution test sets, one a shortcut, each the rare answers of imbalanced groups.
 
+The shortcuts' concepts (QT, KW, QT+KW, …) are labelled in `shortcuts/concepts.py`, grouped in `shortcuts/groups.py`
+and audited in `shortcuts/audit.py`; this file names the sets made of them.
+
 Si et al., "Language Prior Is Not the Only Shortcut" (Findings of EMNLP 2022), §3. Every OOD test set is part
 of the IID test, so a model answers the IID test once and is scored on all ten. For example, of the questions
 with the keyword "banana", most of whose answers are "yellow", the OOD set holds those answered "green".
 """
-
-from __future__ import annotations
 
 from ..question_table import QuestionTable, SampleSet
 from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts

@@ -10,8 +10,6 @@ Below: training sets with a chosen share of shortcut samples, all of one size (Â
 samples are those of a shortcut's head in the train split; the rest of a set is of its tail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +19,7 @@ import numpy.typing as npt
 from ..errors import UserError, unknown
 from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet
 from ..rng import derive
-from .concepts import ConceptLabels, label_concepts
+from .concepts import ConceptLabels, UnseenPairs, label_concepts
 from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
 
 # Split: which samples are for training, which for choosing a model, and which are the IID test.
@@ -133,15 +131,6 @@ class AuditSettings:
     shares: tuple[float, float] = SPLIT_SHARES
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenPairs:
-    """With statistics of the train split: what the other samples have that train never showed."""
-
-    pairs: int  # distinct (word or object, answer) pairs
-    samples: int  # samples with at least one of them
-    blind: int  # samples for which no word or object was ever seen with the answer
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ShortcutAudit:
     """All that was found. The mappings are by shortcut, in the order of Table 1, without the missing ones."""
@@ -155,7 +144,7 @@ class ShortcutAudit:
     val: Mapping[str, AnswerGroups]  # its tails are the OOD val sets
     test: Mapping[str, AnswerGroups]  # its tails are the OOD test sets, its heads the head splits
     missing: tuple[tuple[str, str], ...] = ()  # shortcuts that could not be labelled, and why
-    unseen: Mapping[str, UnseenPairs] = field(default_factory=dict)  # of "words" and of "objects"
+    unseen: Mapping[str, UnseenPairs] = field(default_factory=dict)  # by "words" and "objects"; if train alone counts
 
 
 def audit_shortcuts(
@@ -188,10 +177,7 @@ def audit_shortcuts(
         for part in SPLIT_NAMES
     )
     found = {"words": concepts.words} | ({"objects": concepts.objects} if concepts.objects else {})
-    unseen = {
-        name: UnseenPairs(one.unseen_pairs, one.unseen_samples, one.blind)
-        for name, one in (found.items() if chosen.statistics == TRAIN else ())
-    }
+    unseen = {name: one.unseen for name, one in found.items()} if chosen.statistics == TRAIN else {}
     return ShortcutAudit(
         samples, chosen, split, concepts.types, concepts.labels, train, val, test, concepts.missing, unseen
     )
@@ -201,15 +187,11 @@ PROPORTIONS = (0, 10, 30, 50, 70, 90, 100)  # per cent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProportionSet:
+class ProportionSet(SampleSet):
     """One training set: so many per cent of it are shortcut samples."""
 
     shortcut: str
     share: int  # per cent
-    rows: Rows
-
-    def as_sample_set(self) -> SampleSet:
-        return SampleSet(f"Proportion/{self.shortcut}-{self.share}", self.rows)
 
 
 def build_proportion_sets(
@@ -234,5 +216,5 @@ def build_proportion_sets(
     for share in sorted(set(shares)):
         many = size * share // 100
         rows = np.sort(np.concatenate([head[:many], tail[: size - many]]))
-        made.append(ProportionSet(shortcut, share, rows))
+        made.append(ProportionSet(f"Proportion/{shortcut}-{share}", rows, shortcut, share))
     return tuple(made)

@@ -12,8 +12,6 @@ question, type or list of answers, and for a sample without an image a name of i
 with it a run or a results file is cut into all OOD sets at once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -25,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..columns import Column
 from ..errors import UserError
-from ..files import explain_write_errors, resolve_links, write_whole
+from ..files import explain_write_errors, resolve_links
+from ..folder import Folder, open_folder
 from ..formats.vqa import is_answer_list, parse_answer_list
 from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..result import RunRecords
@@ -58,18 +56,44 @@ def write_sets(
     """Write every set, each file whole; what stood there under the same names is replaced."""
     from concurrent.futures import ThreadPoolExecutor
 
-    sources = ((QUESTIONS_SUFFIX, _build_question_source(samples)), (ANSWERS_SUFFIX, _build_answer_source(samples)))
-    jobs = [(set_file(out, one.name, what), source, one.rows) for what, source in sources for one in sets]
+    folder = open_folder(out)
+    sources = [(what, _build_source(samples, what)) for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX)]
+    jobs = [(set_file(Path(), one.name, what), source, one.rows) for what, source in sources for one in sets]
 
-    def write_set(path: Path, source: RowSource, rows: Rows) -> None:
-        write_whole(path, b"[" + b",\n".join(source(rows)) + b"]\n", durable=False)
+    def write_set(job: tuple[Path, RowSource, Rows]) -> None:
+        path, source, rows = job
+        folder.write_whole(path.as_posix(), b"[" + b",\n".join(source(rows)) + b"]\n", durable=False)
 
     pool = ThreadPoolExecutor(2)  # one gathers rows while the other's are on their way to the disk
     try:
-        for done, _ in enumerate(pool.map(lambda job: write_set(*job), jobs), 1):
+        for done, _ in enumerate(pool.map(write_set, jobs), 1):
             tell(done, len(jobs))
     finally:
         pool.shutdown(cancel_futures=True)  # an interrupt does not wait for files not yet begun
+
+
+def _build_source(samples: QuestionTable, what: str) -> RowSource:
+    """Rows as they stand in the files; odd ones, and those of samples from no such file, are completed."""
+    complete = _complete_question if what == QUESTIONS_SUFFIX else _complete_annotation
+
+    def encode(k: int, row: dict[str, Any]) -> bytes:
+        return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
+
+    origin = samples.origin
+    if origin is None:
+        return lambda rows: [encode(k, {}) for k in rows.tolist()]
+    places, odd = (
+        (origin.question, origin.odd_questions)
+        if what == QUESTIONS_SUFFIX
+        else (origin.annotation, origin.odd_annotations)
+    )
+    if places is None:
+        return lambda rows: [encode(k, {}) for k in rows.tolist()]
+    stood = [origin.rows[file][row] for file, row in places.tolist()]
+    odd |= origin.repaired
+    if not odd:
+        return lambda rows: [stood[k] for k in rows.tolist()]
+    return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]
 
 
 def _image_id(samples: QuestionTable, k: int) -> Id:
@@ -90,45 +114,8 @@ def _complete_annotation(samples: QuestionTable, k: int, row: dict[str, Any]) ->
         listed = [{"answer": one, "answer_id": n} for n, one in enumerate(parse_answer_list(listed), 1)]
     if not isinstance(row.get("answer_type", ""), str):
         row = {name: value for name, value in row.items() if name != "answer_type"}
-    return row | {
-        "question_id": samples.ids[k],
-        "image_id": _image_id(samples, k),
-        "question_type": kind or "",
-        "multiple_choice_answer": samples.answers[k],
-        "answers": listed,
-    }
-
-
-def _build_question_source(samples: QuestionTable) -> RowSource:
-    found = samples.origin
-    places, odd = (found.question, found.repaired | found.odd_questions) if found else (None, frozenset())
-    return _build_source(samples, places, odd, _complete_question)
-
-
-def _build_answer_source(samples: QuestionTable) -> RowSource:
-    found = samples.origin
-    places, odd = (found.annotation, found.repaired | found.odd_annotations) if found else (None, frozenset())
-    return _build_source(samples, places, odd, _complete_annotation)
-
-
-def _build_source(
-    samples: QuestionTable,
-    places: npt.NDArray[np.int32] | None,
-    odd: frozenset[int],
-    complete: Callable[[QuestionTable, int, dict[str, Any]], dict[str, Any]],
-) -> RowSource:
-    """Rows as they stand in the files; odd ones, and those of samples from no such file, are completed."""
-
-    def encode(k: int, row: dict[str, Any]) -> bytes:
-        return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
-
-    if samples.origin is None or places is None:
-        return lambda rows: [encode(k, {}) for k in rows.tolist()]
-    texts = samples.origin.rows
-    stood = [texts[file][row] for file, row in places.tolist()]
-    if not odd:
-        return lambda rows: [stood[k] for k in rows.tolist()]
-    return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]
+    told = {"question_type": kind or "", "multiple_choice_answer": samples.answers[k], "answers": listed}
+    return row | {"question_id": samples.ids[k], "image_id": _image_id(samples, k)} | told
 
 
 AUDIT_FILE, MARKS_FILE, REPORT_FILE = "audit.json", "marks.parquet", "report.html"
@@ -185,11 +172,11 @@ def stage_audit(out: Path, set_folders: Sequence[str] = SET_FOLDERS) -> Iterator
         shutil.rmtree(stage, ignore_errors=True)
         raise
     with explain_write_errors(out):  # an interrupt from here on leaves the stage, by which the folder is known as ours
-        _remove_audit_files(out, set_folders)
-        files = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
-        for name in sorted(files, key=lambda name: name == Path(AUDIT_FILE)):
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (stage / name).replace(out / name)
+        folder = open_folder(out)
+        _remove_audit_files(folder, set_folders)
+        files = sorted(path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file())
+        for name in sorted(files, key=lambda name: name == AUDIT_FILE):
+            folder.move(f"{STAGING_FOLDER}/{name}", name)
         shutil.rmtree(stage)
 
 
@@ -198,18 +185,18 @@ def has_audit_traces(folder: Path) -> bool:
     return any((folder / name).exists() for name in (AUDIT_FILE, MARKS_FILE, STAGING_FOLDER))
 
 
-def _remove_audit_files(out: Path, set_folders: Sequence[str]) -> None:
+def _remove_audit_files(folder: Folder, set_folders: Sequence[str]) -> None:
     """Remove what an earlier audit wrote, and nothing that someone else put beside it."""
     for name in (AUDIT_FILE, MARKS_FILE, REPORT_FILE):
-        (out / name).unlink(missing_ok=True)
-    for top in (out / name for name in set_folders):
-        folders = [top, *(p for p in sorted(top.glob("*")) if p.is_dir())] if top.is_dir() else []
-        for folder in reversed(folders):
-            stem = "-".join(folder.relative_to(out).parts)
+        folder.remove(name)
+    for top in set_folders:
+        for name in (*(f"{top}/{name}" for name in folder.list(top)), top):
+            if not folder.locate(name).is_dir():
+                continue
             for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX):
-                (folder / f"{stem}-{what}.json").unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
+                folder.remove(set_file(Path(), name, what).as_posix())
+            with suppress(UserError):  # what someone else put there stays
+                folder.remove(name)
 
 
 # The marks.
@@ -241,7 +228,7 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
         columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
     buffer = BytesIO()
     pq.write_table(pa.table(columns), buffer, compression="zstd")
-    write_whole(folder / MARKS_FILE, buffer.getbuffer())
+    open_folder(folder).write_whole(MARKS_FILE, buffer.getbuffer())
 
 
 def add_marks(records: RunRecords, folder: Path) -> RunRecords:

@@ -1,7 +1,5 @@
 """The figures of an audit: Table 1, the matrices of Figure 5, answer distributions of Figures 4, 8, 10."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +9,7 @@ from ..question_table import Rows
 from .audit import ShortcutAudit
 from .groups import BALANCED, TAIL, AnswerGroups
 
-PART_NAMES = ("", "head", "tail")  # what groups.NEITHER, HEAD and TAIL are called, in their order
+PART_NAMES = ("", "head", "tail")  # what groups.BALANCED, HEAD and TAIL are called, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +67,25 @@ class AnswerDistribution:
 
 def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, ...]:
     """Table 1, one line a shortcut."""
-    return tuple(_compute_shortcut(audit, shortcut) for shortcut in audit.labels)
-
-
-def _compute_shortcut(audit: ShortcutAudit, shortcut: str) -> ShortcutStatistics:
-    train, val, test = audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]
-    alone = test.single
-    return ShortcutStatistics(
-        shortcut=shortcut,
-        train_groups=train.group_count,
-        test_groups=test.group_count,
-        imbalanced=int(test.imbalanced.sum()),
-        head=len(test.head),
-        tail=len(test.tail),
-        val_tail=len(val.tail),
-        degree=train.imbalance_degree(),
-        single_groups=int(alone.sum()),
-        single_share=float(test.size[alone].sum() / max(1, test.sample_count)),
-        outside=len(test.rows) - test.sample_count,
-    )
+    found = []
+    for shortcut in audit.labels:
+        train, val, test = audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]
+        alone = test.single
+        line = ShortcutStatistics(
+            shortcut=shortcut,
+            train_groups=train.group_count,
+            test_groups=test.group_count,
+            imbalanced=int(test.imbalanced.sum()),
+            head=len(test.head),
+            tail=len(test.tail),
+            val_tail=len(val.tail),
+            degree=train.imbalance_degree(),
+            single_groups=int(alone.sum()),
+            single_share=float(test.size[alone].sum() / max(1, test.sample_count)),
+            outside=len(test.rows) - test.sample_count,
+        )
+        found.append(line)
+    return tuple(found)
 
 
 def jaccard_overlap(audit: ShortcutAudit) -> ShortcutMatrix:

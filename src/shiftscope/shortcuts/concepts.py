@@ -11,9 +11,8 @@ count towards the f of `color` elsewhere. And an image that the object annotatio
 without objects: its samples have no concept by objects and are in no such group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,9 @@ from ..formats.vqa import question_types as vqa_types
 from ..kernels import exact
 from ..question_table import QuestionTable, number_keys, unique_keys
 from .question_types import TokenizedTexts, find_question_types, tokenize, tokenize_texts
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 
 # Labels: the concept of one shortcut for every sample, a tuple of parts such as (what color, banana).
 
@@ -44,8 +46,8 @@ class ConceptLabels:
 
     shortcut: str
     words: tuple[tuple[str, ...], ...]  # a vocabulary a part
-    parts: npt.NDArray[np.int32]  # [concept, part]
-    codes: npt.NDArray[np.int32]  # [sample] number of its concept, or -1
+    parts: Codes  # [concept, part]
+    codes: Codes  # [sample] number of its concept, or -1
 
     def __len__(self) -> int:
         """How many concepts there are."""
@@ -53,19 +55,15 @@ class ConceptLabels:
 
     def name(self, concept: int) -> str:
         """The parts joined: `what color + banana`; empty for -1, no concept."""
-        return CONCEPT_JOIN.join(self.part_names(concept))
-
-    def part_names(self, concept: int) -> tuple[str, ...]:
-        if concept < 0:
-            return ()
-        row = self.parts[concept].tolist()
-        return tuple(NO_CONCEPT if code < 0 else words[code] for words, code in zip(self.words, row, strict=True))
+        codes = self.parts[concept].tolist() if concept >= 0 else ()
+        pairs = zip(self.words, codes, strict=False)
+        return CONCEPT_JOIN.join(NO_CONCEPT if code < 0 else words[code] for words, code in pairs)
 
 
 def build_labels(
     shortcut: str,
     words: tuple[tuple[str, ...], ...],
-    columns: tuple[npt.NDArray[np.int32], ...],
+    columns: tuple[Codes, ...],
     known: npt.NDArray[np.bool_] | None = None,
 ) -> ConceptLabels:
     """Labels from one column of codes a part, -1 for nothing; samples not marked in `known` get none."""
@@ -84,9 +82,6 @@ def build_labels(
 
 # Key words and objects. What a sample has is its bag: only samples whose bag holds w count for f(w).
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConceptBags:
@@ -97,15 +92,22 @@ class ConceptBags:
     of: Ints  # [sample] its bag, or -1 for an empty one
 
 
+@dataclass(frozen=True, slots=True)
+class UnseenPairs:
+    """What samples have that those counted never showed."""
+
+    pairs: int  # distinct (word or object, answer) pairs
+    samples: int  # samples with at least one of them
+    blind: int  # samples for which no word or object was ever seen with the answer
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyConcepts:
     """The two members of each sample's bag that say most about its answer, -1 where there are fewer."""
 
     first: Codes  # [sample]
     second: Codes
-    unseen_pairs: int  # distinct (member, answer) that samples have and the counted ones never
-    unseen_samples: int  # samples with such a pair
-    blind: int  # samples with only such pairs
+    unseen: UnseenPairs
 
 
 def build_bags(bag: Ints, member: Ints, bags: int, of: Ints) -> ConceptBags:
@@ -118,40 +120,29 @@ def build_bags(bag: Ints, member: Ints, bags: int, of: Ints) -> ConceptBags:
 
 def rank_by_information(bags: ConceptBags, answers: Codes, counted: npt.NDArray[np.bool_] | None = None) -> KeyConcepts:
     """The best two of each sample; f counts all samples, or those marked in `counted`."""
-    sample, member = _expand_bags(bags)
+    inside = np.flatnonzero(bags.of >= 0)
+    mine = bags.of[inside]
+    which, member = gather_slices(bags.codes, bags.at[mine], bags.at[mine + 1])
+    sample = inside[which]  # each with every member of its bag, by sample and then by member
     width = int(answers.max(initial=0)) + 1
     pairs, pair, together = number_keys(member.astype(np.int64) * width + answers[sample])
-    weight = None if counted is None else counted[sample]
-    kinds = int(member.max(initial=-1)) + 1
-    if weight is not None:
-        together = _count_codes(pair, weight, len(pairs))
-    alone = _count_codes(member, weight, kinds)
+    here: Any = slice(None) if counted is None else counted[sample]
+    together = together if counted is None else np.bincount(pair[here], minlength=len(pairs)).astype(np.int64)
+    alone = np.bincount(member[here], minlength=int(member.max(initial=-1)) + 1).astype(np.int64)
     first, second = _pick_best_two(sample, member, together[pair], alone[member], len(answers))
     never = together == 0
     seen = np.bincount(sample, weights=~never[pair], minlength=len(answers))
     total = np.bincount(sample, minlength=len(answers))
-    return KeyConcepts(
-        first,
-        second,
-        unseen_pairs=int(never.sum()),
-        unseen_samples=int((seen < total).sum()),
-        blind=int(((seen == 0) & (total > 0)).sum()),
-    )
+    blind = int(((seen == 0) & (total > 0)).sum())
+    return KeyConcepts(first, second, UnseenPairs(int(never.sum()), int((seen < total).sum()), blind))
 
 
-def _count_codes(codes: npt.NDArray[np.integer], weight: npt.NDArray[np.bool_] | None, size: int) -> Ints:
-    chosen = codes if weight is None else codes[weight]
-    return np.bincount(chosen, minlength=size).astype(np.int64)
-
-
-def _expand_bags(bags: ConceptBags) -> tuple[Ints, Codes]:
-    """(sample, member) of every member of every sample's bag, by sample and then by member."""
-    inside = np.flatnonzero(bags.of >= 0)
-    mine = bags.of[inside]
-    length = bags.at[mine + 1] - bags.at[mine]
-    sample = np.repeat(inside, length)
-    step = np.arange(len(sample)) - np.repeat(np.cumsum(length) - length, length)
-    return sample, bags.codes[np.repeat(bags.at[mine], length) + step]
+def gather_slices(values: Codes, start: Ints, end: Ints) -> tuple[Ints, Codes]:
+    """The values from each start to its end, one after the other: which slice each is of, and the values."""
+    length = end - start
+    which = np.repeat(np.arange(len(start)), length)
+    step = np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length)
+    return which, values[np.repeat(start, length) + step]
 
 
 @exact
@@ -209,20 +200,19 @@ def label_concepts(
     vocabulary: dict[str, tuple[str, ...]] = {QT: typed.values, KW: words.vocabulary}
     why, keys, seen = NO_OBJECTS, None, has_object_annotations(samples)
     if samples.objects is not None:
-        why = "" if seen.any() else NO_IMAGE_ANNOTATED
-    if samples.objects is not None and not why:
-        keys = rank_by_information(build_object_bags(samples), samples.answers.codes, counted)
-        columns |= {KO: (keys.first,), KOP: (keys.first, keys.second)}
-        vocabulary[KO] = samples.objects.kinds
+        why = NO_IMAGE_ANNOTATED
+        if seen.any():
+            bags = ConceptBags(samples.objects.codes, samples.objects.at, samples.images.codes.astype(np.int64))
+            keys = rank_by_information(bags, samples.answers.codes, counted)
+            columns |= {KO: (keys.first,), KOP: (keys.first, keys.second)}
+            vocabulary[KO] = samples.objects.kinds
     labels = {}
     for shortcut in SHORTCUTS if keys else LANGUAGE:
         parts = [p.removesuffix("P") for p in shortcut.split("+")]
         known = None if shortcut in LANGUAGE else seen
-        if shortcut in (KWP, KOP):
-            labels[shortcut] = build_labels(shortcut, (vocabulary[parts[0]],) * 2, columns[shortcut], known)
-        else:
-            found = tuple(columns[p][0] for p in parts)
-            labels[shortcut] = build_labels(shortcut, tuple(vocabulary[p] for p in parts), found, known)
+        found = columns.get(shortcut) or tuple(columns[p][0] for p in parts)
+        said = tuple(vocabulary[p] for p in parts) if shortcut not in (KWP, KOP) else (vocabulary[parts[0]],) * 2
+        labels[shortcut] = build_labels(shortcut, said, found, known)
     missing = tuple((shortcut, why) for shortcut in SHORTCUTS if shortcut not in labels)
     return ShortcutConcepts(way, labels, missing, keywords, keys)
 
@@ -239,20 +229,13 @@ def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column
     text, kind = distinct // kinds, distinct % kinds - 1
     start, end = words.at[text], words.at[text + 1]
     start = start + _count_prefix_words(words, types.values, kind, start, end, asked_by)
-    length = end - start
-    bag = np.repeat(np.arange(len(distinct)), length)
-    step = np.arange(len(bag)) - np.repeat(np.cumsum(length) - length, length)
-    return build_bags(bag, words.codes[np.repeat(start, length) + step].astype(np.int64), len(distinct), of)
+    bag, member = gather_slices(words.codes, start, end)
+    return build_bags(bag, member.astype(np.int64), len(distinct), of)
 
 
 def _count_prefix_words(
-    words: TokenizedTexts,
-    types: tuple[str, ...],
-    kind: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
-    asked: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
+    words: TokenizedTexts, types: tuple[str, ...], kind: Ints, start: Ints, end: Ints, asked: Ints
+) -> Ints:
     """How many words at the beginning of each text, which so many samples ask, are its type's: all or 0."""
     found, prefixes = np.zeros(len(kind), np.int64), vqa_types()[:-1]
     number = {word: k for k, word in enumerate(words.vocabulary)}
@@ -275,9 +258,3 @@ def has_object_annotations(samples: QuestionTable) -> npt.NDArray[np.bool_]:
         return np.zeros(len(samples), bool)
     named: npt.NDArray[np.bool_] = np.append(samples.objects.known, False)[samples.images.codes]
     return named
-
-
-def build_object_bags(samples: QuestionTable) -> ConceptBags:
-    """The kinds of objects in each sample's image."""
-    assert samples.objects is not None
-    return ConceptBags(samples.objects.codes, samples.objects.at, samples.images.codes.astype(np.int64))

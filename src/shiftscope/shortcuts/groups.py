@@ -3,8 +3,6 @@
 VQA-VS (Si et al., 2022) §3.4, after GQA-OOD (Kervadec et al., 2021).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -15,7 +13,7 @@ import numpy.typing as npt
 
 from ..errors import UserError
 from ..question_table import Rows, number_keys
-from .concepts import ConceptLabels
+from .concepts import Codes, ConceptLabels, Ints
 
 IMBALANCED = 0.9  # a group is imbalanced if its normalised entropy is below this
 RARE = 1.2  # an answer is rare if its count is below this many times the group's mean count
@@ -32,23 +30,21 @@ class AnswerGroups:
 
     labels: ConceptLabels
     rows: Rows  # the samples that were to be grouped; those without a concept are in no group
-    size: npt.NDArray[np.int64]  # [concept] samples
-    classes: npt.NDArray[np.int64]  # [concept] distinct answers, M in eq. 7
+    size: Ints  # [concept] samples
+    classes: Ints  # [concept] distinct answers, M in eq. 7
     entropy: npt.NDArray[np.float64]  # [concept] normalised, ê; 1 for a group with one answer
     imbalanced: npt.NDArray[np.bool_]  # [concept]
-    part: npt.NDArray[np.int8]  # [row of `rows`] NEITHER, HEAD or TAIL
+    part: npt.NDArray[np.int8]  # [row of `rows`] BALANCED, HEAD or TAIL
 
     @property
     def head(self) -> Rows:
         """Samples with a frequent answer of an imbalanced group."""
-        found: Rows = self.rows[self.part == HEAD]
-        return found
+        return np.asarray(self.rows[self.part == HEAD])
 
     @property
     def tail(self) -> Rows:
         """Samples with a rare answer of an imbalanced group: the OOD set."""
-        found: Rows = self.rows[self.part == TAIL]
-        return found
+        return np.asarray(self.rows[self.part == TAIL])
 
     @property
     def group_count(self) -> int:
@@ -77,20 +73,20 @@ class GroupAnswerCounts:
 
     labels: ConceptLabels
     rows: Rows
-    group: npt.NDArray[np.int64]  # [pair] concept
-    count: npt.NDArray[np.int64]  # [pair] samples
-    pair: npt.NDArray[np.int64]  # [row of `rows`]; -1 without a concept
-    size: npt.NDArray[np.int64]  # [concept]
-    classes: npt.NDArray[np.int64]  # [concept]
+    group: Ints  # [pair] concept
+    count: Ints  # [pair] samples
+    pair: Ints  # [row of `rows`]; -1 without a concept
+    size: Ints  # [concept]
+    classes: Ints  # [concept]
     entropy: npt.NDArray[np.float64]  # [concept]
 
-    def list_counts(self, concepts: npt.NDArray[np.int64]) -> list[tuple[int, ...]]:
+    def list_counts(self, concepts: Ints) -> list[tuple[int, ...]]:
         """How often each answer occurs in these groups, rare ones first: all that an entropy depends on."""
         first, last = (np.searchsorted(self.group, concepts, side=s).tolist() for s in ("left", "right"))
         return [tuple(sorted(self.count[a:b].tolist())) for a, b in zip(first, last, strict=True)]
 
 
-def count_answers(labels: ConceptLabels, answers: npt.NDArray[np.int32], rows: Rows) -> GroupAnswerCounts:
+def count_answers(labels: ConceptLabels, answers: Codes, rows: Rows) -> GroupAnswerCounts:
     """The answers of the given samples in each group, and how even they are (eq. 7 over log M)."""
     width = int(answers.max(initial=0)) + 1
     key = labels.codes[rows].astype(np.int64) * width + answers[rows]
@@ -109,11 +105,7 @@ def count_answers(labels: ConceptLabels, answers: npt.NDArray[np.int32], rows: R
 
 
 def build_groups(
-    labels: ConceptLabels,
-    answers: npt.NDArray[np.int32],
-    rows: Rows,
-    imbalanced: float = IMBALANCED,
-    rare: float = RARE,
+    labels: ConceptLabels, answers: Codes, rows: Rows, imbalanced: float = IMBALANCED, rare: float = RARE
 ) -> AnswerGroups:
     """The groups of the given samples by the rule of VQA-VS."""
     counted = count_answers(labels, answers, rows)
@@ -156,6 +148,7 @@ def find_imbalanced(counted: GroupAnswerCounts, limit: float) -> npt.NDArray[np.
 NEAR_LIMIT = 1e-9  # where a float is as near as this to its limit, DIGITS decide
 EXACT_CONTEXT = Context(prec=60)
 EQUAL_WITHIN = Decimal("1e-40")  # what differs by less is equal
+_exact_log = cache(EXACT_CONTEXT.ln)
 
 
 def exact_entropy(counts: tuple[int, ...]) -> Decimal:
@@ -167,8 +160,3 @@ def exact_entropy(counts: tuple[int, ...]) -> Decimal:
         uneven = EXACT_CONTEXT.add(uneven, EXACT_CONTEXT.multiply(Decimal(n), _exact_log(n)))
     entropy = EXACT_CONTEXT.subtract(_exact_log(total), EXACT_CONTEXT.divide(uneven, Decimal(total)))
     return EXACT_CONTEXT.divide(entropy, _exact_log(len(counts)))
-
-
-@cache
-def _exact_log(n: int) -> Decimal:
-    return EXACT_CONTEXT.ln(Decimal(n))

@@ -5,11 +5,9 @@ questions without a type begin with becomes the type of these. Questions are tok
 punctuation, each distinct text once.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from unicodedata import normalize
@@ -27,8 +25,7 @@ from ..question_table import QuestionTable, encode_column
 # Words of questions as numbers: lower case, without punctuation, each distinct text read once.
 
 # Letters and digits of any script; an apostrophe or hyphen inside a word belongs to it (what's, t-shirt).
-_WORD = r"[^\W_]+(?:['\-][^\W_]+)*"
-_WORDS = re.compile(_WORD)
+_WORDS = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 _TEXT_END = "\n"
 
 
@@ -42,15 +39,9 @@ class TokenizedTexts:
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of one text."""
-    return _WORDS.findall(_normalize(text))
-
-
-def _normalize(text: str) -> str:
-    """In lower case, every letter and apostrophe in one spelling: `dog’s` is `dog's`."""
-    if text.isascii():
-        return text.lower()
-    return normalize("NFC", text).lower().replace("’", "'")
+    """The words of one text, every letter and apostrophe in one spelling: `dog’s` is `dog's`."""
+    plain = text.lower() if text.isascii() else normalize("NFC", text).lower().replace("’", "'")
+    return _WORDS.findall(plain)
 
 
 def tokenize_texts(texts: Sequence[str]) -> TokenizedTexts:
@@ -92,22 +83,21 @@ def find_question_types(samples: QuestionTable, words: TokenizedTexts, way: str 
     if way == "given":
         if samples.types is None:
             raise UserError("the files give no question types; take --types prefixes or --types learned")
-        return way, _complete_types(samples, samples.types, words)
+        types = samples.types
+        if samples.source == VQA and (types.codes < 0).any():
+            found = match_prefixes(words, vqa_types()[:-1]).take(samples.texts.codes).to_list()
+            types = encode_column([g if g is not None else f for g, f in zip(types.to_list(), found, strict=True)])
+        return way, types
     asked = np.bincount(samples.texts.codes, minlength=len(samples.texts.values))  # [text] samples
     prefixes = vqa_types()[:-1] if way == "prefixes" else learn_prefixes(words, asked)
     return way, match_prefixes(words, prefixes).take(samples.texts.codes)
 
 
-def _complete_types(samples: QuestionTable, types: Column, words: TokenizedTexts) -> Column:
-    if samples.source != VQA or (types.codes >= 0).all():
-        return types
-    found = match_prefixes(words, vqa_types()[:-1]).take(samples.texts.codes)
-    return encode_column([g if g is not None else f for g, f in zip(types.to_list(), found.to_list(), strict=True)])
-
-
 def match_prefixes(words: TokenizedTexts, prefixes: Sequence[str]) -> Column:
     """For each text the longest prefix that its words begin with, else OTHER."""
-    places = _encode_prefixes(words, prefixes)
+    number = {word: k for k, word in enumerate(words.vocabulary)}
+    places = {tuple(number.get(w, -1) for w in tokenize(prefix)): prefix for prefix in prefixes}  # -1: in no text
+    places.pop((), None)
     longest = max(map(len, places), default=0)
     names: list[str] = []
     codes, at = words.codes.tolist(), words.at.tolist()
@@ -117,12 +107,6 @@ def match_prefixes(words: TokenizedTexts, prefixes: Sequence[str]) -> Column:
             key = key[:-1]
         names.append(places[key] if key else OTHER_TYPE)
     return encode_column(names)
-
-
-def _encode_prefixes(words: TokenizedTexts, prefixes: Iterable[str]) -> dict[tuple[int, ...], str]:
-    number = {word: k for k, word in enumerate(words.vocabulary)}
-    keys = {tuple(number.get(w, -1) for w in tokenize(prefix)): prefix for prefix in prefixes}
-    return {key: prefix for key, prefix in keys.items() if key and -1 not in key}
 
 
 def learn_prefixes(words: TokenizedTexts, asked: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ def test_the_order_of_questions_changes_nothing():
 
 def test_what_is_drawn_for_a_lexical_split_is_never_learned_together(questions):
     made = split(SplitSpec(name="lexical_split_1"), questions)
-    pairs = [set(pair) for pair in get_property("lexical_split_1").fit(questions.build_corpus(), 0).pairs]
+    pairs = [set(pair) for pair in get_property("lexical_split_1").fit(questions.build_corpus(), 0).drawn]
     together = {q.id for q in ALL if any(pair <= ProgramFacts(q).names for pair in pairs)}
     assert pairs and ids(made, "train_zero_shot")
     assert not ids(made, "train_zero_shot") & together

@@ -370,10 +370,10 @@ def test_a_fifth_of_the_pairs_of_names_is_drawn_and_never_learned_together():
     fitted = DRAWN_PROPERTIES["lexical_split_2"].fit(corpus(PAIRED), 0)
     # "near" is in every question, and is never learned without: 15 pairs of nouns can be drawn
     assert len(corpus(PAIRED).pairs) == 15
-    assert len(fitted.pairs) == 3
+    assert len(fitted.drawn) == 3
     for question in PAIRED:
         names = ProgramFacts(question).names
-        assert fitted(question) == any(set(pair) <= names for pair in fitted.pairs)
+        assert fitted(question) == any(set(pair) <= names for pair in fitted.drawn)
     assert held("lexical_split_2", PAIRED) == held("lexical_split_2", PAIRED, turned=True)
 
 

@@ -62,7 +62,7 @@ def test_the_seed_decides(uneven):
 
 
 def test_a_set_is_named_after_shortcut_and_share(uneven):
-    made = build_proportion_sets(uneven, "QT", (30,))[0].as_sample_set()
+    made = build_proportion_sets(uneven, "QT", (30,))[0]
     assert (made.name, len(made.rows)) == ("Proportion/QT-30", 10)
 
 

@@ -186,7 +186,7 @@ def test_what_train_never_showed_comes_last_and_is_counted():
     bags, answers = [[0, 2], [0, 1], [1]], [0, 0, 1]
     pairs, found = best(bags, answers, np.array([True, False, False]))
     assert pairs == [(0, 2), (0, 1), (1, -1)]
-    assert (found.unseen_pairs, found.unseen_samples, found.blind) == (2, 2, 1)
+    assert (found.unseen.pairs, found.unseen.samples, found.unseen.blind) == (2, 2, 1)
 
 
 # Concepts
@@ -229,7 +229,7 @@ def test_a_kind_that_is_no_prefix_takes_no_word_away():
 
 def test_none_of_the_above_is_no_beginning():
     made = label_concepts(samples_with([("None of the above?", "no"), ("Say", "no")])).labels["QT+KW"]
-    assert made.part_names(int(made.codes[0])) == ("none of the above", "above")
+    assert made.name(int(made.codes[0])) == "none of the above + above"
 
 
 def test_a_word_in_the_type_does_not_count_for_the_word_elsewhere():
@@ -258,14 +258,14 @@ def test_an_image_without_objects_is_not_one_without_annotations():
 def test_a_word_of_the_type_that_comes_again_is_a_word():
     made = samples_with([("Is the dog the one?", "no")], types=["is the"])
     found = label_concepts(made).labels["KWP"]
-    assert found.part_names(0) == ("dog", "one")
+    assert found.name(0) == "dog + one"
     assert found.words[0] == ("dog", "is", "one", "the")
 
 
 def test_the_word_none_and_no_word_are_two_concepts_of_one_name():
     labels = build_labels("KWP", (("a", "none"), ("a", "none")), (np.array([0, 1, 0]), np.array([1, -1, -1])))
     assert [labels.name(k) for k in range(3)] == ["a + none", "a + none", "none + none"]
-    assert [labels.part_names(c) for c in labels.codes] == [("a", "none"), ("none", "none"), ("a", "none")]
+    assert [labels.name(c) for c in labels.codes] == ["a + none", "none + none", "a + none"]
 
 
 # Groups

@@ -6,8 +6,6 @@ paper, A.2) several found become the first, none found a missing object, and the
 missing object are 0, truths False.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -63,7 +61,8 @@ def execute(
     plan = plan_program(program)
     if plan.straight and references == "strict":
         return _execute_straight(plan, program, world)
-    scope = _FLAT_SCOPE if plan.straight else compute_scope(program)
+    flat = (-1,) * len(program)
+    scope = Scope(flat, flat, flat) if plan.straight else compute_scope(program)
     return _ProgramRun(plan, program, world, references == "strict", scope).run()
 
 
@@ -86,9 +85,6 @@ def _execute_straight(plan: ProgramPlan, program: Program, world: ExecutionWorld
     return Execution(values[-1], tuple(values))
 
 
-_FLAT_SCOPE = Scope((), (), ())
-
-
 NOT_RUN = object()  # the value of a node that a run did not get to
 
 
@@ -100,13 +96,10 @@ class _ProgramRun:
         self.worlds = {-1: world}
         self.values: list[Any] = [NOT_RUN] * len(program.nodes)
         self.errors: list[Undefined] = []
-        size = len(program.nodes)
-        self.inside = scope.inside or (-1,) * size
-        self.before = scope.before or (-1,) * size
 
     def run(self) -> Execution:
         for i in range(len(self.values)):
-            if self.inside[i] != -1:
+            if self.scope.inside[i] != -1:
                 continue
             try:
                 self.values[i] = self.evaluate_node(i)
@@ -114,8 +107,7 @@ class _ProgramRun:
                 return self.build_execution(stop.undefined, i)
         answer = self.values[-1]
         if answer is None:
-            last = self.errors[-1] if self.errors else None
-            answer = Undefined("missing object", last.node if last else len(self.values) - 1)
+            answer = Undefined("missing object", self.errors[-1].node if self.errors else len(self.values) - 1)
         return self.build_execution(answer, len(self.values))
 
     def build_execution(self, answer: Any, reached: int) -> Execution:
@@ -128,7 +120,7 @@ class _ProgramRun:
         inputs = [self.values[j] for j in step.inputs]
         if step.op.body is not None:
             inputs[step.op.body] = self.run_sub_program(i, inputs[0])
-        world = self.worlds[self.before[i]]
+        world = self.worlds[self.scope.before[i]]
         # Only `references="default"` lets an object be missing; a truth about it is False.
         if self.plan.types[i] == BOOL and any(
             self.plan.types[j] in (OBJECT, PART) and not v for j, v in zip(step.inputs, inputs, strict=True)
@@ -145,7 +137,7 @@ class _ProgramRun:
 
     def run_sub_program(self, quantifier: int, among: int) -> tuple[Any, ...]:
         """The body's value for each member; its nodes keep theirs as tuples, for the trace."""
-        body = [i for i, q in enumerate(self.inside) if q == quantifier]
+        body = [i for i, q in enumerate(self.scope.inside) if q == quantifier]
         root = self.plan.steps[quantifier].inputs[1]
         history: dict[int, list[Any]] = {i: [] for i in body}
         answers = []
@@ -250,22 +242,20 @@ def _format_things(mask: int, kind: Type, world: ExecutionWorld | None) -> str:
     numbers = list(mask_members(mask))
     if not numbers:
         return "missing" if kind in (OBJECT, PART) else "nothing"
-    named = [_format_thing(i, kind, world) for i in numbers[:MAX_NAMED]]
+    objects = [o for scene in world.scenes for o in scene.objects] if world else []
+    named = []
+    for i in numbers[:MAX_NAMED]:
+        if world is None:
+            named.append(f"#{i}")
+        elif kind in (PARTS, PART):
+            owner = world.owner[i]
+            part = objects[owner].parts[i - world.owner.index(owner)]
+            named.append(f"{' '.join(v for _, v in part.attributes)} {part.name} of #{owner}")
+        else:
+            named.append(f"#{i} {describe_object(objects[i])}")
     rest = f" and {len(numbers) - MAX_NAMED} more" if len(numbers) > MAX_NAMED else ""
     count = "" if kind in (OBJECT, PART) else f"{len(numbers)}: "
     return f"{count}{', '.join(named)}{rest}"
-
-
-def _format_thing(i: int, kind: Type, world: ExecutionWorld | None) -> str:
-    if world is None:
-        return f"#{i}"
-    objects = [o for scene in world.scenes for o in scene.objects]
-    if kind in (PARTS, PART):
-        owner = world.owner[i]
-        first = world.owner.index(owner)
-        part = objects[owner].parts[i - first]
-        return f"{' '.join(v for _, v in part.attributes)} {part.name} of #{owner}"
-    return f"#{i} {describe_object(objects[i])}"
 
 
 def describe_object(thing: Object) -> str:

@@ -4,8 +4,6 @@ Lowering turns each node into one 64-bit word; a compiled loop then runs the wor
 the exact executor on every program that lowers; a program that does not lower is refused by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -22,23 +20,26 @@ from ..program import MAX_NODES, Node, Program, ProgramError
 from ..types import BOOL, INT, Type
 from .exact import Undefined
 
-OPCODES = {
-    name: code
-    for code, name in enumerate(
-        (
-            *("scene", "filter", "exclude", "unique", "relate", "related", "related_object", "same"),
-            *("intersect", "union", "query", "equal", "verify", "choose", "number", "count", "exist"),
-            *("less", "greater", "at_least", "at_most", "and", "or", "not", "parts", "owners"),
-            *("filter_part", "exclude_part", "same_part", "query_part", "verify_part", "choose_part"),
-        )
-    )
-}
+OP_NAMES = (
+    *("scene", "filter", "exclude", "unique", "relate", "related", "related_object", "same"),
+    *("intersect", "union", "query", "equal", "verify", "choose", "number", "count", "exist"),
+    *("less", "greater", "at_least", "at_most", "and", "or", "not", "parts", "owners"),
+    *("filter_part", "exclude_part", "same_part", "query_part", "verify_part", "choose_part"),
+)
+SCENE, FILTER, EXCLUDE, UNIQUE, RELATE, RELATED, RELATED_OBJECT, SAME = range(8)
+INTERSECT, UNION, QUERY, EQUAL, VERIFY, CHOOSE, NUMBER, COUNT, EXIST = range(8, 17)
+LESS, GREATER, AT_LEAST, AT_MOST, AND, OR, NOT, PARTS, OWNERS = range(17, 26)
+FILTER_PART, EXCLUDE_PART, SAME_PART, QUERY_PART, VERIFY_PART, CHOOSE_PART = range(26, 32)
+OPCODES = {name: code for code, name in enumerate(OP_NAMES)}
 PACKED_OPS = frozenset(OPCODES) - {name for name in OPCODES if name.endswith(("_part", "_object"))}
 ON_PARTS = frozenset(name.removesuffix("_part") for name in OPCODES if name.endswith("_part"))
 REASONS = (
     *("", "none found", "several found", "missing attribute", "unknown relation"),
     *("both choices hold", "neither choice holds"),
 )
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+WORD_OPS = frozenset(("filter", "exclude", "verify", "choose", "query", "same"))  # whose words are of the vocabulary
 WORD_LIMIT = 4096  # largest code or number a word's argument holds
 
 
@@ -54,7 +55,7 @@ class ResultTypes:
     """What each of many programs gives: there are few kinds."""
 
     listed: tuple[ResultType, ...]
-    number: NDArray[np.int64]  # [program] which of those listed
+    number: Ints  # [program] which of those listed
 
     def __len__(self) -> int:
         return len(self.number)
@@ -62,7 +63,7 @@ class ResultTypes:
     def __getitem__(self, i: int) -> ResultType:
         return self.listed[int(self.number[i])]
 
-    def take(self, programs: Any) -> ResultTypes:
+    def take(self, programs: Any) -> "ResultTypes":
         return ResultTypes(self.listed, self.number[programs])
 
 
@@ -73,22 +74,22 @@ class PreparedPrograms:
     schema: Schema
     relations: tuple[str, ...]  # as words number them
     ops: frozenset[str]  # that there may be
-    words: NDArray[np.uint64]  # op | input << 8 | second input << 20 | argument << 32 | second << 48
-    start: NDArray[np.int64]  # [program + 1] first word
-    skeleton: NDArray[np.int64]  # [program] the same for programs that are alike but for their words
+    words: Words  # op | input << 8 | second input << 20 | argument << 32 | second << 48
+    start: Ints  # [program + 1] first word
+    skeleton: Ints  # [program] the same for programs that are alike but for their words
     kinds: ResultTypes
 
     def __len__(self) -> int:
         return len(self.skeleton)
 
-    def take(self, programs: Any) -> PreparedPrograms:
+    def take(self, programs: Any) -> "PreparedPrograms":
         """Some of the programs, by a slice or by their numbers."""
         words, start = gather_words(self.words, self.start[:-1][programs], self.start[1:][programs])
         return replace(
             self, words=words, start=start, skeleton=self.skeleton[programs], kinds=self.kinds.take(programs)
         )
 
-    def compare_programs(self, others: PreparedPrograms) -> NDArray[np.bool_]:
+    def compare_programs(self, others: "PreparedPrograms") -> NDArray[np.bool_]:
         """[program] whether it is, node by node, the other of its number."""
         long = np.flatnonzero(np.diff(self.start) == np.diff(others.start))
         mine, theirs = self.take(long), others.take(long)
@@ -98,7 +99,7 @@ class PreparedPrograms:
         found[owner[mine.words != theirs.words]] = False
         return found
 
-    def assign_scenes(self, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
+    def assign_scenes(self, scene: Iterable[int] | Ints) -> "LoweredPrograms":
         """Each to run on the scene of that row."""
         rows = np.fromiter(scene, np.int64) if not isinstance(scene, np.ndarray) else scene
         if len(rows) != len(self) or (len(rows) and rows.min() < 0):
@@ -122,10 +123,10 @@ class LoweredPrograms:
     """
 
     schema: Schema
-    words: NDArray[np.uint64]  # as those of PreparedPrograms
-    start: NDArray[np.uint64]  # [place + 1] first word
-    scene: NDArray[np.uint64]  # [place] row of the table
-    order: NDArray[np.int64]  # [place] number of the program
+    words: Words  # as those of PreparedPrograms
+    start: Words  # [place + 1] first word
+    scene: Words  # [place] row of the table
+    order: Ints  # [place] number of the program
     kinds: ResultTypes  # [program]
 
     def __len__(self) -> int:
@@ -136,7 +137,7 @@ class LoweredPrograms:
 class PackedAnswers:
     """Raw results; `answers[i]` is what the exact executor would say of program i."""
 
-    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    value: Ints  # a truth, a number, a term's code or a mask
     reason: NDArray[np.int8]  # index into REASONS, 0 where defined
     node: NDArray[np.int16]  # the node at fault
     kinds: ResultTypes
@@ -150,20 +151,6 @@ class PackedAnswers:
         if self.reason[i]:
             return Undefined(REASONS[self.reason[i]], int(self.node[i]))
         return decode_answer(int(self.value[i]), self.kinds[i], self.terms, self.part_terms)
-
-
-def find_distinct_answers(
-    value: NDArray[np.int64], kinds: ResultTypes, terms: Terms, part_terms: Terms
-) -> tuple[list[Any], NDArray[np.int64]]:
-    """The different answers among raw results, each as `decode_answer` has it, and [program] which it is."""
-    found: list[Any] = []
-    number = np.zeros(len(value), np.int64)
-    for k, kind in enumerate(kinds.listed):
-        here = np.flatnonzero(kinds.number == k)
-        values, at = np.unique(value[here], return_inverse=True)
-        number[here] = at + len(found)
-        found += [decode_answer(v, kind, terms, part_terms) for v in values.tolist()]
-    return found, number
 
 
 def decode_answer(value: int, kind: ResultType, terms: Terms, part_terms: Terms) -> Any:
@@ -193,7 +180,7 @@ class ProgramLowering:
         self._alike: dict[str, bool] = {}  # attributes coded alike for objects and for parts
         self._seen: list[Node] = []  # keeps the nodes alive whose identity is a key
 
-    def __call__(self, programs: Programs, scene: Iterable[int] | NDArray[np.int64]) -> LoweredPrograms:
+    def __call__(self, programs: Programs, scene: Iterable[int] | Ints) -> LoweredPrograms:
         """Lower programs, each to run on the scene of that row."""
         return self.prepare(programs).assign_scenes(scene)
 
@@ -232,14 +219,10 @@ class ProgramLowering:
                 seen = skeletons[id(plan)] = plan, len(skeletons), kinds.setdefault(kind, len(kinds))
             groups.append(seen[1])
             numbers.append(seen[2])
+        begin, skeleton, number = (np.array(listed, np.int64) for listed in (start, groups, numbers))
+        types = ResultTypes(tuple(kinds), number)
         return PreparedPrograms(
-            self.schema,
-            self.relations,
-            self.covers,
-            np.array(words, np.uint64),
-            np.array(start, np.int64),
-            np.array(groups, np.int64),
-            ResultTypes(tuple(kinds), np.array(numbers, np.int64)),
+            self.schema, self.relations, self.covers, np.array(words, np.uint64), begin, skeleton, types
         )
 
     def _check_comparisons(self, program: Program, plan: ProgramPlan) -> None:
@@ -259,58 +242,44 @@ class ProgramLowering:
         known = self._on_parts if on_parts else self._plain
         word = known.get(id(n))
         if word is None:
-            word = known[id(n)] = self._encode(n, on_parts, at)
+            if n.op not in self.covers:
+                raise ProgramError(f"node {at} ({n.op}): {self.engine} does not cover this op; exact does")
+            name = "related_object" if n.op == "related" and n.params[1] == "object" else n.op
+            if on_parts and name in ON_PARTS:
+                name = f"{name}_part"
+            inputs = (*n.inputs, 0, 0)
+            words = (*self._encode_words(n, on_parts, at), 0, 0)
+            word = OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | words[0] << 32 | words[1] << 48
+            known[id(n)] = word
             self._seen.append(n)
         return word
 
-    def _encode(self, n: Node, on_parts: bool, at: int) -> int:
-        name = n.op
-        if name not in self.covers:
-            raise ProgramError(f"node {at} ({name}): {self.engine} does not cover this op; exact does")
-        if name == "related" and n.params[1] == "object":
-            name = "related_object"
-        if on_parts and name in ON_PARTS:
-            name = f"{name}_part"
-        first, second = self._encode_arguments(n, on_parts, at)
-        inputs = (*n.inputs, 0, 0)
-        return OPCODES[name] | inputs[0] << 8 | inputs[1] << 20 | first << 32 | second << 48
-
-    def _encode_arguments(self, n: Node, on_parts: bool, at: int) -> tuple[int, int]:
+    def _encode_words(self, n: Node, on_parts: bool, at: int) -> tuple[int, ...]:
+        if n.op in ("relate", "related"):
+            if n.params[0] not in self.relations:
+                raise _refuse_word(n, at, "relation", n.params[0], self.relations)
+            return (self.relations.index(n.params[0]),)
+        if n.op == "number":
+            if int(n.params[0]) >= WORD_LIMIT:
+                raise ProgramError(f"node {at} (number): packed numbers end at {WORD_LIMIT - 1}")
+            return (int(n.params[0]),)
+        if n.op not in WORD_OPS:
+            return ()
+        attribute, *values = n.params
         terms = self.part_terms if on_parts else self.terms
-        match n.op:
-            case "filter" | "exclude" | "verify":
-                return self._find_term(terms, n.params[0], n.params[1], n, at), 0
-            case "choose":
-                return (
-                    self._find_term(terms, n.params[0], n.params[1], n, at),
-                    self._find_term(terms, n.params[0], n.params[2], n, at),
-                )
-            case "query" | "same":
-                return self._find_column(terms, n.params[0], n, at), 0
-            case "relate" | "related":
-                if n.params[0] not in self.relations:
-                    hint = did_you_mean(n.params[0], self.relations)
-                    raise ProgramError(f"node {at} ({n.op}): no relation {n.params[0]!r}{hint}")
-                return self.relations.index(n.params[0]), 0
-            case "number":
-                if int(n.params[0]) >= WORD_LIMIT:
-                    raise ProgramError(f"node {at} (number): packed numbers end at {WORD_LIMIT - 1}")
-                return int(n.params[0]), 0
-        return 0, 0
-
-    def _find_term(self, terms: Terms, attribute: str, value: str, n: Node, at: int) -> int:
-        self._find_column(terms, attribute, n, at)
-        code = terms.code.get((attribute, value))
-        if code is None:
-            options = terms.attributes[terms.index(attribute)].terms
-            raise ProgramError(f"node {at} ({n.op}): no {attribute} {value!r}{did_you_mean(value, options)}")
-        return code
-
-    def _find_column(self, terms: Terms, attribute: str, n: Node, at: int) -> int:
         names = [a.name for a in terms.attributes]
         if attribute not in names:
-            raise ProgramError(f"node {at} ({n.op}): no attribute {attribute!r}{did_you_mean(attribute, names)}")
-        return names.index(attribute)
+            raise _refuse_word(n, at, "attribute", attribute, names)
+        if not values:
+            return (names.index(attribute),)
+        for value in values:
+            if (attribute, value) not in terms.code:
+                raise _refuse_word(n, at, attribute, value, terms.attributes[names.index(attribute)].terms)
+        return tuple([terms.code[attribute, value] for value in values])
+
+
+def _refuse_word(n: Node, at: int, what: str, word: str, known: Sequence[str]) -> ProgramError:
+    return ProgramError(f"node {at} ({n.op}): no {what} {word!r}{did_you_mean(word, known)}")
 
 
 def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
@@ -320,9 +289,7 @@ def run_lowered(lowered: LoweredPrograms, table: SceneTable) -> PackedAnswers:
     if len(lowered) and lowered.scene.max() >= len(table):
         raise ValueError("a program names a scene that is not in the table")
     size = len(lowered)
-    value = np.zeros(size, np.int64)
-    reason = np.zeros(size, np.int8)
-    node = np.zeros(size, np.int16)
+    value, reason, node = np.zeros(size, np.int64), np.zeros(size, np.int8), np.zeros(size, np.int16)
     run_programs(
         (lowered.words, lowered.start, lowered.scene, lowered.order),
         (table.start, table.codes, table.masks, table.everything, table.rows, table.knows),
@@ -337,9 +304,7 @@ def execute_many(programs: Programs, table: SceneTable, scene: Iterable[int]) ->
     return run_lowered(ProgramLowering(table.schema, table.relations)(programs, scene), table)
 
 
-def gather_words(
-    words: NDArray[np.uint64], begin: NDArray[np.int64], end: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def gather_words(words: Words, begin: Ints, end: Ints) -> tuple[Words, Ints]:
     """The words from each begin to its end, one after the other, and where each stretch starts."""
     length = end - begin
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
@@ -347,16 +312,6 @@ def gather_words(
 
 
 # The compiled loop of packed execution. A register is a uint64: a mask, a number, a truth or a code.
-
-SCENE, FILTER, EXCLUDE, UNIQUE = (OPCODES[n] for n in ("scene", "filter", "exclude", "unique"))
-RELATE, RELATED, RELATED_OBJECT = (OPCODES[n] for n in ("relate", "related", "related_object"))
-SAME, INTERSECT, UNION, QUERY = (OPCODES[n] for n in ("same", "intersect", "union", "query"))
-EQUAL, VERIFY, CHOOSE, NUMBER = (OPCODES[n] for n in ("equal", "verify", "choose", "number"))
-COUNT, EXIST, LESS, GREATER = (OPCODES[n] for n in ("count", "exist", "less", "greater"))
-AT_LEAST, AT_MOST, AND, OR, NOT = (OPCODES[n] for n in ("at_least", "at_most", "and", "or", "not"))
-PARTS, OWNERS = OPCODES["parts"], OPCODES["owners"]
-FILTER_PART, EXCLUDE_PART, SAME_PART = (OPCODES[f"{n}_part"] for n in ("filter", "exclude", "same"))
-QUERY_PART, VERIFY_PART, CHOOSE_PART = (OPCODES[f"{n}_part"] for n in ("query", "verify", "choose"))
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)

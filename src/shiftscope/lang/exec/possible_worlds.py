@@ -7,11 +7,9 @@ count: the answer is conditioned on what the question presupposes, which the pro
 cannot do. Also the single most likely scene of each posterior, as a SceneTable (what NSVQA executes on).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +19,7 @@ from ...schema import Schema
 from ..execution_world import PAPER, SIDES, SoftRules
 from ..posterior_calibration import SpatialLikelihood, choose_default_likelihood
 from ..scene_posterior import OBJECT_FIELDS, PART_FIELDS, ScenePosterior
-from . import packed
-from .packed import LoweredPrograms, PreparedPrograms, ProgramLowering, Programs, ResultTypes, gather_words
+from .packed import LoweredPrograms, PreparedPrograms, ProgramLowering, Programs, ResultTypes, gather_words, run_lowered
 from .soft import SoftAnswers, execute_soft
 
 Bits = NDArray[np.uint64]
@@ -54,6 +51,12 @@ def build_most_likely_scenes(posterior: ScenePosterior, detected: float = PAPER.
     knows = np.array([name in SIDES for name in schema.relations], np.bool_)
     numbers = np.full((len(scene), 11), np.nan)
     numbers[:, 7:] = known.boxes[scene, local]
+    stored = tuple(name for name in schema.relations if name in SIDES)
+    same = {"size": known.size, "directions": (), "attributes": (), "notes": (), "stored": stored}
+    sides = tuple(
+        same | {"id": str(k), "object_ids": ("",) * n, "textures": ("",) * n, "part_looks": (("", None),) * m}
+        for k, (n, m) in enumerate(zip(there.sum(1).tolist(), part_there.sum(1).tolist(), strict=True))
+    )
     return SceneTable(
         schema=schema,
         terms=terms,
@@ -71,7 +74,7 @@ def build_most_likely_scenes(posterior: ScenePosterior, detected: float = PAPER.
         owner=owners.astype(np.int64),
         parts_of=parts_of,
         numbers=numbers,
-        sides=_build_scene_metadata(known, np.diff(start), np.diff(part_start)),
+        sides=sides,
     )
 
 
@@ -128,17 +131,6 @@ def _compute_relation_rows(posterior: ScenePosterior, bits: Bits) -> Bits:
     return rows
 
 
-def _build_scene_metadata(
-    posterior: ScenePosterior, objects: NDArray[np.int64], parts: NDArray[np.int64]
-) -> tuple[dict, ...]:  # type: ignore[type-arg]
-    stored = tuple(name for name in posterior.schema.relations if name in SIDES)
-    same = {"size": posterior.size, "directions": (), "attributes": (), "notes": (), "stored": stored}
-    return tuple(
-        same | {"id": str(k), "object_ids": ("",) * n, "textures": ("",) * n, "part_looks": (("", None),) * m}
-        for k, (n, m) in enumerate(zip(objects.tolist(), parts.tolist(), strict=True))
-    )
-
-
 MAX_WORLDS = 32  # 16 and 64 answered as well on a trained parser's posterior, at twice and half the speed
 MIN_COVERAGE = 0.1  # the likeliest worlds with less of the chance than this get sampled ones beside them
 RETRY_FACTORS = (8,)  # times as many worlds for a question that fits none of them; more settle hardly any
@@ -159,96 +151,74 @@ def infer_answers(
     worlds: int = MAX_WORLDS,
     cover: float = MIN_COVERAGE,
     rules: SoftRules = PAPER,
-    lowering: ProgramLowering | None = None,
 ) -> SoftAnswers:
     """Answer program i of the scene posterior in row `rows[i]`; `confidence` is the answer's share of the worlds.
 
     Where no world fits, more are tried; where none of those does, the soft rules answer, `settled` is False.
     """
     known = truncate_to_word(posterior.to_numpy()).pad()
-    lower = lowering or ProgramLowering(known.schema, [name for name in known.schema.relations if name in SIDES])
     scene = np.fromiter(rows, np.int64) if not isinstance(rows, np.ndarray) else rows
     if len(scene) and int(scene.max()) >= len(known):
         raise ValueError("a program names a scene that is not in the posterior")
-    prepared = lower.prepare(programs)
+    prepared = prepare_programs(programs, known.schema)
     lowered = prepared.assign_scenes(scene)
     size = len(lowered)
-    results = _InferenceResults.allocate(size)
-    inference = _PossibleWorldsInference(known, lower, relation or choose_default_likelihood(known))
+    value, confidence = np.zeros(size, np.int64), np.zeros(size, np.float32)
+    settled, exhaustive = np.zeros((2, size), np.bool_)  # any world fits; no other world is worth a thought
+    inference = _PossibleWorldsInference(known, prepared.relations, relation or choose_default_likelihood(known))
     todo = np.arange(size)  # places in `lowered`
     for times in (1, *RETRY_FACTORS):
-        inference.run(lowered, todo, worlds * times, cover, results)
+        most = worlds * times
+        step = min(max(1, ROWS // (2 * most)), max(len(todo), 1))
+        table = inference.allocate_table(2 * most * step)
+        for i in range(0, len(todo), step):
+            at = lowered.order[todo[i : i + step]]
+            found = inference.run(lowered, todo[i : i + step], most, cover, table)
+            value[at], confidence[at], settled[at], exhaustive[at] = found
         at = lowered.order[todo]
-        todo = todo[~results.settled[at] & ~results.exhaustive[at]]
+        todo = todo[~settled[at] & ~exhaustive[at]]
         if not len(todo):
             break
-    value, confidence, settled, _ = results
     rest = np.flatnonzero(~settled)
     if len(rest):
         soft = execute_soft(prepared.take(rest), known, scene[rest], rules)
         value[rest], confidence[rest] = soft.value, soft.confidence
-    return SoftAnswers(value, confidence, settled, lowered.kinds, lower.terms, lower.part_terms)
-
-
-class _InferenceResults(NamedTuple):
-    """For each program: the answer, its share, whether any world fits, and whether there are more worlds."""
-
-    value: NDArray[np.int64]
-    confidence: NDArray[np.float32]
-    settled: NDArray[np.bool_]
-    exhaustive: NDArray[np.bool_]  # no other world is worth a thought
-
-    @classmethod
-    def allocate(cls, size: int) -> _InferenceResults:
-        flags = np.zeros(size, np.bool_)
-        return cls(np.zeros(size, np.int64), np.zeros(size, np.float32), flags, flags.copy())
+    return SoftAnswers(value, confidence, settled, lowered.kinds, inference.terms, inference.part_terms)
 
 
 class _PossibleWorldsInference:
     """A posterior in the layout of the compiled loop."""
 
-    def __init__(self, posterior: ScenePosterior, lower: ProgramLowering, relation: SpatialLikelihood) -> None:
-        self.schema, self.lower = posterior.schema, lower
+    def __init__(self, posterior: ScenePosterior, relations: tuple[str, ...], relation: SpatialLikelihood) -> None:
+        self.schema, self.relations = posterior.schema, relations
+        self.terms, self.part_terms = Terms.of(self.schema.attributes), Terms.of(self.schema.part_attributes)
         self.objects, self.parts = posterior.exists.shape[1], posterior.part_exists.shape[1]
         self.posterior = (
             np.ascontiguousarray(posterior.exists, np.float64),
-            _scatter_to_terms(posterior.attributes, lower.terms),
+            _scatter_to_terms(posterior.attributes, self.terms),
             np.ascontiguousarray(posterior.part_exists, np.float64),
             np.ascontiguousarray(posterior.part_owner.clip(0, self.objects - 1), np.int64),
-            _scatter_to_terms(posterior.part_attributes, lower.part_terms),
+            _scatter_to_terms(posterior.part_attributes, self.part_terms),
             np.ascontiguousarray(relation.compute_probabilities(posterior)),
         )
-        sides = [SIDES[name] for name in lower.relations]
+        axes, signs = zip(*(SIDES[name] for name in relations), strict=True) if relations else ((), ())
         self.vocabulary = (
-            _encode_vocabulary(lower.terms),
-            _encode_vocabulary(lower.part_terms),
-            (np.array([axis for axis, _ in sides], np.int64), np.array([sign for _, sign in sides], np.int64)),
+            _encode_vocabulary(self.terms),
+            _encode_vocabulary(self.part_terms),
+            (np.array(axes, np.int64), np.array(signs, np.int64)),
         )
 
     def run(
-        self, lowered: LoweredPrograms, places: NDArray[np.int64], worlds: int, cover: float, results: _InferenceResults
-    ) -> None:
-        step = min(max(1, ROWS // (2 * worlds)), max(len(places), 1))
-        room = self._allocate_table(2 * worlds * step)
-        for i in range(0, len(places), step):
-            self._run_chunk(lowered, places[i : i + step], worlds, cover, room, results)
-
-    def _run_chunk(
-        self,
-        lowered: LoweredPrograms,
-        places: NDArray[np.int64],
-        worlds: int,
-        cover: float,
-        table: SceneTable,
-        results: _InferenceResults,
-    ) -> None:
+        self, lowered: LoweredPrograms, places: NDArray[np.int64], worlds: int, cover: float, table: SceneTable
+    ) -> tuple[NDArray[Any], ...]:
+        """For each of those programs the answer, its share, whether any world fits, and whether all were tried."""
         from .possible_worlds_kernels import build_worlds, weigh_answers
 
         count = len(places)
         start = lowered.start.astype(np.int64)
         words, begin = gather_words(lowered.words, start[places], start[places + 1])
-        weight = np.zeros(2 * worlds * count)
-        first_world, mass = np.zeros(count + 1, np.int64), np.zeros(count)
+        weight, mass = np.zeros(2 * worlds * count), np.zeros(count)
+        first_world = np.zeros(count + 1, np.int64)
         made = build_worlds(
             (words, begin, lowered.scene[places].astype(np.int64)),
             self.posterior,
@@ -263,42 +233,32 @@ class _PossibleWorldsInference:
         )
         program = np.repeat(np.arange(count), np.diff(first_world))
         all_words, all_begin = gather_words(words, begin[program], begin[program + 1])
-        found = packed.run_lowered(
-            LoweredPrograms(
-                self.schema,
-                all_words,
-                all_begin.astype(np.uint64),
-                np.arange(made, dtype=np.uint64),
-                np.arange(made),
-                ResultTypes((), np.zeros(0, np.int64)),
-            ),
-            table,
+        each, kinds = np.arange(made), ResultTypes((), np.zeros(0, np.int64))
+        every = LoweredPrograms(
+            self.schema, all_words, all_begin.astype(np.uint64), each.astype(np.uint64), each, kinds
         )
-        here = _InferenceResults.allocate(count)
-        weigh_answers(first_world, weight, found.value, found.reason, here[:3])
-        here.exhaustive[:] = mass > 1 - 1e-9
-        at = lowered.order[places]
-        results.value[at], results.confidence[at] = here.value, here.confidence
-        results.settled[at], results.exhaustive[at] = here.settled, here.exhaustive
+        found = run_lowered(every, table)
+        answers = np.zeros(count, np.int64), np.zeros(count, np.float32), np.zeros(count, np.bool_)
+        weigh_answers(first_world, weight, found.value, found.reason, answers)
+        return *answers, mass > 1 - 1e-9
 
-    def _allocate_table(self, worlds: int) -> SceneTable:
+    def allocate_table(self, worlds: int) -> SceneTable:
         """A table for that many worlds; every row has room for all objects and parts."""
-        n, m, lower = self.objects, self.parts, self.lower
-        relations = lower.relations
+        n, m = self.objects, self.parts
         return SceneTable(
             schema=self.schema,
-            terms=lower.terms,
-            part_terms=lower.part_terms,
-            relations=relations,
+            terms=self.terms,
+            part_terms=self.part_terms,
+            relations=self.relations,
             start=np.arange(worlds + 1) * n,
-            codes=np.empty((worlds * n, len(lower.terms.attributes)), np.int16),
-            masks=np.empty((worlds, len(lower.terms.names)), np.uint64),
+            codes=np.empty((worlds * n, len(self.terms.attributes)), np.int16),
+            masks=np.empty((worlds, len(self.terms.names)), np.uint64),
             everything=np.empty(worlds, np.uint64),
-            rows=np.empty((worlds * n, len(relations)), np.uint64),
-            knows=np.ones((worlds, len(relations)), np.bool_),
+            rows=np.empty((worlds * n, len(self.relations)), np.uint64),
+            knows=np.ones((worlds, len(self.relations)), np.bool_),
             part_start=np.arange(worlds + 1) * m,
-            part_codes=np.empty((worlds * m, len(lower.part_terms.attributes)), np.int16),
-            part_masks=np.empty((worlds, len(lower.part_terms.names)), np.uint64),
+            part_codes=np.empty((worlds * m, len(self.part_terms.attributes)), np.int16),
+            part_masks=np.empty((worlds, len(self.part_terms.names)), np.uint64),
             owner=np.empty(worlds * m, np.int64),
             parts_of=np.empty(worlds * n, np.uint64),
             numbers=np.empty((0, 11)),

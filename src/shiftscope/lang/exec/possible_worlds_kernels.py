@@ -6,21 +6,14 @@ part is one variable (absent, or a combination of values), each pair of objects 
 independent, so the K most likely worlds come exactly by merging one variable after the other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from ...kernels import exact, mix_bits
-from .packed import OPCODES
+from . import packed as code
 
-FILTER, EXCLUDE, VERIFY, CHOOSE = (OPCODES[n] for n in ("filter", "exclude", "verify", "choose"))
-QUERY, SAME, RELATE, RELATED = (OPCODES[n] for n in ("query", "same", "relate", "related"))
-RELATED_OBJECT, PARTS, OWNERS = (OPCODES[n] for n in ("related_object", "parts", "owners"))
-FILTER_PART, EXCLUDE_PART, VERIFY_PART = (OPCODES[f"{n}_part"] for n in ("filter", "exclude", "verify"))
-CHOOSE_PART, QUERY_PART, SAME_PART = (OPCODES[f"{n}_part"] for n in ("choose", "query", "same"))
-
+PART_TERM_OPS = (code.FILTER_PART, code.EXCLUDE_PART, code.VERIFY_PART, code.CHOOSE_PART)
 MAX_LOG_RATIO = 25.0  # an option this much less likely than the best (by its logarithm) is no option
 MIN_SHARE = 1e-11  # nor is a value less probable than this
 MAX_OPTIONS = 64  # most options of one attribute of one thing
@@ -30,15 +23,9 @@ ZERO = np.uint64(0)
 
 
 @exact
-def clear_array(array: Any) -> None:
+def fill_array(array: Any, value: Any) -> None:
     for i in range(len(array)):
-        array[i] = 0
-
-
-@exact
-def clear_codes(codes: Any) -> None:
-    for i in range(len(codes)):
-        codes[i] = ABSENT
+        array[i] = value
 
 
 @exact
@@ -48,61 +35,65 @@ def copy_array(source: Any, target: Any) -> None:
 
 
 @exact
-def collect_mentions(words: Any, attribute_of: Any, part_attribute_of: Any, axis_of: Any, seen: Any) -> None:
-    """What a program looks at, into `seen`: terms, whole attributes, both of parts too, axes, parts."""
-    terms, attributes, part_terms, part_attributes, axes, flags = seen
-    clear_array(terms)
-    clear_array(attributes)
-    clear_array(part_terms)
-    clear_array(part_attributes)
-    clear_array(axes)
-    flags[0] = False
+def allocate_view(vocabulary: Any) -> Any:
+    """What a program sees of the objects, or of the parts; an attribute is wanted 1: for its terms, 2: wholly."""
+    attribute_of, contains, firsts, counts = vocabulary
+    terms, attributes = contains.shape[0], len(firsts)
+    named, wanted = np.zeros(terms, np.bool_), np.zeros(attributes, np.int64)
+    class_of = np.zeros(terms, np.int64)  # for each value the first one that the program cannot tell it from
+    kinds = np.zeros(attributes, np.int64), np.zeros((attributes, terms), np.int64)  # mentioned: how many, which
+    return named, wanted, attribute_of, contains, firsts, counts, class_of, kinds
+
+
+@exact
+def collect_mentions(words: Any, view: Any, part_view: Any, axis_of: Any, axes: Any) -> Any:
+    """Note what a program looks at in the views and the axes; whether it looks at parts."""
+    fill_array(view[0], 0)
+    fill_array(view[1], 0)
+    fill_array(part_view[0], 0)
+    fill_array(part_view[1], 0)
+    fill_array(axes, 0)
+    parts = False
     for word in words:
         op = np.int64(word & np.uint64(0xFF))
         one = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF))
         two = np.int64(word >> np.uint64(48))
-        if op in (FILTER, EXCLUDE, VERIFY, CHOOSE):
-            terms[one] = True
-            attributes[attribute_of[one]] = max(attributes[attribute_of[one]], 1)
-            if op == CHOOSE:
-                terms[two] = True
-        elif op in (QUERY, SAME):
-            attributes[one] = 2
-        elif op in (RELATE, RELATED, RELATED_OBJECT):
+        named, wanted, attribute_of = part_view[:3] if op >= code.FILTER_PART else view[:3]
+        if op in (code.FILTER, code.EXCLUDE, code.VERIFY, code.CHOOSE) or op in PART_TERM_OPS:
+            named[one] = True
+            wanted[attribute_of[one]] = max(wanted[attribute_of[one]], 1)
+            if op in (code.CHOOSE, code.CHOOSE_PART):
+                named[two] = True
+        elif op in (code.QUERY, code.SAME, code.QUERY_PART, code.SAME_PART):
+            wanted[one] = 2
+        elif op in (code.RELATE, code.RELATED, code.RELATED_OBJECT):
             axes[axis_of[one]] = True
-        elif op in (PARTS, OWNERS):
-            flags[0] = True
-        elif op in (FILTER_PART, EXCLUDE_PART, VERIFY_PART, CHOOSE_PART):
-            part_terms[one] = True
-            part_attributes[part_attribute_of[one]] = max(part_attributes[part_attribute_of[one]], 1)
-            if op == CHOOSE_PART:
-                part_terms[two] = True
-        elif op in (QUERY_PART, SAME_PART):
-            part_attributes[one] = 2
+        elif op in (code.PARTS, code.OWNERS):
+            parts = True
+    return parts
 
 
 @exact
-def partition_values(
-    wanted: Any, terms: Any, contains: Any, firsts: Any, counts: Any, class_of: Any, kinds: Any
-) -> None:
+def partition_values(view: Any) -> None:
     """For each value the first one that the program cannot tell it from; the kinds that it mentions."""
+    named, wanted, _, contains, firsts, counts, class_of, kinds = view
     kind_count, kind_list = kinds
-    clear_array(kind_count)
+    fill_array(kind_count, 0)
     for a in range(len(firsts)):
         if wanted[a] == 0:
             continue
         first, last = firsts[a], firsts[a] + counts[a]
         end = firsts[a + 1] if a + 1 < len(firsts) else contains.shape[0]
         for t in range(last, end):
-            if terms[t]:
+            if named[t]:
                 kind_list[a, kind_count[a]] = t
                 kind_count[a] += 1
         for v in range(first, last):
             class_of[v] = v
-            if wanted[a] == 2 or terms[v]:
+            if wanted[a] == 2 or named[v]:
                 continue
             for u in range(first, v):
-                if class_of[u] != u or terms[u]:
+                if class_of[u] != u or named[u]:
                     continue
                 same = True
                 for i in range(kind_count[a]):
@@ -178,14 +169,9 @@ def merge_costs(costs: Any, n: Any, more: Any, m: Any, most: Any, heap: Any, out
                 at = child
             heap_cost[at], heap_i[at], heap_j[at] = lc, li, lj
         for step in range(2):
-            if step == 0:
-                ni, nj = i, j + 1
-                if nj >= m:
-                    continue
-            else:
-                ni, nj = i + 1, j
-                if j != 0 or ni >= n:
-                    continue
+            ni, nj = i + step, j + 1 - step
+            if ni >= n or nj >= m or (step == 1 and j != 0):
+                continue
             x = costs[ni] + more[nj]
             at = size
             size += 1
@@ -217,9 +203,9 @@ def write_relation(rows: Any, base: Any, pair: Any, side: Any, axis: Any, sides:
 
 
 @exact
-def enumerate_thing(t: Any, p: Any, e: Any, kind: Any, options: Any, variables: Any, scratch: Any, most: Any) -> None:
+def enumerate_thing(t: Any, p: Any, e: Any, view: Any, options: Any, variables: Any, scratch: Any, most: Any) -> None:
     """Thing t as a variable: what it can be as far as the program can tell, or absent; likeliest first."""
-    firsts, counts, wanted, class_of = kind
+    _, wanted, _, _, firsts, counts, class_of, _ = view
     option_code, option_chance, combos = options
     var_costs, var_count, var_log = variables
     costs, other, raw_code, top, sums, heap, out = scratch
@@ -231,7 +217,7 @@ def enumerate_thing(t: Any, p: Any, e: Any, kind: Any, options: Any, variables: 
         return
     size = 1
     costs[0] = 0.0
-    clear_array(combos[t, 0])
+    fill_array(combos[t, 0], 0)
     best = 0.0
     for a in range(len(firsts)):
         if wanted[a] == 0:
@@ -351,10 +337,10 @@ def sample_world(state: Any, open_ones: Any, open_count: Any, variables: Any, up
 
 
 @exact
-def write_thing(row: Any, slot: Any, bit: Any, codes_of: Any, combo: Any, kind: Any, known: Any, target: Any) -> None:
+def write_thing(row: Any, slot: Any, bit: Any, codes_of: Any, combo: Any, view: Any, target: Any) -> None:
     """Write one thing of a world: the codes of its values, and its bit in the masks of their terms."""
-    wanted = kind[2]
-    contains, kind_count, kind_list = known
+    _, wanted, _, contains, _, _, _, kinds = view
+    kind_count, kind_list = kinds
     codes, masks = target
     for a in range(len(wanted)):
         if wanted[a] > 0:
@@ -372,38 +358,23 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
     """Build the worlds of every program into the rows of the table; see `possible` for what tuples hold."""
     words, start, scenes = programs
     exists, values, part_exists, owner, part_values, beyond = posterior
-    attribute_of, contains, firsts, counts = vocabulary[0]
-    part_attribute_of, part_contains, part_firsts, part_counts = vocabulary[1]
     axis_of, sign_of = vocabulary[2]
     codes, masks, everything, rows, part_codes, part_masks, owners, parts_of = table
     weight, first_world, mass = made
     n, m = exists.shape[1], part_exists.shape[1]
-    a_n, a_m = len(firsts), len(part_firsts)
-    a_most = max(a_n, a_m, 1)
+    view, part_view = allocate_view(vocabulary[0]), allocate_view(vocabulary[1])
+    a_most = max(len(view[1]), len(part_view[1]), 1)
+    axes = np.zeros(2, np.bool_)
     things = n + m
     pairs = n * (n - 1) // 2
     size_all = things + 2 * pairs
-    seen = (
-        np.zeros(contains.shape[0], np.bool_),
-        np.zeros(a_n, np.int64),
-        np.zeros(part_contains.shape[0], np.bool_),
-        np.zeros(a_m, np.int64),
-        np.zeros(2, np.bool_),
-        np.zeros(1, np.bool_),
-    )
-    terms, wanted, part_terms, part_wanted, axes, flags = seen
-    kind = (firsts, counts, wanted, np.zeros(contains.shape[0], np.int64))
-    part_kind = (part_firsts, part_counts, part_wanted, np.zeros(part_contains.shape[0], np.int64))
-    kinds = np.zeros(a_n, np.int64), np.zeros((a_n, contains.shape[0]), np.int64)
-    part_kinds = np.zeros(a_m, np.int64), np.zeros((a_m, part_contains.shape[0]), np.int64)
-    known, part_known = (contains, kinds[0], kinds[1]), (part_contains, part_kinds[0], part_kinds[1])
     option_code = np.zeros((things, a_most, MAX_OPTIONS), np.int16)
     combos = np.zeros((things, most, a_most), np.int8)  # which option of each attribute; first −1 is absent
     options = (option_code, np.zeros((things, a_most, MAX_OPTIONS)), combos)
     var_costs, var_count = np.zeros((size_all, most + 2)), np.zeros(size_all, np.int64)
     var_log = np.zeros(size_all)  # chance of the best option
     variables = (var_costs, var_count, var_log)
-    most_terms = max(contains.shape[0], part_contains.shape[0])
+    most_terms = max(len(view[0]), len(part_view[0]))
     costs = np.zeros(most)
     scratch = (
         costs,
@@ -434,19 +405,19 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
         s = scenes[k]
         program = words[start[k] : start[k + 1]]
         first_world[k] = row
-        collect_mentions(program, attribute_of, part_attribute_of, axis_of, seen)
-        partition_values(wanted, terms, contains, firsts, counts, kind[3], kinds)
+        looks_at_parts = collect_mentions(program, view, part_view, axis_of, axes)
+        partition_values(view)
         for t in range(n):
-            enumerate_thing(t, values[s, t], exists[s, t], kind, options, variables, scratch, most)
+            enumerate_thing(t, values[s, t], exists[s, t], view, options, variables, scratch, most)
         for t in range(n, things):
             var_count[t], var_log[t] = 1, 0.0
-        if flags[0]:
-            partition_values(part_wanted, part_terms, part_contains, part_firsts, part_counts, part_kind[3], part_kinds)
+        if looks_at_parts:
+            partition_values(part_view)
             for t in range(m):
                 e = part_exists[s, t] if exists[s, owner[s, t]] > 0 else 0.0
-                enumerate_thing(n + t, part_values[s, t], e, part_kind, options, variables, scratch, most)
+                enumerate_thing(n + t, part_values[s, t], e, part_view, options, variables, scratch, most)
         for t in range(n):
-            clear_array(settled[t])
+            fill_array(settled[t], 0)
         for q in range(2 * pairs):
             axis, i, j, v = q // pairs, pair_of[q, 0], pair_of[q, 1], things + q
             var_count[v], var_log[v] = 1, 0.0
@@ -490,15 +461,15 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
                 outside += 1
             alive = ZERO
             base = row * n
-            clear_array(masks[row])
+            fill_array(masks[row], 0)
             for t in range(n):
                 parts_of[base + t] = ZERO
-                clear_codes(codes[base + t])
+                fill_array(codes[base + t], ABSENT)
                 combo = combos[t, picked[t]]
                 if combo[0] >= 0:
                     bit = ONE << np.uint64(t)
                     alive |= bit
-                    write_thing(row, base + t, bit, option_code[t], combo, kind, known, (codes, masks))
+                    write_thing(row, base + t, bit, option_code[t], combo, view, (codes, masks))
             everything[row] = alive
             if axes[0] or axes[1]:
                 for t in range(n):
@@ -511,18 +482,17 @@ def build_worlds(programs: Any, posterior: Any, vocabulary: Any, most: Any, cove
                     seen_from = alive if alive >> np.uint64(t) & ONE else ZERO
                     for r in range(len(axis_of)):
                         rows[base + t, r] &= seen_from
-            if flags[0]:
-                clear_array(part_masks[row])
+            if looks_at_parts:
+                fill_array(part_masks[row], 0)
                 for t in range(m):
                     slot, o = row * m + t, owner[s, t]
                     owners[slot] = o
-                    clear_codes(part_codes[slot])
+                    fill_array(part_codes[slot], ABSENT)
                     combo = combos[n + t, picked[n + t]]
                     if combo[0] >= 0 and alive >> np.uint64(o) & ONE:
                         bit = ONE << np.uint64(t)
                         parts_of[base + o] |= bit
-                        target = (part_codes, part_masks)
-                        write_thing(row, slot, bit, option_code[n + t], combo, part_kind, part_known, target)
+                        write_thing(row, slot, bit, option_code[n + t], combo, part_view, (part_codes, part_masks))
             row += 1
         for w in range(row - outside, row):
             weight[w] = max(1.0 - covered, 0.0) / outside

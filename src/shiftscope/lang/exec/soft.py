@@ -5,10 +5,8 @@ all nodes of one op whose inputs are known by then, from whatever program, and r
 So the number of operations grows with the depth of the deepest program, not with the number of programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,17 +21,19 @@ from ..op import all_ops, get_op
 from ..program import Program
 from ..scene_posterior import ScenePosterior
 from ..types import OBJECT, OBJECTS, PART, PARTS, Type
-from .packed import OPCODES, LoweredPrograms, ProgramLowering, Programs, ResultType, ResultTypes, decode_answer
+from .packed import OP_NAMES, LoweredPrograms, ProgramLowering, Programs, ResultType, ResultTypes, decode_answer
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory
-NOTHING, SET, ONE, KNOWN = range(4)  # what a node leaves behind
+SET, ONE, KNOWN = range(1, 4)  # what a node leaves behind
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
 class SoftAnswers:
     """`answers[i]` as the exact executor would spell it, with its `confidence[i]`."""
 
-    value: NDArray[np.int64]  # a truth, a number, a term's code or a mask
+    value: Ints  # a truth, a number, a term's code or a mask
     confidence: NDArray[np.float32]
     settled: NDArray[np.bool_]  # False where inference found no possible scene that the question fits
     kinds: ResultTypes
@@ -84,25 +84,27 @@ class OpSchedule:
 
     lowered: LoweredPrograms
     groups: tuple[OpGroup, ...]
-    place: NDArray[np.int64]  # [node] where it stands; nodes are the words of `lowered`
-    scene: NDArray[np.int64]  # [place]
-    inputs: NDArray[np.int64]  # [2, place] the places it reads
-    rows: NDArray[np.int64]  # [2, place] where their sets stand
-    words: NDArray[np.int64]  # [2, place] its arguments
-    root: NDArray[np.int64]  # [program] place of its last node
-    row_of: NDArray[np.int64]  # [place] where its own set stands
+    place: Ints  # [node] where it stands; nodes are the words of `lowered`
+    scene: Array  # [place]
+    inputs: Array  # [2, place] the places it reads
+    rows: Array  # [2, place] where their sets stand
+    words: Array  # [2, place] its arguments
+    root: Ints  # [program] place of its last node
+    row_of: Ints  # [place] where its own set stands
     sets: tuple[int, int]  # sets of objects, sets of parts
 
+    def move_to(self, array: Array) -> "OpSchedule":
+        """The same with its indices on the array's device, ready to run any number of times."""
+        held = {name: make_index(array, getattr(self, name)) for name in ("scene", "inputs", "rows", "words")}
+        return replace(self, **held)
 
-_NAMES = tuple(OPCODES)
 
-
-def _tabulate_results() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+def _tabulate_results() -> tuple[Codes, Codes, Codes]:
     """For each opcode: what it leaves, whether that is a part's (2: as its input's), whether it reads any."""
-    leaves = np.zeros(len(_NAMES), np.int8)
-    parts = np.full(len(_NAMES), 2, np.int8)
-    reads = np.zeros(len(_NAMES), np.int8)
-    for code, name in enumerate(_NAMES):
+    leaves = np.zeros(len(OP_NAMES), np.int8)
+    parts = np.full(len(OP_NAMES), 2, np.int8)
+    reads = np.zeros(len(OP_NAMES), np.int8)
+    for code, name in enumerate(OP_NAMES):
         signature = get_op(_get_base_op(name)).signatures[0]
         output = signature.output
         leaves[code] = SET if output in (OBJECTS, PARTS) else ONE if output in (OBJECT, PART) else KNOWN
@@ -131,7 +133,7 @@ def build_schedule(lowered: LoweredPrograms) -> OpSchedule:
     inputs[1] = np.where(reads_by[op] < 2, inputs[0], inputs[1])
     level, of_parts, reads_parts = _compute_levels(op, inputs, start, reads_by, parts_by)
     leaves = leaves_by[op]
-    key = (level * len(_NAMES) + op) * 2 + reads_parts
+    key = (level * len(OP_NAMES) + op) * 2 + reads_parts
     order = np.argsort(key.astype(np.int16), kind="stable")  # 16 bits sort fastest, and 200 levels fit
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -139,35 +141,21 @@ def build_schedule(lowered: LoweredPrograms) -> OpSchedule:
     parts_set = has_set * of_parts[order]
     row_of = np.where(of_parts[order] == 1, np.cumsum(parts_set) - 1, np.cumsum(has_set - parts_set) - 1)
     bounds = np.flatnonzero(np.diff(key[order], prepend=-1))
-    groups = tuple(
-        OpGroup(_NAMES[op[n]], bool(reads_parts[n]), int(leaves[n]), bool(of_parts[n]), first, last, int(row_of[first]))
-        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True)
-        for n in [order[first]]
-    )
+    groups = []
+    for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(order)], strict=True):
+        n = order[first]
+        leaves_parts, row = bool(of_parts[n]), int(row_of[first])
+        groups.append(OpGroup(OP_NAMES[op[n]], bool(reads_parts[n]), int(leaves[n]), leaves_parts, first, last, row))
     read = place[inputs[:, order]]
     root = np.empty(len(length), np.int64)
     root[lowered.order] = place[start[1:] - 1]
-    return OpSchedule(
-        lowered,
-        groups,
-        place,
-        np.repeat(lowered.scene.astype(np.int64), length)[order],
-        read,
-        row_of[read],
-        np.stack([words >> 32 & 0xFFFF, words >> 48 & 0xFFFF])[:, order],
-        root,
-        row_of,
-        (int((has_set - parts_set).sum()), int(parts_set.sum())),
-    )
+    scene = np.repeat(lowered.scene.astype(np.int64), length)[order]
+    arguments = np.stack([words >> 32 & 0xFFFF, words >> 48 & 0xFFFF])[:, order]
+    sets = int((has_set - parts_set).sum()), int(parts_set.sum())
+    return OpSchedule(lowered, tuple(groups), place, scene, read, row_of[read], arguments, root, row_of, sets)
 
 
-def _compute_levels(
-    op: NDArray[np.int64],
-    inputs: NDArray[np.int64],
-    start: NDArray[np.int64],
-    reads_by: NDArray[np.int8],
-    parts_by: NDArray[np.int8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _compute_levels(op: Ints, inputs: Ints, start: Ints, reads_by: Codes, parts_by: Codes) -> tuple[Ints, Ints, Ints]:
     """[node] how many nodes deep it stands, whether it leaves parts, whether it reads parts."""
     level = np.zeros(len(op), np.int64)
     of_parts = np.zeros(len(op), np.int64)
@@ -187,88 +175,63 @@ def _compute_levels(
     return level, of_parts, reads_parts
 
 
-class SoftBuffers:
+class SoftBuffers(NamedTuple):
     """What the nodes of all programs came to."""
 
-    def __init__(self, waves: OpSchedule, tables: SoftSceneTables) -> None:
-        kind = tables.objects.there
-        size = len(waves.place)
-        self.value = allocate(kind, size, integer=True)
-        self.confidence = allocate(kind, size)
-        self.sets = (
-            allocate(kind, waves.sets[0], tables.objects.width),
-            allocate(kind, waves.sets[1], tables.parts.width),
-        )
+    value: Array  # [place]
+    confidence: Array  # [place]
+    sets: tuple[Array, Array]  # [row, thing] of objects, of parts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceOpSchedule:
-    """A schedule whose indices are on the posterior's device, ready to run any number of times."""
-
-    waves: OpSchedule
-    scene: Array
-    inputs: Array
-    rows: Array
-    words: Array
-
-    @classmethod
-    def from_schedule(cls, waves: OpSchedule, posterior: ScenePosterior) -> DeviceOpSchedule:
-        kind = posterior.exists
-        arrays = (make_index(kind, a) for a in (waves.scene, waves.inputs, waves.rows, waves.words))
-        return cls(waves, *arrays)
-
-
-def run_schedule(arranged: DeviceOpSchedule, tables: SoftSceneTables) -> SoftBuffers:
-    """Run every group, each after those it reads."""
-    buffers = SoftBuffers(arranged.waves, tables)
-    for group in arranged.waves.groups:
-        _run_group(group, arranged, tables, buffers)
+def run_schedule(waves: OpSchedule, tables: SoftSceneTables) -> SoftBuffers:
+    """Run every group, each after those it reads; the schedule is on the tables' device."""
+    kind, size = tables.objects.there, len(waves.place)
+    sets = (allocate(kind, waves.sets[0], tables.objects.width), allocate(kind, waves.sets[1], tables.parts.width))
+    buffers = SoftBuffers(allocate(kind, size, integer=True), allocate(kind, size), sets)
+    for group in waves.groups:
+        _run_group(group, waves, tables, buffers)
     return buffers
 
 
-def _run_group(group: OpGroup, arranged: DeviceOpSchedule, tables: SoftSceneTables, buffers: SoftBuffers) -> None:
+def _run_group(group: OpGroup, waves: OpSchedule, tables: SoftSceneTables, buffers: SoftBuffers) -> None:
     here = slice(group.first, group.last)
-    world = SoftWorld(tables, arranged.scene[here])
+    rows = slice(group.row, group.row + group.last - group.first)
+    world = SoftWorld(tables, waves.scene[here])
     op = get_op(_get_base_op(group.op))
     assert op.soft is not None
     view = world if op.looks_at == "world" else world.parts if group.on_parts else world.objects
-    wanted = op.signatures[0].inputs
-    given = [_read_input(wanted[i], i, group, arranged, buffers) for i in range(op.arity)]
-    found = op.soft(view, *given, *_select_arguments(group, op.params, arranged.words[:, here]))
+    given = [_read_input(wanted, i, group, waves, buffers) for i, wanted in enumerate(op.signatures[0].inputs)]
+    words = waves.words[:, here]
+    if group.op.startswith("choose"):
+        arguments: tuple[Array, ...] = (words[0], words[1])
+    elif group.op.startswith("related"):
+        arguments = (words[0], words[0] * 0 + int(group.op == "related_object"))
+    else:
+        arguments = (words[0],) if op.params else ()
+    found = op.soft(view, *given, *arguments)
+    sets = buffers.sets[group.leaves_parts]
     if group.leaves == SET:
-        rows = slice(group.row, group.row + group.last - group.first)
-        buffers.sets[group.leaves_parts][rows] = found
+        sets[rows] = found
         return
     buffers.value[here], buffers.confidence[here] = found
     if group.leaves == ONE:
-        sets = buffers.sets[group.leaves_parts]
-        numbers = make_index(sets, np.arange(sets.shape[1]))
-        chosen = to_real(found.index[:, None] == numbers, sets)
-        rows = slice(group.row, group.row + group.last - group.first)
+        chosen = to_real(found.index[:, None] == make_index(sets, np.arange(sets.shape[1])), sets)
         sets[rows] = chosen * (found.probability[:, None] if tables.rules.chain else 1)
 
 
-def _read_input(wanted: Type, i: int, group: OpGroup, arranged: DeviceOpSchedule, buffers: SoftBuffers) -> Any:
+def _read_input(wanted: Type, i: int, group: OpGroup, waves: OpSchedule, buffers: SoftBuffers) -> Any:
     here = slice(group.first, group.last)
     if wanted in (OBJECTS, PARTS):
-        return buffers.sets[group.on_parts][arranged.rows[i, here]]
-    places = arranged.inputs[i, here]
+        return buffers.sets[group.on_parts][waves.rows[i, here]]
+    places = waves.inputs[i, here]
     found = buffers.value[places], buffers.confidence[places]
     return SoftReference(*found) if wanted in (OBJECT, PART) else SoftValue(*found)
-
-
-def _select_arguments(group: OpGroup, params: tuple[str, ...], words: Array) -> tuple[Array, ...]:
-    if group.op.startswith("choose"):
-        return words[0], words[1]
-    if group.op.startswith("related"):
-        return words[0], words[0] * 0 + int(group.op == "related_object")
-    return (words[0],) if params else ()
 
 
 def execute_soft(
     programs: Programs,
     posterior: ScenePosterior,
-    rows: Iterable[int] | NDArray[np.int64],
+    rows: Iterable[int] | Ints,
     rules: SoftRules = PAPER,
     lowering: SoftLowering | None = None,
 ) -> SoftAnswers:
@@ -283,19 +246,14 @@ def execute_soft(
     parts = [
         _compute_answers(build_schedule(prepared.take(chunk).assign_scenes(scene[chunk])), tables) for chunk in chunks
     ]
-    return SoftAnswers(
-        np.concatenate([value for value, _ in parts]),
-        np.concatenate([confidence for _, confidence in parts]),
-        np.ones(len(programs), np.bool_),
-        prepared.kinds,
-        lower.terms,
-        lower.part_terms,
-    )
+    value, confidence = (np.concatenate(column) for column in zip(*parts, strict=True))
+    settled = np.ones(len(programs), np.bool_)
+    return SoftAnswers(value, confidence, settled, prepared.kinds, lower.terms, lower.part_terms)
 
 
-def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[Ints, NDArray[np.float32]]:
     """[program] the result of each, and its confidence."""
-    buffers = run_schedule(DeviceOpSchedule.from_schedule(waves, tables.posterior), tables)
+    buffers = run_schedule(waves.move_to(tables.posterior.exists), tables)
     root = make_index(buffers.confidence, waves.root)
     value, confidence = to_numpy(buffers.value[root]), to_numpy(buffers.confidence[root]).astype(np.float32)
     kinds = waves.lowered.kinds
@@ -304,14 +262,10 @@ def _compute_answers(waves: OpSchedule, tables: SoftSceneTables) -> tuple[NDArra
         held = buffers.sets[kinds[i].type in (PARTS, PART)]
         members = np.asarray(to_numpy(held[int(waves.row_of[waves.root[i]])]))  # how surely each thing is in the set
         several = kinds[i].type in (OBJECTS, PARTS)
-        value[i] = _build_mask(members > tables.rules.threshold if several else members > 0)
+        bits = np.flatnonzero(members > (tables.rules.threshold if several else 0)).astype(np.uint64)
+        value[i] = np.bitwise_or.reduce(np.uint64(1) << bits, initial=np.uint64(0)).astype(np.int64)
         confidence[i] = np.where(members > tables.rules.threshold, members, 1 - members).prod()
     return value, confidence
-
-
-def _build_mask(members: NDArray[np.bool_]) -> np.int64:
-    bits = np.flatnonzero(members).astype(np.uint64)
-    return np.int64(np.bitwise_or.reduce(np.uint64(1) << bits, initial=np.uint64(0)).astype(np.int64))
 
 
 def trace_programs(
@@ -323,7 +277,7 @@ def trace_programs(
     lower = SoftLowering(posterior.schema)
     waves = build_schedule(lower(programs, rows))
     tables = SoftSceneTables(posterior, rules)
-    buffers = run_schedule(DeviceOpSchedule.from_schedule(waves, tables.posterior), tables)
+    buffers = run_schedule(waves.move_to(tables.posterior.exists), tables)
     value, confidence = to_numpy(buffers.value).tolist(), to_numpy(buffers.confidence).tolist()
     sets = [to_numpy(held).tolist() for held in buffers.sets]
     begin = np.empty(len(programs), np.int64)
@@ -340,8 +294,7 @@ def trace_programs(
                 found.append(SoftTraceStep(value[at] if one else None, confidence[at] if one else None, members))
             else:
                 given = ResultType(kind, plan.steps[i].on_parts)
-                found.append(
-                    SoftTraceStep(decode_answer(value[at], given, lower.terms, lower.part_terms), confidence[at])
-                )
+                answer = decode_answer(value[at], given, lower.terms, lower.part_terms)
+                found.append(SoftTraceStep(answer, confidence[at]))
         made.append(tuple(found))
     return made

@@ -1,7 +1,5 @@
 """CLEVR programs: `filter_color`, `query_shape`, `equal_integer`, …; the 27 executable functions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -24,7 +22,6 @@ class ClevrEntry(NamedTuple):
     notes: Notes = ()
 
 
-RELEASED_FORM: Notes = ()  # a node with exactly function, inputs and value_inputs
 _RELEASED_KEYS = {"function", "inputs", "value_inputs"}
 _KEYS = {"function", "type", "inputs", "value_inputs", "side_inputs", "_output"}
 
@@ -32,7 +29,12 @@ _KEYS = {"function", "type", "inputs", "value_inputs", "side_inputs", "_output"}
 def read_entry(raw: Any, at: int) -> ClevrEntry:
     """One node of a file, its shape checked."""
     try:
-        notes = RELEASED_FORM if raw.keys() == _RELEASED_KEYS else _read_notes(raw, at)
+        notes: Notes = ()
+        if raw.keys() != _RELEASED_KEYS:
+            if strange := sorted(raw.keys() - _KEYS):
+                raise ProgramError(f"node {at} has an unknown field {strange[0]!r}")
+            output = (("output", json.dumps(raw["_output"])),) if "_output" in raw else ()
+            notes = (("keys", " ".join(raw)), *output)
         function = raw.get("function") or raw["type"]
         inputs = tuple(raw.get("inputs", ()))
         values = tuple(raw.get("value_inputs") or raw.get("side_inputs") or ())
@@ -64,16 +66,6 @@ def write_entry(entry: ClevrEntry) -> dict[str, Any]:
     return made
 
 
-def _read_notes(raw: dict[str, Any], at: int) -> Notes:
-    strange = sorted(raw.keys() - _KEYS)
-    if strange:
-        raise ProgramError(f"node {at} has an unknown field {strange[0]!r}")
-    notes: Notes = (("keys", " ".join(raw)),)
-    if "_output" in raw:
-        notes += (("output", json.dumps(raw["_output"])),)
-    return notes
-
-
 def order_entries(entries: list[ClevrEntry]) -> list[int]:
     """The listed nodes' numbers so that inputs come first; as listed whenever that already holds."""
     size = len(entries)
@@ -85,7 +77,7 @@ def order_entries(entries: list[ClevrEntry]) -> list[int]:
         return list(range(size))
     order: list[int] = []
     state = [0] * size  # 0 not seen, 1 under way, 2 done
-    for start in (*range(size - 1), size - 1):
+    for start in range(size):
         stack = [start]
         while stack:
             at = stack[-1]
@@ -111,20 +103,13 @@ ATTRIBUTES = ("size", "color", "material", "shape")
 Meaning = tuple[str, tuple[str, ...]]  # an op and the words that the function's name fixes
 
 
-def build_function_table() -> dict[str, Meaning]:
-    """Official function → our op and its fixed words; value_inputs follow as further words."""
-    table: dict[str, Meaning] = {
-        **{name: (name, ()) for name in ("scene", "unique", "relate", "union", "intersect", "count", "exist")},
-        **dict.fromkeys(("equal_integer", "equal_object"), ("equal", ())),
-        "less_than": ("less", ()),
-        "greater_than": ("greater", ()),
-    }
-    for a in ATTRIBUTES:
-        table[f"filter_{a}"] = ("filter", (a,))
-        table[f"query_{a}"] = ("query", (a,))
-        table[f"same_{a}"] = ("same", (a,))
-        table[f"equal_{a}"] = ("equal", ())
-    return table
+FUNCTIONS: dict[str, Meaning] = {  # the words that follow the fixed ones are the value_inputs
+    **{name: (name, ()) for name in ("scene", "unique", "relate", "union", "intersect", "count", "exist")},
+    **dict.fromkeys(("equal_integer", "equal_object", *(f"equal_{a}" for a in ATTRIBUTES)), ("equal", ())),
+    "less_than": ("less", ()),
+    "greater_than": ("greater", ()),
+    **{f"{op}_{a}": (op, (a,)) for op in ("filter", "query", "same") for a in ATTRIBUTES},
+}
 
 
 class ClevrNotation:
@@ -163,9 +148,9 @@ class ClevrNotation:
         place = {old: new for new, old in enumerate(order)}
         nodes = []
         for old in order:
-            e = entries[old]
-            inputs, notes = tuple(place[i] for i in e.inputs), (*e.notes, ("at", str(old)))
-            nodes.append(self._build_node(old, e._replace(inputs=inputs, notes=notes)))
+            inputs = tuple(place[i] for i in entries[old].inputs)
+            notes = (*entries[old].notes, ("at", str(old)))
+            nodes.append(self._build_node(old, entries[old]._replace(inputs=inputs, notes=notes)))
         return Program(tuple(nodes))
 
     def _build_node(self, at: int, entry: ClevrEntry) -> Node:
@@ -212,5 +197,5 @@ def get_official_name(i: int, program: Program, plan: ProgramPlan) -> str:
 
 
 VALUES = {"relate": 1} | {f"filter_{a}": 1 for a in ATTRIBUTES}
-NOTATION = ClevrNotation("CLEVR", build_function_table(), VALUES)
+NOTATION = ClevrNotation("CLEVR", FUNCTIONS, VALUES)
 read, write = NOTATION.read, NOTATION.write

@@ -1,26 +1,20 @@
 """Super-CLEVR programs: CLEVR's functions and those on parts (`partfilter_color`, `object2part`, …)."""
 
-from __future__ import annotations
-
 from ..check import ProgramPlan
 from ..program import Program, ProgramError
-from .clevr import VALUES, ClevrNotation, Meaning, build_function_table, get_official_name
+from .clevr import FUNCTIONS, VALUES, ClevrNotation, Meaning, get_official_name
 
 PART_ATTRIBUTES = {"size": "size", "color": "color", "material": "material", "partname": "name"}
 _SPELLED = {ours: theirs for theirs, ours in PART_ATTRIBUTES.items()}
 
 
-def build_part_function_table() -> dict[str, Meaning]:
-    table: dict[str, Meaning] = {
-        "object2part": ("parts", ()),
-        "part2object": ("owners", ()),
-        "uniquepart": ("unique", ()),
-    }
-    for theirs, ours in PART_ATTRIBUTES.items():
-        table[f"partfilter_{theirs}"] = ("filter", (ours,))
-        table[f"partquery_{theirs}"] = ("query", (ours,))
-    table["equal_partname"] = ("equal", ())
-    return table
+PART_FUNCTIONS: dict[str, Meaning] = {
+    "object2part": ("parts", ()),
+    "part2object": ("owners", ()),
+    "uniquepart": ("unique", ()),
+    "equal_partname": ("equal", ()),
+    **{f"part{op}_{theirs}": (op, (ours,)) for op in ("filter", "query") for theirs, ours in PART_ATTRIBUTES.items()},
+}
 
 
 class SuperClevrNotation(ClevrNotation):
@@ -41,8 +35,6 @@ class SuperClevrNotation(ClevrNotation):
 
 
 NOTATION = SuperClevrNotation(
-    "Super-CLEVR",
-    build_function_table() | build_part_function_table(),
-    VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES},
+    "Super-CLEVR", FUNCTIONS | PART_FUNCTIONS, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES}
 )
 read, write = NOTATION.read, NOTATION.write

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..arrays import Array, to_integer
 from ..execution_world import ExecutionWorld, SoftValue, SoftWorld
-from ..op import op
+from ..op import Op, op
 from ..types import BOOL, GROUPS, IMAGES, INT, OBJECTS, PARTS
 
 
@@ -17,7 +17,7 @@ def number(world: ExecutionWorld, number: str) -> int:
 @number.define_soft
 def _number(world: SoftWorld, number: Array) -> SoftValue:
     """As written, and certain."""
-    return SoftValue(number, world.certain)
+    return SoftValue(number, world.xp.ones_like(number, dtype=world.tables.objects.there.dtype))
 
 
 @op((OBJECTS, INT), (PARTS, INT), (IMAGES, INT), (GROUPS, INT))
@@ -55,22 +55,10 @@ def less(world: ExecutionWorld, left: int, right: int) -> bool:
     return left < right
 
 
-@less.define_soft
-def _less(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: on the thresholded counts."""
-    return SoftValue(to_integer(left.value < right.value), left.confidence * right.confidence)
-
-
 @op((INT, INT, BOOL))
 def greater(world: ExecutionWorld, left: int, right: int) -> bool:
     """Whether the first number is larger."""
     return left > right
-
-
-@greater.define_soft
-def _greater(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: on the thresholded counts."""
-    return SoftValue(to_integer(left.value > right.value), left.confidence * right.confidence)
 
 
 @op((INT, INT, BOOL))
@@ -79,22 +67,22 @@ def at_least(world: ExecutionWorld, left: int, right: int) -> bool:
     return left >= right
 
 
-@at_least.define_soft
-def _at_least(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: on the thresholded counts."""
-    return SoftValue(to_integer(left.value >= right.value), left.confidence * right.confidence)
-
-
 @op((INT, INT, BOOL))
 def at_most(world: ExecutionWorld, left: int, right: int) -> bool:
     """Whether the first number is as small as the second, or smaller."""
     return left <= right
 
 
-@at_most.define_soft
-def _at_most(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: on the thresholded counts."""
-    return SoftValue(to_integer(left.value <= right.value), left.confidence * right.confidence)
+def _define_soft_comparison(op: Op) -> None:
+    def compare(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
+        """Ours: on the thresholded counts."""
+        return SoftValue(to_integer(op.exact(world, left.value, right.value)), left.confidence * right.confidence)
+
+    op.define_soft(compare)
+
+
+for _comparison in (less, greater, at_least, at_most):
+    _define_soft_comparison(_comparison)
 
 
 @op((BOOL, BOOL, BOOL))

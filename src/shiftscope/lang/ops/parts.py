@@ -1,7 +1,7 @@
 """Parts of objects and the objects they belong to; filter, unique, query and count work on parts too."""
 
 from ...scene import mask_members
-from ..arrays import Array
+from ..arrays import Array, take_along
 from ..execution_world import ExecutionWorld, SoftWorld
 from ..op import op
 from ..types import OBJECTS, PARTS
@@ -19,7 +19,7 @@ def parts(world: ExecutionWorld, among: int) -> int:
 @parts.define_soft
 def _parts(world: SoftWorld, among: Array) -> Array:
     """Ours: a detected part is in as its object is."""
-    return world.spread_to_parts(among)
+    return take_along(among, world.tables.owner[world.scene]) * world.tables.parts.there[world.scene]
 
 
 @op((PARTS, OBJECTS))
@@ -34,4 +34,4 @@ def owners(world: ExecutionWorld, among: int) -> int:
 @owners.define_soft
 def _owners(world: SoftWorld, among: Array) -> Array:
     """Ours: an object is in as the likeliest of its parts is."""
-    return world.reduce_to_owners(among)
+    return world.xp.amax(among[:, :, None] * world.tables.part_membership[world.scene], 1)

@@ -62,7 +62,7 @@ def unique(things: Things, among: int) -> int:
 @unique.define_soft
 def _unique(things: SoftThings, among: Array) -> SoftReference:
     """Ours: the likeliest, however likely; its probability stays in the chain."""
-    return things.choose_most_likely(among)
+    return SoftReference(things.xp.argmax(among, 1), things.xp.amax(among, 1))
 
 
 @op((OBJECT, OBJECTS), params=("relation",))

@@ -1,7 +1,5 @@
 """Facts: what a question's program says and how its relations connect, computed once for all properties."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +33,7 @@ class ProgramFacts:
         self.question = question
         self._instances: dict[str, Instances] = {}
 
-    def find_instances(self, family: str, find: Callable[[ProgramFacts], Iterator[str]]) -> Instances:
+    def find_instances(self, family: str, find: Callable[["ProgramFacts"], Iterator[str]]) -> Instances:
         """What a family of properties finds in the question; looked for once."""
         if family not in self._instances:
             self._instances[family] = frozenset(find(self))
@@ -60,6 +58,11 @@ class ProgramFacts:
         a, b = self.nodes[i], self.nodes[j]
         alike = (a.op, a.params, len(a.inputs)) == (b.op, b.params, len(b.inputs))
         return i == j or (alike and all(map(self.is_same, a.inputs, b.inputs)))
+
+    @staticmethod
+    def is_attribute_filter(n: Node) -> bool:
+        """Whether it picks things by how they are, not by what they are."""
+        return n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES
 
     @cached_property
     def names(self) -> Instances:
@@ -90,8 +93,13 @@ class ProgramFacts:
                 marks += inputs
             elif n.op == "filter":
                 base, words = chains.get(n.inputs[0], (inputs[0], []))
-                chains[len(marks)] = (base, sorted([*words, _strip_words(n)], reverse=True))  # the noun comes first
-                marks.append(_hash_filters(*chains[len(marks)]))
+                words = sorted([*words, _strip_words(n)], reverse=True)  # the noun comes first
+                chains[len(marks)] = (base, words)
+                mark = base
+                for word in words:  # a noun by which all objects are filtered is found
+                    found = mark == ALL_OBJECTS and word == f"filter/{NOUN_ATTRIBUTES[0]}"
+                    mark = _hash_node("find", ()) if found else _hash_node(word, [mark])
+                marks.append(mark)
             else:
                 marks.append(_hash_node(_strip_words(n), inputs))
         return marks[-1]
@@ -102,14 +110,6 @@ def _hash_node(op: str, inputs: Sequence[str]) -> str:
 
 
 ALL_OBJECTS = _hash_node("scene", ())
-
-
-def _hash_filters(mark: str, filters: Sequence[str]) -> str:
-    """The mark of a chain of filters; a noun by which all objects are filtered is found."""
-    for word in filters:
-        found = mark == ALL_OBJECTS and word == f"filter/{NOUN_ATTRIBUTES[0]}"
-        mark = _hash_node("find", ()) if found else _hash_node(word, [mark])
-    return mark
 
 
 def _strip_words(n: Node) -> str:
@@ -158,44 +158,29 @@ def find_structures(facts: ProgramFacts) -> Iterator[str]:
 def list_relations(facts: ProgramFacts) -> list[RelationEdge]:
     """The relations that the program speaks of, between the things that it speaks of."""
     nodes = facts.nodes
-    things = _NodeGroups(len(nodes))
-    edges = []
+    first = list(range(len(nodes)))  # node → an earlier one about the same things, or itself
+
+    def find_group(i: int) -> int:
+        while first[i] != i:
+            i = first[i]
+        return i
+
+    def merge(i: int, j: int) -> None:
+        low, high = sorted((find_group(i), find_group(j)))
+        first[high] = low
+
+    edges: list[tuple[int, int, str]] = []  # subject, target, relation
     for i, n in enumerate(nodes):
         if n.op in SAME_OBJECT_OPS:
             for j in n.inputs if n.op == "intersect" else n.inputs[:1]:
-                things.merge(i, j)
+                merge(i, j)
         elif n.op in QUANTIFIERS:
-            for j in _find_bound_variables(facts, n):
-                things.merge(j, n.inputs[0])
+            for j in facts.list_ancestors(n.inputs[1]):
+                if nodes[j].op == "it":
+                    merge(j, n.inputs[0])
         elif n.op == "relate":
-            edges.append(RelationEdge(i, n.inputs[0], n.params[0]))
-        elif n.op == "related":
-            edges.append(_direct_edge(i, n.inputs[0], n.params[0], n.params[1]))
-        elif n.op == "choose_relation":
-            edges.append(_direct_edge(n.inputs[1], n.inputs[0], n.params[0], n.params[2]))
-    return [RelationEdge(things.find_group(e.subject), things.find_group(e.target), e.relation) for e in edges]
-
-
-def _direct_edge(one: int, other: int, relation: str, role: str) -> RelationEdge:
-    """The edge between two nodes, the first of which plays the role."""
-    return RelationEdge(one, other, relation) if role == "subject" else RelationEdge(other, one, relation)
-
-
-def _find_bound_variables(facts: ProgramFacts, quantifier: Node) -> list[int]:
-    return [j for j in facts.list_ancestors(quantifier.inputs[1]) if facts.nodes[j].op == "it"]
-
-
-class _NodeGroups:
-    """Nodes that are about the same things, joined."""
-
-    def __init__(self, size: int) -> None:
-        self._first: list[int] = list(range(size))
-
-    def find_group(self, i: int) -> int:
-        while self._first[i] != i:
-            i = self._first[i]
-        return i
-
-    def merge(self, i: int, j: int) -> None:
-        low, high = sorted((self.find_group(i), self.find_group(j)))
-        self._first[high] = low
+            edges.append((i, n.inputs[0], n.params[0]))
+        elif n.op in ("related", "choose_relation"):
+            one, other = (i, n.inputs[0]) if n.op == "related" else (n.inputs[1], n.inputs[0])
+            edges.append((one, other, n.params[0]) if n.params[-1] == "subject" else (other, one, n.params[0]))
+    return [RelationEdge(find_group(subject), find_group(target), relation) for subject, target, relation in edges]

@@ -9,16 +9,13 @@ program; a fifth of them is held out of those that can be tested, so that what i
 What is drawn depends on the questions, the seed and N, not on the order of files or of a hash table.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple, TypeVar
 
 from ...errors import UserError, did_you_mean
 from ...question import Question
@@ -62,14 +59,10 @@ class QuestionCorpus:
             if training:
                 alone.update(names)
             (learned if training else tested).update(combinations(names, 2))
-        together, apart = (  # often enough among so many questions; once at least
-            max(1, round(times * size / of)) for (times, of), size in zip((MIN_TOGETHER, MIN_APART), sizes, strict=True)
-        )
-        found = [
-            pair
-            for pair, times in tested.items()
-            if times >= together and all(alone[name] - learned[pair] >= apart for name in pair)
-        ]
+        limits = zip((MIN_TOGETHER, MIN_APART), sizes, strict=True)
+        together, apart = (max(1, round(times * size / of)) for (times, of), size in limits)  # once at least
+        often = [pair for pair, times in tested.items() if times >= together]
+        found = [pair for pair in often if all(alone[name] - learned[pair] >= apart for name in pair)]
         if not found:
             raise UserError(
                 "no pair of names can be held out: none occurs in the evaluation questions while each "
@@ -91,7 +84,7 @@ class QuestionPredicate(ABC):
     def holds(self, facts: ProgramFacts) -> bool:
         """Whether it is true of what is known about a question."""
 
-    def list_properties(self) -> tuple[QuestionPredicate, ...]:
+    def list_properties(self) -> tuple["QuestionPredicate", ...]:
         """The properties it is made of."""
         return (self,)
 
@@ -99,17 +92,17 @@ class QuestionPredicate(ABC):
         """The expression as a name, its signs spelled: `has_quant_and_not_ans_yes`; brackets are left out."""
         return to_snake_case(str(self))
 
-    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
+    def fit(self, corpus: QuestionCorpus, seed: int) -> "QuestionPredicate":
         """The same with what is drawn from the data drawn."""
         return self
 
-    def __or__(self, other: QuestionPredicate) -> QuestionPredicate:
-        return OrPredicate(self, other)
+    def __or__(self, other: "QuestionPredicate") -> "QuestionPredicate":
+        return JoinedPredicate("|", self, other)
 
-    def __and__(self, other: QuestionPredicate) -> QuestionPredicate:
-        return AndPredicate(self, other)
+    def __and__(self, other: "QuestionPredicate") -> "QuestionPredicate":
+        return JoinedPredicate("&", self, other)
 
-    def __invert__(self) -> QuestionPredicate:
+    def __invert__(self) -> "QuestionPredicate":
         return NotPredicate(self)
 
 
@@ -129,47 +122,33 @@ class HasProperty(QuestionPredicate):
 
 
 @dataclass(frozen=True, slots=True)
-class _PredicatePair(QuestionPredicate):
+class JoinedPredicate(QuestionPredicate):
+    """Both hold (&), or at least one does (|)."""
+
+    sign: str
     left: QuestionPredicate
     right: QuestionPredicate
+
+    @property
+    def binds(self) -> int:  # type: ignore[override]
+        return 1 if self.sign == "&" else 0
+
+    def holds(self, facts: ProgramFacts) -> bool:
+        if self.sign == "&":
+            return self.left.holds(facts) and self.right.holds(facts)
+        return self.left.holds(facts) or self.right.holds(facts)
 
     def list_properties(self) -> tuple[QuestionPredicate, ...]:
         return self.left.list_properties() + self.right.list_properties()
 
     def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        return type(self)(self.left.fit(corpus, seed), self.right.fit(corpus, seed))
-
-
-class AndPredicate(_PredicatePair):
-    """Both hold."""
-
-    __slots__ = ()
-    binds = 1
-
-    def holds(self, facts: ProgramFacts) -> bool:
-        return self.left.holds(facts) and self.right.holds(facts)
+        return replace(self, left=self.left.fit(corpus, seed), right=self.right.fit(corpus, seed))
 
     def format_name(self) -> str:
-        return f"{self.left.format_name()}_and_{self.right.format_name()}"
+        return f"{self.left.format_name()}_{'and' if self.sign == '&' else 'or'}_{self.right.format_name()}"
 
     def __str__(self) -> str:
-        return f"{_bracket(self.left, 1)} & {_bracket(self.right, 2)}"
-
-
-class OrPredicate(_PredicatePair):
-    """At least one holds."""
-
-    __slots__ = ()
-    binds = 0
-
-    def holds(self, facts: ProgramFacts) -> bool:
-        return self.left.holds(facts) or self.right.holds(facts)
-
-    def format_name(self) -> str:
-        return f"{self.left.format_name()}_or_{self.right.format_name()}"
-
-    def __str__(self) -> str:
-        return f"{_bracket(self.left, 0)} | {_bracket(self.right, 1)}"
+        return f"{_bracket(self.left, self.binds)} {self.sign} {_bracket(self.right, self.binds + 1)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +184,6 @@ HELD_OUT_SHARE = 0.2
 DRAWS = (1, 2, 3)
 PROGRAM_SPLIT, LEXICAL_SPLIT = "program_split", "lexical_split"
 
-T = TypeVar("T", str, NamePair)
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnProperty(QuestionPredicate):
@@ -219,45 +196,30 @@ class DrawnProperty(QuestionPredicate):
         raise UserError(f"{self} is drawn from a dataset; it says nothing of a question alone")
 
     def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        if self.kind == PROGRAM_SPLIT:
-            return InPrograms(str(self), self._draw_options(corpus.programs, seed))
-        return HasNamePair(str(self), self._draw_options(corpus.pairs, seed))
-
-    def _draw_options(self, options: Sequence[T], seed: int) -> frozenset[T]:
-        """A fifth of the options, at least one of them."""
+        """A fifth of the programs or pairs, at least one of them."""
+        options = corpus.programs if self.kind == PROGRAM_SPLIT else corpus.pairs
         order = derive("held_out", self.kind, seed, self.number).permutation(len(options))
-        return frozenset(options[k] for k in order[: max(1, round(HELD_OUT_SHARE * len(options)))].tolist())
+        many = max(1, round(HELD_OUT_SHARE * len(options)))
+        return FittedDraw(self, frozenset(options[k] for k in order[:many].tolist()))
 
     def __str__(self) -> str:
         return f"{self.kind}_{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
-class InPrograms(QuestionPredicate):
-    """The program is one of those drawn."""
+class FittedDraw(QuestionPredicate):
+    """The program is one of those drawn, or has both names of a pair drawn."""
 
-    name: str
-    programs: frozenset[str]
-
-    def holds(self, facts: ProgramFacts) -> bool:
-        return facts.anonymous_program in self.programs
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class HasNamePair(QuestionPredicate):
-    """The program has both names of a pair drawn."""
-
-    name: str
-    pairs: frozenset[NamePair]
+    draw: DrawnProperty
+    drawn: frozenset[str | NamePair]
 
     def holds(self, facts: ProgramFacts) -> bool:
-        return any(pair in self.pairs for pair in combinations(sorted(facts.names), 2))
+        if self.draw.kind == PROGRAM_SPLIT:
+            return facts.anonymous_program in self.drawn
+        return any(pair in self.drawn for pair in combinations(sorted(facts.names), 2))
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.draw)
 
 
 # Expressions.
@@ -267,28 +229,21 @@ DRAWN_PROPERTIES = {f"{kind}_{n}": DrawnProperty(kind, n) for kind in (PROGRAM_S
 MAX_DEPTH = 100  # brackets and ~ within each other
 
 
-class ExpressionToken(NamedTuple):
-    text: str
-    at: int  # the first character is 1
-
-
 def parse_expression(text: str) -> QuestionPredicate:
     """The predicate that an expression says; an error tells the place."""
     return _ExpressionParser(text).parse_whole()
 
 
+LIST_HINT = " (shiftscope split --list)"
+
+
 def get_property(name: str) -> QuestionPredicate:
     """The property of that name."""
     word = to_snake_case(name)
-    if word in DRAWN_PROPERTIES:
-        return DRAWN_PROPERTIES[word]
-    found = _find_family_property(word)
+    found = DRAWN_PROPERTIES.get(word) or _find_family_property(word)
     if found is None:
         raise UserError(f"no property {name!r}{did_you_mean(word, list_property_names())}{LIST_HINT}")
     return found
-
-
-LIST_HINT = " (shiftscope split --list)"
 
 
 def list_property_names() -> list[str]:
@@ -314,30 +269,26 @@ class _ExpressionParser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [
-            ExpressionToken(SIGNS.get(m[0], m[0]), m.start() + 1) for m in re.finditer(r"[|&~()∪∩]|[^\s|&~()∪∩]+", text)
-        ]
+        found = re.finditer(r"[|&~()∪∩]|[^\s|&~()∪∩]+", text)
+        self.tokens = [*((SIGNS.get(m[0], m[0]), m.start() + 1) for m in found), ("", 0)]  # the first character is 1
         self.at = 0
         self.depth = 0
 
     def parse_whole(self) -> QuestionPredicate:
-        if not self.tokens:
+        if len(self.tokens) == 1:
             raise UserError("the expression is empty; write properties joined by | & ~, as in 'has_quant & has_num'")
-        found = self.parse_or()
-        if self.peek() is not None:
+        found = self.parse_joined("|&")
+        if self.tokens[self.at][0]:
             raise self.build_error("'&', '|' or the end")
         return found
 
-    def parse_or(self) -> QuestionPredicate:
-        found = self.parse_and()
-        while self.accept("|"):
-            found = found | self.parse_and()
-        return found
-
-    def parse_and(self) -> QuestionPredicate:
-        found = self.parse_term()
-        while self.accept("&"):
-            found = found & self.parse_term()
+    def parse_joined(self, signs: str) -> QuestionPredicate:
+        """Terms joined by these signs, of which the first binds least."""
+        if not signs:
+            return self.parse_term()
+        found = self.parse_joined(signs[1:])
+        while self.accept(signs[0]):
+            found = JoinedPredicate(signs[0], found, self.parse_joined(signs[1:]))
         return found
 
     def parse_term(self) -> QuestionPredicate:
@@ -348,7 +299,7 @@ class _ExpressionParser:
             if self.accept("~"):
                 return ~self.parse_term()
             if self.accept("("):
-                found = self.parse_or()
+                found = self.parse_joined("|&")
                 if not self.accept(")"):
                     raise self.build_error("')'")
                 return found
@@ -357,27 +308,22 @@ class _ExpressionParser:
             self.depth -= 1
 
     def parse_name(self) -> QuestionPredicate:
-        token = self.peek()
-        if token is None or token.text in "|&~()":
+        text, character = self.tokens[self.at]
+        if text in "|&~()":  # or the end
             raise self.build_error("a property, '~' or '('")
         self.at += 1
         try:
-            return get_property(token.text)
+            return get_property(text)
         except UserError as error:
-            where = f" at character {token.at} of {self.text!r}" if len(self.tokens) > 1 else ""
+            where = f" at character {character} of {self.text!r}" if len(self.tokens) > 2 else ""
             raise UserError(f"{str(error).removesuffix(LIST_HINT)}{where}{LIST_HINT}") from None
 
-    def peek(self) -> ExpressionToken | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
-
     def accept(self, sign: str) -> bool:
-        token = self.peek()
-        if token is None or token.text != sign:
-            return False
-        self.at += 1
-        return True
+        found = self.tokens[self.at][0] == sign
+        self.at += found
+        return found
 
     def build_error(self, expected: str) -> UserError:
-        token = self.peek()
-        found = f"{token.text!r} at character {token.at}" if token else "its end"
+        text, character = self.tokens[self.at]
+        found = f"{text!r} at character {character}" if text else "its end"
         return UserError(f"the expression {self.text!r} breaks: expected {expected}, got {found}")

@@ -4,8 +4,6 @@
 not say (which template, what subgraph) is read from the question's provenance and notes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,7 +11,7 @@ from ...answer import spell
 from ...lang.check import plan_program
 from ...lang.types import BOOL, INT
 from ...scene import FREE
-from .facts import FILTER_OPS, NOUN_ATTRIBUTES, QUANTIFIERS, RELATION_OPS, ProgramFacts, find_structures, to_snake_case
+from .facts import NOUN_ATTRIBUTES, QUANTIFIERS, RELATION_OPS, ProgramFacts, find_structures, to_snake_case
 
 ONLY_INSTANCE = ""  # the instance of a family that has no others
 
@@ -71,13 +69,9 @@ def _find_quantifiers(facts: ProgramFacts) -> Iterator[str]:
             yield "all"
         else:
             continue
-        if any(_is_description(facts, i) for i in facts.list_ancestors(n.inputs[0])):
+        scope = [facts.nodes[i] for i in facts.list_ancestors(n.inputs[0])]
+        if any(s.op in (*RELATION_OPS, "same") or facts.is_attribute_filter(s) for s in scope):
             yield "compscope"
-
-
-def _is_description(facts: ProgramFacts, i: int) -> bool:
-    n = facts.nodes[i]
-    return n.op in (*RELATION_OPS, "same") or (n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES)
 
 
 COMPARISONS = {"greater": "more", "less": "fewer", "equal": "same", "at_least": "at_least", "at_most": "at_most"}
@@ -114,7 +108,7 @@ def _find_numbers(facts: ProgramFacts) -> Iterator[str]:
 def _find_attributes(facts: ProgramFacts) -> Iterator[str]:
     """An attribute tells which things are meant; has_attr_red, has_attr_color: this one."""
     for n in facts.nodes:
-        if n.op in FILTER_OPS and n.params[0] not in NOUN_ATTRIBUTES:
+        if facts.is_attribute_filter(n):
             attribute, value = n.params
             yield to_snake_case(value)
             if attribute != FREE:

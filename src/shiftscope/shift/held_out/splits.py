@@ -12,8 +12,6 @@ val_without      development questions without the property, to stop early by; v
 test_comp        test questions with the property; test_iid: all of them
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -85,8 +83,8 @@ COVR_SPLITS = {
 
 def get_split(name: str) -> CovrSplit:
     """The split of that name, spelled in snake case or as in the paper."""
-    wanted = _normalize_name(name)
-    found = next((split for split in COVR_SPLITS.values() if _normalize_name(split.name) == wanted), None)
+    known = {called.replace("_", ""): split for called, split in COVR_SPLITS.items()}
+    found = known.get(to_snake_case(name).replace("_", ""))
     if found is None:
         raise unknown("named split", name, [*COVR_SPLITS])
     return found
@@ -103,10 +101,6 @@ def name_split(hold_out: QuestionPredicate) -> str:
     if "(" in text or len(name) > MAX_NAME_LENGTH or (paper is not None and paper.hold_out != text):
         return f"{name[:MAX_NAME_LENGTH]}_{content_id(text)[:NAME_HASH_LENGTH]}"
     return name
-
-
-def _normalize_name(name: str) -> str:
-    return to_snake_case(name).replace("_", "")
 
 
 # The parts.
@@ -146,7 +140,7 @@ class HeldOutPart:
     use: str
 
 
-def sets(samples: Sequence[Question], settings: HeldOutSettings) -> tuple[SampleSet, ...]:
+def sets(samples: Sequence[Question], settings: HeldOutSettings) -> "tuple[SampleSet, ...]":
     """The parts of questions whose provenance names their split, as rows of them."""
     import numpy as np
 
@@ -185,32 +179,6 @@ def build_parts(
             + ("training" if train is None else "testing (a split test or val)")
         )
     test, shots, seed = marked[tested], settings.shots, settings.seed
-    _check_counts(train, test, hold_out, shots)
-    shown = _draw_ids(train.held, shots, "m_shot", seed)
-    comp = tuple(sorted((*train.rest, *shown)))
-    kind = f"few-shot, of M={shots:,} with the property" if shots else "zero-shot"
-    parts = [
-        HeldOutPart("train_text_only", TRAIN, train.all, "the text baseline: the same questions, no image is shown"),
-        HeldOutPart(
-            "train_m_shot" if shots else "train_zero_shot", TRAIN, comp, f"the model that is to generalise, {kind}"
-        ),
-        HeldOutPart(
-            "train_iid_size",
-            TRAIN,
-            _draw_ids(train.all, len(comp), "iid_size", seed),
-            "the upper bound of the score: as many questions, drawn evenly from all",
-        ),
-        HeldOutPart("train_iid", TRAIN, train.all, "for comparison: all training questions"),
-    ]
-    if VAL in marked:
-        parts.append(HeldOutPart("val_without", VAL, marked[VAL].rest, "to stop early by: without the property"))
-        parts.append(HeldOutPart("val_comp", VAL, marked[VAL].held, "development questions with the property"))
-    parts.append(HeldOutPart("test_comp", tested, test.held, "the test: questions with the property"))
-    parts.append(HeldOutPart("test_iid", tested, test.all, "all test questions"))
-    return tuple(parts)
-
-
-def _check_counts(train: HeldOutIds, test: HeldOutIds, hold_out: QuestionPredicate, shots: int) -> None:
     if shots < 0:
         raise UserError(f"{shots} shots cannot be drawn; give 0 or more")
     if not train.held:
@@ -224,6 +192,22 @@ def _check_counts(train: HeldOutIds, test: HeldOutIds, hold_out: QuestionPredica
         )
     if not train.rest and not shots:
         raise UserError(f"every training question has {hold_out}, so that none would be left to train on")
+    shown = _draw_ids(train.held, shots, "m_shot", seed)
+    comp = tuple(sorted((*train.rest, *shown)))
+    kind = f"few-shot, of M={shots:,} with the property" if shots else "zero-shot"
+    upper = _draw_ids(train.all, len(comp), "iid_size", seed)
+    parts = [
+        ("train_text_only", TRAIN, train.all, "the text baseline: the same questions, no image is shown"),
+        ("train_m_shot" if shots else "train_zero_shot", TRAIN, comp, f"the model that is to generalise, {kind}"),
+        ("train_iid_size", TRAIN, upper, "the upper bound of the score: as many questions, drawn evenly from all"),
+        ("train_iid", TRAIN, train.all, "for comparison: all training questions"),
+    ]
+    if VAL in marked:
+        parts.append(("val_without", VAL, marked[VAL].rest, "to stop early by: without the property"))
+        parts.append(("val_comp", VAL, marked[VAL].held, "development questions with the property"))
+    parts.append(("test_comp", tested, test.held, "the test: questions with the property"))
+    parts.append(("test_iid", tested, test.all, "all test questions"))
+    return tuple(HeldOutPart(*part) for part in parts)
 
 
 def _draw_ids(ids: Sequence[str], count: int, what: str, seed: int) -> tuple[str, ...]:

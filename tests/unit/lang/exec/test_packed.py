@@ -3,7 +3,7 @@ import pytest
 
 from random_programs import generate_random_program
 from shiftscope.lang.exec.exact import Undefined, execute
-from shiftscope.lang.exec.packed import PACKED_OPS, ProgramLowering, execute_many, find_distinct_answers, run_lowered
+from shiftscope.lang.exec.packed import PACKED_OPS, ProgramLowering, execute_many, run_lowered
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.op import all_ops
 from shiftscope.lang.program import ProgramError
@@ -136,20 +136,6 @@ def test_what_was_prepared_for_other_words_is_refused():
     few.covers = frozenset({"scene"})
     with pytest.raises(ValueError, match="does not cover"):
         few.prepare(ProgramLowering(superclevr.SCHEMA).prepare([parse_program("count(scene())")]))
-
-
-def test_distinct_answers_are_the_answers():
-    schema = superclevr.SCHEMA
-    table = pack_scenes([random_scene(schema, k) for k in range(20)])
-    made = [generate_random_program(derive("distinct", k), schema, tuple(sorted(PACKED_OPS))) for k in range(300)]
-    found = execute_many(made, table, np.arange(300) % 20)
-    value = np.where(found.reason == 0, found.value, 0)
-    listed, number = find_distinct_answers(value, found.kinds, found.terms, found.part_terms)
-    assert len(listed) < 250
-    defined = np.flatnonzero(found.reason == 0)
-    assert [(type(found[i]), found[i]) for i in defined] == [
-        (type(listed[number[i]]), listed[number[i]]) for i in defined
-    ]
 
 
 def test_values_of_objects_and_parts_compare_only_where_their_codes_mean_the_same():

@@ -24,28 +24,20 @@ A program is written as it was read, or with the released names. Where the sourc
   be listed as one program, never as a pair.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....edit import ON
 from ...check import plan_program
 from ...op import get_op
 from ...program import Node, Program, ProgramError, node, strip_prefix
 from ...types import OBJECT
-from ..clevr import ATTRIBUTES, ClevrEntry, Meaning, build_function_table, get_official_name, read_entry, write_entry
+from ..clevr import ATTRIBUTES, FUNCTIONS, ClevrEntry, Meaning, get_official_name, read_entry, write_entry
 from .reader import BELOW, ActionContext, find_state, parse_description, read_nodes
 
 # Writing: the reverse of `reader.py`. A node whose form says so reads around the implicit ones below it; a node that
 # no listed one reads (the scene that an anchor implies) is left out.
-
-
-class _ClevrHypRow(NamedTuple):
-    entry: ClevrEntry  # its inputs are numbers of rows
-    place: str  # where the file had it, if it was in one
-    needed: bool  # listed even if no other row reads it
 
 
 def write_nodes(
@@ -57,38 +49,26 @@ def write_nodes(
     for i in chosen:
         if not writer.is_on_demand(i) or not writer.uses[i]:
             writer.write_node(i)
-    return _order_rows(_prune_rows(writer.rows, writer.write_node(chosen[-1])), first_place)
+    read = {writer.write_node(chosen[-1])}
+    rows: dict[int, ClevrEntry] = {}  # those that are the answer, are read, or never were to be read
+    for k, (entry, needed) in reversed([*enumerate(writer.rows)]):
+        if k in read or needed:
+            read.update(entry.inputs)
+            rows[k] = entry
+    rows = dict(reversed(rows.items()))
+    noted = {k: dict(entry.notes).get("at") for k, entry in rows.items()}
+    places = {k: int(at) - first_place if at else -1 for k, at in noted.items()}
+    # In the file's order, where every row knows its place and none contradict, else as made.
+    return _number_rows(rows, places) or _number_rows(rows, {k: place for place, k in enumerate(rows)}) or []
 
 
-def _prune_rows(rows: list[_ClevrHypRow], last: int) -> list[tuple[int, _ClevrHypRow]]:
-    """The rows that are the answer, are read, or never were to be read; with the numbers they had."""
-    kept: list[tuple[int, _ClevrHypRow]] = []
-    read: set[int] = {last}
-    for i in reversed(range(len(rows))):
-        if i in read or rows[i].needed:
-            read.update(rows[i].entry.inputs)
-            kept.append((i, rows[i]))
-    return kept[::-1]
-
-
-def _order_rows(rows: list[tuple[int, _ClevrHypRow]], first_place: int) -> list[dict[str, Any]]:
-    """The list in the file's order, where every row knows its place and none contradict, else as made."""
-    places = {i: int(row.place) - first_place if row.place else -1 for i, row in rows}
-    return _number_rows(rows, places) or _number_rows(rows, {i: place for place, (i, _) in enumerate(rows)}) or []
-
-
-def _number_rows(rows: list[tuple[int, _ClevrHypRow]], places: dict[int, int]) -> list[dict[str, Any]] | None:
-    size = len(set(places.values()))
-    if set(places.values()) != set(range(size)):
-        return None
-    listed: list[dict[str, Any] | None] = [None] * size
-    for i, row in rows:
-        inputs = tuple(places[j] for j in row.entry.inputs)
-        made = write_entry(row.entry._replace(inputs=inputs))
-        if listed[places[i]] not in (None, made):
+def _number_rows(rows: dict[int, ClevrEntry], places: dict[int, int]) -> list[dict[str, Any]] | None:
+    listed: dict[int, dict[str, Any]] = {}
+    for k, entry in rows.items():
+        made = write_entry(entry._replace(inputs=tuple(places[j] for j in entry.inputs)))
+        if listed.setdefault(places[k], made) != made:
             return None
-        listed[places[i]] = made
-    return [made for made in listed if made is not None]
+    return [listed[k] for k in sorted(listed)] if listed.keys() == set(range(len(listed))) else None
 
 
 class _ClevrHypWriter:
@@ -96,7 +76,7 @@ class _ClevrHypWriter:
         self.nodes, self.table, self.scene = program.nodes, table, scene
         self.program, self.plan = program, plan_program(program)
         self.uses = Counter(j for n in self.nodes for j in n.inputs)
-        self.rows: list[_ClevrHypRow] = []
+        self.rows: list[tuple[ClevrEntry, bool]] = []  # its inputs are numbers of rows; listed even if no row reads it
         self.row_of: dict[int, int] = {}
         self.scene_count = 0
 
@@ -117,7 +97,7 @@ class _ClevrHypWriter:
         return self.row_of[i]
 
     def append_row(self, entry: ClevrEntry, needed: bool = False) -> int:
-        self.rows.append(_ClevrHypRow(entry, dict(entry.notes).get("at", ""), needed))
+        self.rows.append((entry, needed))
         return len(self.rows) - 1
 
     def convert_node(self, i: int, n: Node) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
@@ -134,24 +114,16 @@ class _ClevrHypWriter:
                 base, words = self.collect_filters(i)
                 return "filter", self.write_inputs(n, base), words
             case "copy":
-                return "copy", self.write_single_input(n, n.inputs[0]), ()
+                return "copy", self.write_inputs(n, self.skip_unique(n.inputs[0])), ()
             case "inherit":
-                return (
-                    f"inherit_{n.params[0]}",
-                    self.write_inputs(n, n.inputs[0]) + self.write_single_input(n, n.inputs[1]),
-                    (),
-                )
+                new, one = n.inputs
+                return f"inherit_{n.params[0]}", self.write_inputs(n, new, self.skip_unique(one)), ()
             case "relate":
-                return "relate", self.write_single_input(n, n.inputs[0]), n.params
+                return "relate", self.write_inputs(n, self.skip_unique(n.inputs[0])), n.params
             case "related" if n.params == (ON, "object") and self.plan.types[n.inputs[0]] == OBJECT:
-                return "relate", self.write_single_input(n, n.inputs[0]), (BELOW,)
+                return "relate", self.write_inputs(n, self.skip_unique(n.inputs[0])), (BELOW,)
             case "swap":
-                among, one, other = n.inputs
-                return (
-                    "swap",
-                    self.write_inputs(n, among) + self.write_single_input(n, one) + self.write_single_input(n, other),
-                    (),
-                )
+                return "swap", self.write_inputs(n, n.inputs[0], *map(self.skip_unique, n.inputs[1:])), ()
             case "add":
                 return spelled or "add_abs", self.write_inputs(n, *n.inputs), ()
             case "add_beside":
@@ -173,12 +145,13 @@ class _ClevrHypWriter:
 
     def convert_add_beside(self, n: Node, spelled: str) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
         among, thing, anchor = n.inputs
+        beside = self.skip_unique(anchor)
         if spelled == "add_relate" and self.is_hidden(thing, "thing"):
             words = self.format_description(thing, self.nodes[thing])
-            return ("add_relate", self.write_inputs(n, among) + self.write_single_input(n, anchor), n.params + words)
+            return "add_relate", self.write_inputs(n, among, beside), n.params + words
         if spelled == "add_rel" or not self.is_whole_scene(among, anchor):
-            return ("add_rel", self.write_inputs(n, among, thing) + self.write_single_input(n, anchor), n.params)
-        where = ClevrEntry("relate", self.write_single_input(n, anchor), n.params, strip_prefix(n.notes, "relate"))
+            return "add_rel", self.write_inputs(n, among, thing, beside), n.params
+        where = ClevrEntry("relate", self.write_inputs(n, beside), n.params, strip_prefix(n.notes, "relate"))
         return "add_relate", (self.append_row(where), *self.write_inputs(n, thing)), ()
 
     def convert_remove(self, n: Node, spelled: str) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
@@ -188,45 +161,37 @@ class _ClevrHypWriter:
             return "remove_relate", self.write_inputs(n, *both), ()
         if spelled == "remove_rel" and both and self.is_hidden(both[1], "relate"):
             near = self.nodes[both[1]]
-            return (
-                "remove_rel",
-                self.write_inputs(n, among, both[0]) + self.write_single_input(n, near.inputs[0]),
-                near.params,
-            )
+            return "remove_rel", self.write_inputs(n, among, both[0], self.skip_unique(near.inputs[0])), near.params
         if spelled == "remove_relate":
             at, words = self.collect_filters(gone) if self.is_hidden(gone, "filter") else (gone, ())
             if self.is_hidden(at, "relate"):
                 near = self.nodes[at]
-                inputs = self.write_inputs(n, among) + self.write_single_input(n, near.inputs[0])
+                inputs = self.write_inputs(n, among, self.skip_unique(near.inputs[0]))
                 return "remove_relate", inputs, near.params + words
         return "remove" if spelled == "remove" else "remove_abs", self.write_inputs(n, among, gone), ()
 
     def convert_move(self, n: Node, spelled: str) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
-        among, mover, anchor = n.inputs
-        if spelled == "change_loc" or not self.is_whole_scene(among, anchor):
-            return (
-                "change_loc",
-                self.write_inputs(n, among) + self.write_single_input(n, mover) + self.write_single_input(n, anchor),
-                n.params,
-            )
+        among, *both = n.inputs
+        mover, anchor = map(self.skip_unique, both)
+        if spelled == "change_loc" or not self.is_whole_scene(among, both[1]):
+            return "change_loc", self.write_inputs(n, among, mover, anchor), n.params
         usual = "change_loc_on" if n.params == ("on",) else "change_loc_rel"
-        return (spelled or usual, self.write_single_input(n, anchor) + self.write_single_input(n, mover), n.params)
+        return spelled or usual, self.write_inputs(n, anchor, mover), n.params
 
     def write_inputs(self, n: Node, *inputs: int) -> tuple[int, ...]:
-        return tuple(self.write_input(n, i) for i in inputs)
+        found = []
+        for i in inputs:
+            if i != self.scene:
+                found.append(self.write_node(i))
+                continue
+            notes = strip_prefix(n.notes, f"scene{self.scene_count}")
+            self.scene_count += 1
+            found.append(self.append_row(ClevrEntry("scene", (), (), notes)))
+        return tuple(found)
 
-    def write_single_input(self, n: Node, i: int) -> tuple[int]:
+    def skip_unique(self, i: int) -> int:
         """An input that must be one object: a `unique` that the file left out is left out again."""
-        if self.is_hidden(i, "unique"):
-            i = self.nodes[i].inputs[0]
-        return (self.write_input(n, i),)
-
-    def write_input(self, n: Node, i: int) -> int:
-        if i != self.scene:
-            return self.write_node(i)
-        notes = strip_prefix(n.notes, f"scene{self.scene_count}")
-        self.scene_count += 1
-        return self.append_row(ClevrEntry("scene", (), (), notes))
+        return self.nodes[i].inputs[0] if self.is_hidden(i, "unique") else i
 
     def collect_filters(self, i: int) -> tuple[int, tuple[str, ...]]:
         """What a filter and the implicit filters directly below it look at, and all their values."""
@@ -259,31 +224,28 @@ ENDS_ACTION = ("ends", "action")  # the note of an action's last node
 ONE_LIST = ("list", "one")  # the note of a last node whose action stood in the same list
 
 
-def build_action_table() -> dict[str, Meaning]:
-    """What CLEVR_HYP adds to CLEVR's functions."""
-    table: dict[str, Meaning] = {
-        "object": ("thing", ()),
-        "filter": ("filter", ()),
-        "and": ("intersect", ()),
-        "or": ("union", ()),
-        **dict.fromkeys(("add", "add_abs"), ("add", ())),
-        **dict.fromkeys(("add_rel", "add_relate"), ("add_beside", ())),
-        **dict.fromkeys(("remove", "remove_abs", "remove_rel", "remove_relate"), ("remove", ())),
-        **dict.fromkeys(("change_loc", "change_loc_rel", "change_loc_on"), ("move", ())),
-    }
-    table |= {"copy": ("copy", ()), "swap": ("swap", ())}
-    for a in ATTRIBUTES:
-        table[f"inherit_{a}"] = ("inherit", (a,))
-        table[f"not_{a}"] = ("exclude", (a,))
-        table[f"change_{a}"] = ("change", (a,))
-    return table
+ACTION_TABLE: dict[str, Meaning] = {  # what CLEVR_HYP adds to CLEVR's functions
+    "object": ("thing", ()),
+    "filter": ("filter", ()),
+    "and": ("intersect", ()),
+    "or": ("union", ()),
+    "copy": ("copy", ()),
+    "swap": ("swap", ()),
+    **dict.fromkeys(("add", "add_abs"), ("add", ())),
+    **dict.fromkeys(("add_rel", "add_relate"), ("add_beside", ())),
+    **dict.fromkeys(("remove", "remove_abs", "remove_rel", "remove_relate"), ("remove", ())),
+    **dict.fromkeys(("change_loc", "change_loc_rel", "change_loc_on"), ("move", ())),
+    **{f"inherit_{a}": ("inherit", (a,)) for a in ATTRIBUTES},
+    **{f"not_{a}": ("exclude", (a,)) for a in ATTRIBUTES},
+    **{f"change_{a}": ("change", (a,)) for a in ATTRIBUTES},
+}
 
 
 class ClevrHypNotation:
     """The notation: a list of nodes in, a program out, and back."""
 
     name = "CLEVR_HYP"
-    table = build_function_table() | build_action_table()
+    table = FUNCTIONS | ACTION_TABLE
 
     def read(self, listed: Iterable[Any]) -> Program:
         """The program of one list, which may hold actions and a question about their outcome."""

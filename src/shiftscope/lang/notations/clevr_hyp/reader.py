@@ -5,8 +5,6 @@ reads it (the `relate` that only says where an object is added). Notes keep what
 `as` the function listed, `implicit` a node that no listed node stands for, `at` the place in the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +16,7 @@ from ...program import Node, Notes, ProgramError, node, prefix_notes
 from ..clevr import ATTRIBUTES, VALUES, ClevrEntry, Meaning, order_entries
 
 BELOW = "below"  # what the object given rests on
+Words = tuple[str, ...]
 IMPLICIT: Notes = (("implicit", "yes"),)
 
 # How many inputs an action reads and how many value_inputs it takes (None: none, or a description too).
@@ -35,7 +34,7 @@ ACTIONS: dict[str, tuple[int, int | None]] = {
     "change_loc_on": (2, 1),
     "swap": (3, 0),
 }
-NEW = ("copy", *(f"inherit_{a}" for a in ATTRIBUTES))  # what describes a new object besides `object`
+NEW = ("object", "copy", *(f"inherit_{a}" for a in ATTRIBUTES))  # what describes a new object
 ONE_VALUE = VALUES | {f"{verb}_{a}": 1 for verb in ("not", "change") for a in ATTRIBUTES}
 
 
@@ -51,12 +50,10 @@ def read_nodes(
     entries: list[ClevrEntry], table: dict[str, Meaning], before: ActionContext | None = None
 ) -> tuple[Node, ...]:
     """Our nodes for the listed ones, after those of the action where there is one."""
-    order = order_entries(entries)
     reader = _ClevrHypReader(entries, table, before, keep_places=False)
-    nodes = reader.read(order)
-    if reader.places == list(range(len(entries))):
-        return nodes
-    return _ClevrHypReader(entries, table, before, keep_places=True).read(order)
+    nodes = reader.read()
+    in_order = reader.places == list(range(len(entries)))  # as writing would list them
+    return nodes if in_order else _ClevrHypReader(entries, table, before, keep_places=True).read()
 
 
 def parse_description(values: Sequence[str], where: str) -> tuple[tuple[str, str], ...]:
@@ -100,8 +97,8 @@ class _ClevrHypReader:
             for i in entry.inputs:
                 self.readers[i].append(at)
 
-    def read(self, order: list[int]) -> tuple[Node, ...]:
-        for at in order:
+    def read(self) -> tuple[Node, ...]:
+        for at in order_entries(self.entries):
             made = self.convert_entry(at, self.entries[at])
             if made is not None:
                 self.made[at] = made
@@ -117,8 +114,6 @@ class _ClevrHypReader:
                 if not self.readers[at]:
                     raise ProgramError(f"{self.name_entry(at)} is read by no other node")
                 return self.scene
-            case "object":
-                return None if self.readers[at] else self.build_new_object(at)
             case function if function in NEW:
                 return None if self.readers[at] else self.build_new_object(at)
             case "relate" if self.is_only_location(at):
@@ -150,64 +145,52 @@ class _ClevrHypReader:
             raise ProgramError(f"{self.name_entry(at)}: expected {words} value_inputs, got {len(e.values)}")
 
     def convert_action(self, at: int, e: ClevrEntry) -> int:
-        first, second = e.inputs[:2]
-        match e.function:
+        function, first, second, values = e.function, *e.inputs[:2], e.values
+        several, one, append = self.resolve_set, self.resolve_one, self.append_node
+        match function:
             case "add" | "add_abs":
-                spelled = "add" if e.function == "add" else ""
-                return self.append_node(
-                    at, "add", (self.resolve_set(first, at), self.build_new_object(second)), spelled=spelled
-                )
-            case "remove" | "remove_abs":
-                among = self.resolve_set(first, at)
-                spelled = "remove" if e.function == "remove" else ""
-                return self.append_node(at, "remove", (among, self.resolve_set(second, at, among)), spelled=spelled)
-            case "add_rel":
-                among = self.resolve_set(first, at)
-                inputs = (among, self.build_new_object(second), self.resolve_one(e.inputs[2], at, among))
-                return self.append_node(at, "add_beside", inputs, e.values, spelled="add_rel")
-            case "change_loc":
-                among = self.resolve_set(first, at)
-                inputs = (among, self.resolve_one(second, at, among), self.resolve_one(e.inputs[2], at, among))
-                return self.append_node(at, "move", inputs, e.values, spelled="change_loc")
-            case "change_loc_rel" | "change_loc_on":
-                anchor = self.resolve_one(first, at)
-                state = find_state(self.nodes, anchor)
-                usual = "change_loc_on" if e.values == ("on",) else "change_loc_rel"
-                spelled = e.function if e.function != usual else ""
-                inputs = (state, self.resolve_one(second, at, state), anchor)
-                return self.append_node(at, "move", inputs, e.values, spelled=spelled)
-            case "swap":
-                among = self.resolve_set(first, at)
-                return self.append_node(
-                    at, "swap", (among, self.resolve_one(second, at, among), self.resolve_one(e.inputs[2], at, among))
-                )
-            case "remove_rel":
-                among = self.resolve_set(first, at)
-                gone = self.resolve_set(second, at, among)
-                near = self.append_hidden("relate", (self.resolve_one(e.inputs[2], at, among),), e.values)
-                return self.append_remove(at, among, self.append_hidden("intersect", (gone, near)))
-            case "add_relate" if e.values:
-                words = [w for pair in parse_description(e.values[1:], self.name_entry(at)) for w in pair]
-                thing = self.append_hidden("thing", (), tuple(words))
-                among = self.resolve_set(first, at)
-                inputs = (among, thing, self.resolve_one(second, at, among))
-                return self.append_node(at, "add_beside", inputs, e.values[:1], spelled="add_relate")
-            case "add_relate":
+                spelled = "add" if function == "add" else ""
+                return append(at, "add", (several(first, at), self.build_new_object(second)), spelled=spelled)
+            case "add_relate" if not values:
                 return self.append_add(at, first, second)
-            case "remove_relate" if e.values:
-                among = self.resolve_set(first, at)
-                gone = self.append_hidden("relate", (self.resolve_one(second, at, among),), e.values[:1])
-                for pair in parse_description(e.values[1:], self.name_entry(at)) if e.values[1:] else ():
+            case "change_loc_rel" | "change_loc_on":
+                anchor = one(first, at)
+                among = find_state(self.nodes, anchor)
+                usual = "change_loc_on" if values == ("on",) else "change_loc_rel"
+                inputs = (among, one(second, at, among), anchor)
+                return append(at, "move", inputs, values, spelled=function if function != usual else "")
+            case "remove_relate" if not values:  # as the templates have it
+                near = several(first, at)
+                among = find_state(self.nodes, near)
+                gone = self.append_hidden("intersect", (near, several(second, at, among)))
+                return append(at, "remove", (among, gone), spelled=function)
+            case "add_relate":
+                words = tuple(w for pair in parse_description(values[1:], self.name_entry(at)) for w in pair)
+                thing = self.append_hidden("thing", (), words)
+                among = several(first, at)
+                return append(at, "add_beside", (among, thing, one(second, at, among)), values[:1], spelled=function)
+        among = several(first, at)
+        match function:
+            case "remove" | "remove_abs":
+                spelled = "remove" if function == "remove" else ""
+                return append(at, "remove", (among, several(second, at, among)), spelled=spelled)
+            case "add_rel":
+                inputs = (among, self.build_new_object(second), one(e.inputs[2], at, among))
+                return append(at, "add_beside", inputs, values, spelled=function)
+            case "change_loc" | "swap":
+                inputs = (among, one(second, at, among), one(e.inputs[2], at, among))
+                if function == "swap":
+                    return append(at, "swap", inputs)
+                return append(at, "move", inputs, values, spelled=function)
+            case "remove_rel":
+                gone = several(second, at, among)
+                near = self.append_hidden("relate", (one(e.inputs[2], at, among),), values)
+                gone = self.append_hidden("intersect", (gone, near))
+            case _:  # remove_relate, as the metadata has it
+                gone = self.append_hidden("relate", (one(second, at, among),), values[:1])
+                for pair in parse_description(values[1:], self.name_entry(at)) if values[1:] else ():
                     gone = self.append_hidden("filter", (gone,), pair)
-                return self.append_remove(at, among, gone)
-        near = self.resolve_set(first, at)  # remove_relate, as the templates have it
-        state = find_state(self.nodes, near)
-        return self.append_remove(
-            at, state, self.append_hidden("intersect", (near, self.resolve_set(second, at, state)))
-        )
-
-    def append_remove(self, at: int, among: int, gone: int) -> int:
-        return self.append_node(at, "remove", (among, gone), spelled=self.entries[at].function)
+        return append(at, "remove", (among, gone), spelled=function)
 
     def append_add(self, at: int, where: int, new: int) -> int:
         """An added object whose place a `relate` node gives: its anchor and its relation are used."""
@@ -261,7 +244,7 @@ class _ClevrHypReader:
     def build_new_object(self, i: int) -> int:
         """The description of an object that is not there yet."""
         e = self.entries[i]
-        if e.function not in ("object", *NEW):
+        if e.function not in NEW:
             raise ProgramError(f"{self.name_entry(i)} stands where a description (object) of a new object is expected")
         if i in self.things:
             return self.things[i]
@@ -280,14 +263,7 @@ class _ClevrHypReader:
         return len(self.nodes) - 1
 
     def append_node(
-        self,
-        at: int,
-        op: str,
-        inputs: tuple[int, ...],
-        params: tuple[str, ...] = (),
-        *,
-        spelled: str = "",
-        notes: Notes = (),
+        self, at: int, op: str, inputs: tuple[int, ...], params: Words = (), spelled: str = "", notes: Notes = ()
     ) -> int:
         notes += self.entries[at].notes
         if self.entries[at].function != "object":  # which stands inside the inputs of another

@@ -18,10 +18,8 @@ Fields of a row that would be empty may be left out. Operations are read as the 
 there were, so that writing gives back what was read. `covr_compositional` shares the rows.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -139,11 +137,6 @@ def read_alternatives(words: tuple[Any, ...], where: str, what: str) -> tuple[tu
     return check_texts(words, 1, where, what), ()
 
 
-def write_alternatives(words: tuple[str, ...], notes: Notes) -> tuple[Any, ...]:
-    """The argument that says any of the words."""
-    return words if len(words) == 1 and "listed" not in dict(notes) else (list(words),)
-
-
 def read_numbers(words: tuple[Any, ...], where: str) -> tuple[tuple[str, ...], Notes]:
     """Whole numbers; a note marks those written as text."""
     for word in words:
@@ -154,40 +147,11 @@ def read_numbers(words: tuple[Any, ...], where: str) -> tuple[tuple[str, ...], N
     return tuple(map(str, words)), (("text", quoted),) if "1" in quoted else ()
 
 
-def write_numbers(words: tuple[str, ...], notes: Notes) -> tuple[Any, ...]:
-    quoted = dict(notes).get("text", "").ljust(len(words), "0")
-    return tuple(w if q == "1" else int(w) for w, q in zip(words, quoted, strict=False))
-
-
-def read_comparison(row: CovrRow, words: tuple[Any, ...], default: Notes = ()) -> tuple[tuple[str, ...], Notes]:
-    """The numbers that a comparison has besides what it reads; 0 where one is left out and that is noted."""
-    said, notes = read_numbers(words, row.where)
-    if default and len(said) + len(row.inputs) == 1:
-        said, notes = (*said, "0"), notes + default
-    if len(said) + len(row.inputs) != 2:
-        got = f"{len(row.inputs)} dependencies and {len(said)} numbers"
-        raise ProgramError(f"{row.where}: expected two to compare, got {got}")
-    return said, notes
-
-
-def read_relation(row: CovrRow, words: tuple[Any, ...]) -> tuple[str, ...]:
-    """The relation of a row; one that reads a single set says null for the other."""
-    if len(row.inputs) != 1:
-        return check_texts(words, 1, row.where, "a relation")
-    if words[:1] != (None,):
-        raise ProgramError(f"{row.where}: expected 2 dependencies, or null before the relation")
-    return check_texts(words[1:], 1, row.where, "a relation after null")
-
-
-def write_relation(step: CovrStep) -> tuple[Any, ...]:
-    return step.words if len(step.inputs) == 2 else (None, *step.words)
-
-
-def read_sub_rows(row: CovrRow, raw: tuple[Any, ...], known: Iterable[str], notation: str) -> list[CovrRow]:
+def read_sub_rows(row: CovrRow, known: Iterable[str], notation: str) -> list[CovrRow]:
     """The rows of a quantifier's sub-program."""
-    if len(raw) != 1 or not isinstance(raw[0], list):
+    if len(row.words) != 1 or not isinstance(row.words[0], list):
         raise ProgramError(f"{row.where}: expected a sub-program, a list of rows")
-    rows = read_rows(raw[0], known, notation, row.where)
+    rows = read_rows(row.words[0], known, notation, row.where)
     for inner in rows:
         if any(isinstance(w, list) and any(isinstance(r, dict) for r in w) for w in inner.words):
             raise ProgramError(f"{inner.where}: a sub-program cannot stand inside another")
@@ -198,15 +162,6 @@ def check_no_words(row: CovrRow) -> tuple[()]:
     if row.words:
         raise ProgramError(f"{row.where}: expected no arguments, got {len(row.words)}")
     return ()
-
-
-def find_attribute(value: str, schema: Schema | None) -> str:
-    """The attribute that a word is a value of; without a schema any that has it."""
-    return (schema.attribute_of(value) if schema else None) or FREE
-
-
-def build_pairs(values: tuple[str, ...], schema: Schema | None) -> tuple[str, ...]:
-    return tuple(word for v in values for word in (find_attribute(v, schema), v))
 
 
 def _shorten(value: Any) -> str:
@@ -240,76 +195,94 @@ def _read_steps(rows: list[CovrRow], schema: Schema | None) -> list[CovrStep]:
     made: set[int] = set()  # the relations that a `choose_relation` took
     for at, row in enumerate(rows):
         parts = next((between[i] for i in row.inputs if i in between), ())
-        if len(parts) < len(BETWEEN) and row.operation == BETWEEN[len(parts)]:
+        begins = len(parts) < len(BETWEEN) and row.operation == BETWEEN[len(parts)]
+        ends = row.operation == "choose_relation" and len(parts) == len(BETWEEN)
+        if begins:
             check_no_words(row)
-            if parts:
-                _get_only_input(row)
+        elif not ends and (parts or row.operation == "choose_relation"):
+            raise ProgramError(f"{row.where}: expected {', '.join(BETWEEN)} and choose_relation in this order")
+        if parts and len(row.inputs) != 1:
+            raise ProgramError(f"{row.where}: expected 1 dependency, got {len(row.inputs)}")
+        if begins:
             between[at] = (*parts, at)
             continue
-        if row.operation == "choose_relation" and len(parts) == len(BETWEEN):
-            _get_only_input(row)
+        inputs = row.inputs
+        if ends:  # the notes of the rows before it are kept under their numbers
             made.update(parts)
-            # the notes of the rows before it are kept under their numbers
-            notes = tuple(note for k, i in enumerate(parts) for note in prefix_notes(rows[i].notes, str(k)))
-            words = check_texts(row.words, 2, row.where, "two relations")
-            step = CovrStep("choose_relation", (), words, (), row.notes + notes)
             inputs = rows[parts[0]].inputs
-        elif parts or row.operation == "choose_relation":
-            raise ProgramError(f"{row.where}: expected {', '.join(BETWEEN)} and choose_relation in this order")
-        else:
-            step, inputs = _read_step(row, schema), row.inputs
+            notes = tuple(note for k, i in enumerate(parts) for note in prefix_notes(rows[i].notes, str(k)))
+            row = row._replace(notes=row.notes + notes)
+        sub: tuple[CovrStep, ...] = ()
+        if row.operation in QUANTIFIERS:
+            sub = tuple(_read_steps(read_sub_rows(row, OPERATIONS, NAME), schema))
         place[at] = len(steps)
-        steps.append(step._replace(inputs=tuple(place[i] for i in inputs), where=row.where))
+        steps.append(read_step(row, schema, sub)._replace(inputs=tuple(place[i] for i in inputs)))
     loose = next((at for at in between if at not in made), None)
     if loose is not None:
         raise ProgramError(f"{rows[loose].where}: no choose_relation reads it")
     return steps
 
 
-def _get_only_input(row: CovrRow) -> None:
-    if len(row.inputs) != 1:
-        raise ProgramError(f"{row.where}: expected 1 dependency, got {len(row.inputs)}")
+def read_step(row: CovrRow, schema: Schema | None, sub: tuple[CovrStep, ...] = (), default: Notes = ()) -> CovrStep:
+    """The step a row says, its inputs left open; `default` is the note of a number or truth left out, if one may be."""
+    kind, words, notes = (row.operation, (), ()) if sub else _read_words(row, schema, default)
+    return CovrStep(kind, (), words, sub, row.notes + notes, row.where)
 
 
-def _read_step(row: CovrRow, schema: Schema | None) -> CovrStep:
-    """The step a row says, its inputs left open."""
-    operation, words, where, notes = row.operation, row.words, row.where, row.notes
-    if operation in WORDLESS or operation in ("unique", "assert_unique"):
-        return CovrStep(operation, (), check_no_words(row), (), notes)
+def _read_words(row: CovrRow, schema: Schema | None, default: Notes) -> tuple[str, tuple[str, ...], Notes]:
+    """The kind of step that a row says, its words, and the notes that say how they were written."""
+    operation, words, where = row.operation, row.words, row.where
     if operation in LOGIC:
-        return CovrStep(LOGIC[operation], (), check_no_words(row), (), notes)
+        left_out = len(row.inputs) == 1 and operation != "logic_not"
+        return LOGIC[operation], check_no_words(row), default if left_out else ()
     if operation in COMPARISONS:
-        said, more = read_comparison(row, words)
-        return CovrStep(operation, (), said, (), notes + more)
+        said, notes = read_numbers(words, where)
+        if default and len(said) + len(row.inputs) == 1:
+            said, notes = (*said, "0"), notes + default
+        if len(said) + len(row.inputs) != 2:
+            got = f"{len(row.inputs)} dependencies and {len(said)} numbers"
+            raise ProgramError(f"{where}: expected two to compare, got {got}")
+        return operation, said, notes
     if operation.startswith(KEEP):
-        if len(words) != 1:
-            raise ProgramError(f"{where}: expected a whole number, got {len(words)} arguments")
-        said, more = read_numbers(words, where)
-        return CovrStep("keep", (), (operation.removeprefix(KEEP), *said), (), notes + more)
-    if operation in QUANTIFIERS:
-        sub = read_sub_rows(row, words, OPERATIONS, NAME)
-        return CovrStep(operation, (), (), tuple(_read_steps(sub, schema)), notes)
+        said, notes = read_numbers(words, where)
+        if default and not said:
+            said, notes = ("0",), default
+        if len(said) != 1:
+            raise ProgramError(f"{where}: expected a whole number, got {len(said)} of them")
+        return "keep", (operation.removeprefix(KEEP), *said), notes
     match operation:
         case "find":
-            said, more = read_alternatives(words, where, "a name")
-            return CovrStep("find", (), said, (), notes + more)
+            return operation, *read_alternatives(words, where, "a name")
         case "filter":
-            said, more = read_alternatives(words, where, "a value")
-            return CovrStep("filter", (), build_pairs(said, schema), (), notes + more)
-        case "with_relation" | "with_relation_object":
-            return CovrStep(operation, (), read_relation(row, words), (), notes)
+            said, notes = read_alternatives(words, where, "a value")
+            return operation, _build_pairs(said, schema), notes
+        case "with_relation" | "with_relation_object" if len(row.inputs) != 1:
+            return operation, check_texts(words, 1, where, "a relation"), ()
+        case "with_relation" | "with_relation_object":  # one that reads a single set says null for the other
+            if words[:1] != (None,):
+                raise ProgramError(f"{where}: expected 2 dependencies, or null before the relation")
+            return operation, check_texts(words[1:], 1, where, "a relation after null"), ()
         case "query_name":
-            return CovrStep("query", (), ("name", *check_no_words(row)), (), notes)
+            return "query", ("name", *check_no_words(row)), ()
         case "query_attr":
-            return CovrStep("query", (), check_texts(words, 1, where, "an attribute"), (), notes)
+            return "query", check_texts(words, 1, where, "an attribute"), ()
         case "verify_attr":
-            return CovrStep("verify", (), build_pairs(check_texts(words, 1, where, "a value"), schema), (), notes)
+            return "verify", _build_pairs(check_texts(words, 1, where, "a value"), schema), ()
         case "choose_name":
-            return CovrStep("choose", (), ("name", *check_texts(words, 2, where, "two names")), (), notes)
+            return "choose", ("name", *check_texts(words, 2, where, "two names")), ()
         case "choose_attr":
             both = check_texts(words, 2, where, "two values")
-            return CovrStep("choose", (), (find_attribute(both[0], schema), *both), (), notes)
-    return CovrStep("all_same", (), check_texts(words, 1, where, "an attribute"), (), notes)
+            return "choose", (*_build_pairs(both[:1], schema), both[1]), ()
+        case "choose_relation":
+            return operation, check_texts(words, 2, where, "two relations"), ()
+        case "all_same":
+            return operation, check_texts(words, 1, where, "an attribute"), ()
+    return operation, check_no_words(row), ()
+
+
+def _build_pairs(values: tuple[str, ...], schema: Schema | None) -> tuple[str, ...]:
+    """Each value after the attribute that it is one of; without a schema any that has it."""
+    return tuple(word for v in values for word in ((schema.attribute_of(v) if schema else None) or FREE, v))
 
 
 def write(program: Program, schema: Schema | None = None) -> list[dict[str, Any]]:
@@ -341,7 +314,7 @@ def _remove_negations(steps: list[CovrStep]) -> list[CovrStep]:
     return [said[at]._replace(inputs=tuple(place[i] for i in said[at].inputs)) for at in kept]
 
 
-def _write_steps(steps: list[CovrStep]) -> list[dict[str, Any]]:
+def _write_steps(steps: Sequence[CovrStep]) -> list[dict[str, Any]]:
     rows: list[CovrRow] = []
     place: list[int] = []  # step → row
     for step in steps:
@@ -350,24 +323,25 @@ def _write_steps(steps: list[CovrStep]) -> list[dict[str, Any]]:
             for k, operation in enumerate(BETWEEN):
                 rows.append(CovrRow(operation, (), inputs, strip_prefix(step.notes, str(k))))
                 inputs = (len(rows) - 1,)
-        operation, words = _write_step(step)
+        operation, words = write_step(step)
         place.append(len(rows))
-        rows.append(CovrRow(operation, words, inputs, step.notes))
+        rows.append(CovrRow(operation, (_write_steps(step.sub),) if step.sub else words, inputs, step.notes))
     return [write_row(row) for row in rows]
 
 
-def _write_step(step: CovrStep) -> tuple[str, tuple[Any, ...]]:
-    """Operation and arguments of a step."""
+def write_step(step: CovrStep) -> tuple[str, tuple[Any, ...]]:
+    """Operation and arguments of a step; a sub-program is left to the caller."""
     kind, words, notes = step.kind, step.words, step.notes
+    if kind in COMPARISONS or kind == "keep":
+        test, numbers = (kind, words) if kind != "keep" else (KEEP + words[0], words[1:])
+        as_text = dict(notes).get("text", "").ljust(len(numbers), "0")
+        return test, tuple(w if q == "1" else int(w) for w, q in zip(numbers, as_text, strict=False))
     match kind:
-        case "find":
-            return kind, write_alternatives(words, notes)
-        case "filter":
-            return kind, write_alternatives(words[1::2], notes)
+        case "find" | "filter":
+            said = words if kind == "find" else words[1::2]
+            return kind, said if len(said) == 1 and "listed" not in dict(notes) else (list(said),)
         case "with_relation" | "with_relation_object":
-            return kind, write_relation(step)
-        case "keep":
-            return KEEP + words[0], write_numbers(words[1:], notes)
+            return kind, words if len(step.inputs) == 2 else (None, *words)
         case "and" | "or":
             return f"logic_{kind}", ()
         case "query":
@@ -376,6 +350,4 @@ def _write_step(step: CovrStep) -> tuple[str, tuple[Any, ...]]:
             return "verify_attr", words[1:]
         case "choose":
             return ("choose_name" if words[0] == "name" else "choose_attr"), words[1:]
-        case "all" | "some" | "none":
-            return kind, (_write_steps(list(step.sub)),)
-    return kind, write_numbers(words, notes) if kind in COMPARISONS else words
+    return kind, words

@@ -3,14 +3,12 @@
 Where a closed schema has no names, the noun of a thing is its shape.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....schema import Schema
-from ...program import Node, Notes, Program, ProgramError, node
+from ...program import Node, Notes, Program, ProgramBuilder, ProgramError, node
 from ...types import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, VALUE, Type, fits
 
 
@@ -20,7 +18,7 @@ class CovrStep(NamedTuple):
     kind: str  # one of KINDS
     inputs: tuple[int, ...] = ()
     words: tuple[str, ...] = ()
-    sub: tuple[CovrStep, ...] = ()
+    sub: tuple["CovrStep", ...] = ()
     notes: Notes = ()
     where: str = ""  # how an error names it
 
@@ -69,108 +67,94 @@ OPS = {  # kinds that are one node, input for input
 
 def build_program(steps: Sequence[CovrStep], *, mend: bool = False) -> Program:
     """The program that the steps say; `mend` puts in `unique` where one object is wanted."""
-    maker = _CovrProgramBuilder(mend)
-    maker.append_steps(steps)
-    return Program(tuple(maker.nodes))
+    builder = _CovrProgramBuilder(mend)
+    values: list[int] = []
+    for step in steps:
+        values.append(builder.append_step(step, builder.resolve_inputs(step, values, steps)))
+    return builder.build()
 
 
-class _CovrProgramBuilder:
+class _CovrProgramBuilder(ProgramBuilder):
     """Steps become nodes, their types checked."""
 
     def __init__(self, mend: bool) -> None:
-        self.nodes: list[Node] = []
+        super().__init__()
         self.mend = mend
         self.single: dict[int, int] = {}  # a set's node → the node of its only member
 
-    def append_node(self, op: str, inputs: tuple[int, ...] = (), words: Sequence[str] = (), notes: Notes = ()) -> int:
-        self.nodes.append(node(op, inputs, tuple(words), notes))
-        return len(self.nodes) - 1
-
-    def append_steps(self, steps: Sequence[CovrStep]) -> None:
-        values: list[int] = []
-        types: list[Type] = []
-        for step in steps:
-            values.append(self.append_step(step, self.resolve_inputs(step, values, types)))
-            types.append(_infer_output_type(step))
-
-    def resolve_inputs(self, step: CovrStep, values: list[int], types: list[Type]) -> tuple[int, ...]:
-        """The nodes that a step reads."""
-        given = [types[i] for i in step.inputs]
+    def resolve_inputs(self, step: CovrStep, values: list[int], steps: Sequence[CovrStep]) -> tuple[int, ...]:
+        """The nodes that a step reads, given those of the steps before it."""
+        given = [_infer_output_type(steps[i]) for i in step.inputs]
         wanted = KINDS[step.kind][0]
-        fewest, most = _count_inputs(step, len(wanted))
+        fewest = most = len(wanted)
+        if step.kind in COMPARISONS:
+            fewest = most = most - len(step.words)
+        elif "default" in dict(step.notes) or step.kind in ("with_relation", "with_relation_object"):
+            fewest = 1
         if not fewest <= len(given) <= most:
-            raise ProgramError(f"{step.where}: expected {_format_count(fewest, most)}, got {len(given)}")
+            number = f"{fewest} or {most}" if fewest != most else str(most or "no")
+            raise ProgramError(
+                f"{step.where}: expected {number} {'dependency' if number == '1' else 'dependencies'}, got {len(given)}"
+            )
         found = []
         for k, (i, type_, options) in enumerate(zip(step.inputs, given, wanted, strict=False)):
-            single = self.mend and type_ == OBJECTS and options == (OBJECT,)
-            if not single and not any(fits(type_, option) for option in options):
+            at = values[i]
+            if self.mend and type_ == OBJECTS and options == (OBJECT,):
+                if at not in self.single:
+                    self.single[at] = self.put("unique", at, notes=IMPLICIT)
+                at = self.single[at]
+            elif not any(fits(type_, option) for option in options):
                 said = " or ".join(map(str, options))
                 raise ProgramError(f"{step.where}: expected {said} as dependency {k + 1}, got {type_}")
-            found.append(self.add_unique(values[i]) if single else values[i])
-        if step.kind in COMPARISONS:
-            _check_alike(step, given)
+            found.append(at)
+        if step.kind in COMPARISONS:  # a number with a name, or the values of two attributes, are not compared
+            left, right = (*given, *([INT] * len(step.words)))
+            if left != right:
+                raise ProgramError(f"{step.where}: cannot compare {left} with {right}")
         return tuple(found)
-
-    def add_unique(self, among: int) -> int:
-        if among not in self.single:
-            self.single[among] = self.append_node("unique", (among,), (), IMPLICIT)
-        return self.single[among]
 
     def append_step(self, step: CovrStep, inputs: tuple[int, ...]) -> int:
         kind, words, notes = step.kind, step.words, step.notes
         match kind:
             case "scene":
-                return self.append_node("scene", (), (), notes)
+                return self.put("scene", notes=notes)
             case "find":
                 return self.append_union([("find", (), (name,)) for name in words], notes)
             case "filter":
-                return self.append_filter(inputs[0], step)
-            case "with_relation":
-                return self.append_related(inputs[0], inputs[1] if len(inputs) == 2 else None, step)
-            case "with_relation_object":
-                among = inputs[1] if len(inputs) == 2 else self.append_node("scene", (), (), IMPLICIT)
-                return self.append_related(among, inputs[0], step)
+                pairs = zip(words[::2], words[1::2], strict=True)
+                return self.append_union([("filter", inputs, pair) for pair in pairs], notes)
+            case "with_relation" | "with_relation_object":
+                subject = kind == "with_relation"
+                first = inputs[0]  # of one set, the other is the scene
+                second = inputs[1] if len(inputs) == 2 else self.put("scene", notes=IMPLICIT)
+                among, to, role = (first, second, "subject") if subject else (second, first, "object")
+                return self.put("intersect", among, self.put("related", to, words=(words[0], role)), notes=notes)
             case "unique" | "assert_unique":
-                return self.append_node("unique", inputs, (), (*notes, ("said", kind)))
+                return self.put("unique", *inputs, notes=(*notes, ("said", kind)))
             case "keep":
-                return self.append_node("keep", inputs, (COMPARISONS[words[0]], words[1]), notes)
+                return self.put("keep", *inputs, words=(COMPARISONS[words[0]], words[1]), notes=notes)
             case "choose_relation":
-                return self.append_node("choose_relation", inputs, (*words, "object"), notes)
+                return self.put("choose_relation", *inputs, words=(*words, "object"), notes=notes)
             case "all_same":
-                return self.append_node("alike", inputs * 2, words, notes)
+                return self.put("alike", *inputs, *inputs, words=words, notes=notes)
             case "and" | "or" if len(inputs) == 1:  # only where what is left out is False
-                zero = self.append_node("number", (), ("0",), IMPLICIT)
-                return self.append_node(
-                    kind, (*inputs, self.append_node("less", (zero, zero), (), IMPLICIT)), (), notes
-                )
+                zero = self.put("number", words=("0",), notes=IMPLICIT)
+                return self.put(kind, *inputs, self.put("less", zero, zero, notes=IMPLICIT), notes=notes)
         if kind in COMPARISONS:
-            numbers = tuple([self.append_node("number", (), (word,)) for word in words])
-            return self.append_node(COMPARISONS[kind], inputs + numbers, (), notes)
+            numbers = [self.put("number", words=(word,)) for word in words]
+            return self.put(COMPARISONS[kind], *inputs, *numbers, notes=notes)
         if kind in QUANTIFIERS:
-            return self.append_node(kind, (*inputs, self.append_body(step)), (), notes)
-        return self.append_node(OPS[kind], inputs, words, notes)
+            return self.put(kind, *inputs, self.append_body(step), notes=notes)
+        return self.put(OPS[kind], *inputs, words=words, notes=notes)
 
     def append_union(self, calls: list[tuple[str, tuple[int, ...], tuple[str, ...]]], notes: Notes) -> int:
         """What any of the calls gives."""
-        first, *others = calls
-        found = self.append_node(*first, notes if not others else ())
-        for k, call in enumerate(others):
-            found = self.append_node(
-                "union", (found, self.append_node(*call)), (), notes if k == len(others) - 1 else ()
-            )
+        found = -1
+        for k, (op, inputs, words) in enumerate(calls):
+            last = notes if k == len(calls) - 1 else ()
+            one = self.put(op, *inputs, words=words, notes=last if k == 0 else ())
+            found = one if k == 0 else self.put("union", found, one, notes=last)
         return found
-
-    def append_filter(self, among: int, step: CovrStep) -> int:
-        pairs = list(zip(step.words[::2], step.words[1::2], strict=True))
-        return self.append_union([("filter", (among,), pair) for pair in pairs], step.notes)
-
-    def append_related(self, among: int, to: int | None, step: CovrStep) -> int:
-        """Those among the first that are in the relation to, or with `_object` that it leads to."""
-        if to is None:
-            to = self.append_node("scene", (), (), IMPLICIT)
-        role = "object" if step.kind == "with_relation_object" else "subject"
-        found = self.append_node("related", (to,), (step.words[0], role))
-        return self.append_node("intersect", (among, found), (), step.notes)
 
     def append_body(self, quantifier: CovrStep) -> int:
         """The truth about `it()` that a sub-program says.
@@ -184,42 +168,31 @@ class _CovrProgramBuilder:
             raise ProgramError(f"{unread.where}: nothing reads it")
         chain, start = _find_chain(sub, uses)
         values: list[int] = []
-        types: list[Type] = []
         it = -1
         for i, step in enumerate(sub):
             if i in chain and step.kind == "scene":
-                it = self.append_node("it", (), (), step.notes)
+                it = self.put("it", notes=step.notes)
                 values.append(it)
-            else:
-                inputs = self.resolve_inputs(step, values, types)
-                if i == start:  # the chain does not begin with the scene
-                    inputs = self.start_from_it(step, inputs)
-                if i == len(sub) - 1 and step.kind == "filter" and inputs == (it,) and len(step.words) == 2:
-                    return self.append_node("verify", inputs, step.words, step.notes)
-                values.append(self.append_step(step, inputs))
-            types.append(_infer_output_type(step))
-        if not fits(types[-1], OBJECTS):
-            raise ProgramError(f"{quantifier.where}: expected a sub-program that gives Objects, got {types[-1]}")
-        if not chain:
-            return self.append_node("exist", (self.append_node("intersect", (self.append_node("it"), values[-1])),))
-        return self.append_node("exist", (values[-1],))
-
-    def start_from_it(self, step: CovrStep, inputs: tuple[int, ...]) -> tuple[int, ...]:
-        at = _find_carried_input(step)
-        if at is None:
-            return inputs
-        it = self.append_node("intersect", (self.append_node("it"), inputs[at]))
-        return (*inputs[:at], it, *inputs[at + 1 :])
+                continue
+            inputs = self.resolve_inputs(step, values, sub)
+            at = _find_carried_input(step)
+            if i == start and at is not None:  # the chain does not begin with the scene
+                begin = self.put("intersect", self.put("it"), inputs[at])
+                inputs = (*inputs[:at], begin, *inputs[at + 1 :])
+            if i == len(sub) - 1 and step.kind == "filter" and inputs == (it,) and len(step.words) == 2:
+                return self.put("verify", *inputs, words=step.words, notes=step.notes)
+            values.append(self.append_step(step, inputs))
+        given = _infer_output_type(sub[-1])
+        if not fits(given, OBJECTS):
+            raise ProgramError(f"{quantifier.where}: expected a sub-program that gives Objects, got {given}")
+        return self.put("exist", values[-1] if chain else self.put("intersect", self.put("it"), values[-1]))
 
 
 def _find_carried_input(step: CovrStep) -> int | None:
     """Which input of a step is the set that it picks from."""
-    match step.kind:
-        case "filter" | "with_relation":
-            return 0
-        case "with_relation_object" if len(step.inputs) == 2:
-            return 1
-    return None
+    if step.kind == "with_relation_object":
+        return 1 if len(step.inputs) == 2 else None
+    return 0 if step.kind in ("filter", "with_relation") else None
 
 
 def _find_chain(sub: Sequence[CovrStep], uses: Counter[int]) -> tuple[set[int], int]:
@@ -242,30 +215,6 @@ def _find_chain(sub: Sequence[CovrStep], uses: Counter[int]) -> tuple[set[int], 
 def _infer_output_type(step: CovrStep) -> Type:
     found = KINDS[step.kind][1]
     return Type("Value", step.words[0]) if found == VALUE else found
-
-
-def _count_inputs(step: CovrStep, inputs: int) -> tuple[int, int]:
-    """The fewest and the most inputs that a step may have."""
-    if step.kind in COMPARISONS:
-        return inputs - len(step.words), inputs - len(step.words)
-    if step.kind in ("with_relation", "with_relation_object"):
-        return 1, inputs
-    if step.kind in ("and", "or") and dict(step.notes).get("default"):
-        return 1, inputs
-    return inputs, inputs
-
-
-def _format_count(fewest: int, most: int) -> str:
-    if fewest != most:
-        return f"{fewest} or {most} dependencies"
-    return "1 dependency" if most == 1 else f"{most or 'no'} dependencies"
-
-
-def _check_alike(step: CovrStep, given: list[Type]) -> None:
-    """Refuse to compare a number with a name, or the values of two attributes."""
-    both = [*given, *([INT] * len(step.words))]
-    if len(both) == 2 and both[0] != both[1]:
-        raise ProgramError(f"{step.where}: cannot compare {both[0]} with {both[1]}")
 
 
 # What COVR calls a name (`find biplane`, `query_name`) is the shape where solids have no names.

@@ -1,8 +1,8 @@
 """A program as COVR's steps; what COVR cannot say is refused by name."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from ...program import Node, Notes, Program, refuse_node
+from ...program import Notes, Program, refuse_node
 from .reader import COMPARISONS, OPS, QUANTIFIERS, CovrStep
 
 _KIND_OF = {op: kind for kind, op in OPS.items()}
@@ -42,15 +42,9 @@ class _CovrStepWriter:
         return [self.made[k]._replace(inputs=tuple(place[i] for i in self.made[k].inputs)) for k in order]
 
     def append_step(
-        self,
-        at: int,
-        kind: str,
-        inputs: tuple[int, ...] = (),
-        words: tuple[str, ...] = (),
-        notes: Notes = (),
-        sub: tuple[CovrStep, ...] = (),
+        self, at: int, kind: str, inputs: Sequence[int] = (), words: tuple[str, ...] = (), notes: Notes = ()
     ) -> int:
-        self.made.append(CovrStep(kind, inputs, words, sub, notes))
+        self.made.append(CovrStep(kind, tuple(inputs), words, (), notes))
         self.keys.append(max([at, *(self.keys[i] for i in inputs)]))
         return len(self.made) - 1
 
@@ -59,12 +53,12 @@ class _CovrStepWriter:
         n = self.nodes[i]
         kind = n.note("said", unique) if n.op == "unique" else ""
         if (i, kind) not in self.steps:
-            self.steps[i, kind] = self.write_unique(i, kind) if kind else self.write_new_node(i)
+            if kind:
+                among = self.write_set(n.inputs[0])
+                self.steps[i, kind] = among if self.mend else self.append_step(i, kind, (among,), (), n.notes)
+            else:
+                self.steps[i, kind] = self.write_new_node(i)
         return self.steps[i, kind]
-
-    def write_unique(self, i: int, kind: str) -> int:
-        among = self.write_set(self.nodes[i].inputs[0])
-        return among if self.mend else self.append_step(i, kind, (among,), (), self.nodes[i].notes)
 
     def write_set(self, i: int) -> int:
         return self.write_node(i, "assert_unique")
@@ -84,37 +78,34 @@ class _CovrStepWriter:
                 if base < 0:
                     return self.append_step(i, "find", (), words, n.notes)
                 return self.append_step(i, "filter", (self.write_set(base),), words, n.notes)
-            case "filter" if n.params[0] == "name":
-                return self.write_named_filter(i)
-            case "intersect" | "related":
-                return self.write_related(i)
+            case "filter" if self.nodes[n.inputs[0]].op == "related":  # a name: only where things are first found
+                return self.append_relation(i, self.append_step(i, "find", (), n.params[1:]), n.inputs[0], n.notes)
+            case "related":
+                return self.append_relation(i, self.append_step(i, "scene"), i, n.notes)
+            case "intersect":
+                return self.write_intersection(i)
             case "images" | "group" | "count" | "exist" | "keys" | "and" | "or" | "not":
-                return self.append_step(i, _KIND_OF[n.op], self.write_inputs(n), (), n.notes)
+                said = [j for j in n.inputs if not (self.mend and self.is_implicit(j, "less"))]  # that is False
+                return self.append_step(i, _KIND_OF[n.op], [self.write_set(j) for j in said], (), n.notes)
             case "keep":
                 words = (_COMPARISON_OF[n.params[0]], n.params[1])
                 return self.append_step(i, "keep", (self.write_node(n.inputs[0]),), words, n.notes)
-            case "query" | "verify" | "choose" | "common":
-                if n.op == "verify" and n.params[0] == "name":
-                    raise refuse_node(self.program, i, self.notation)
-                return self.append_step(i, _KIND_OF[n.op], tuple(map(self.write_one, n.inputs)), n.params, n.notes)
+            case "query" | "verify" | "choose" | "common" if (n.op, *n.params[:1]) != ("verify", "name"):
+                return self.append_step(i, _KIND_OF[n.op], [self.write_one(j) for j in n.inputs], n.params, n.notes)
             case "choose_relation" if n.params[2] == "object":
                 inputs = (self.write_one(n.inputs[0]), self.write_set(n.inputs[1]))
                 return self.append_step(i, "choose_relation", inputs, n.params[:2], n.notes)
             case "alike" if self.is_same(*n.inputs):
                 return self.append_step(i, "all_same", (self.write_set(n.inputs[0]),), n.params, n.notes)
             case "all" | "some" | "none":
-                return self.write_quantifier(i)
+                inner = _CovrStepWriter(self.program, self.notation, self.mend)
+                at = self.append_step(i, n.op, (self.write_set(n.inputs[0]),), (), n.notes)
+                inner.write_body(n.inputs[1])
+                self.made[at] = self.made[at]._replace(sub=tuple(inner.sort_steps()))
+                return at
             case _ if n.op in _COMPARISON_OF:
                 return self.write_comparison(i)
         raise refuse_node(self.program, i, self.notation)
-
-    def write_inputs(self, n: Node) -> tuple[int, ...]:
-        """The inputs that are written."""
-        return tuple(self.write_set(j) for j in n.inputs if not (self.mend and self.is_implicit_false(j)))
-
-    def is_implicit_false(self, i: int) -> bool:
-        """Whether the node is the False that stands for a truth left out."""
-        return self.nodes[i].op == "less" and bool(self.nodes[i].note("implicit"))
 
     def find_alternatives(self, i: int) -> tuple[int, tuple[str, ...]] | None:
         """The names a find takes any of (then −1 comes first), or the set and the pairs of a filter."""
@@ -139,37 +130,26 @@ class _CovrStepWriter:
         """Whether two nodes are one, or leaves that say the same."""
         return i == j or (not self.nodes[i].inputs and self.nodes[i] == self.nodes[j])
 
-    def write_named_filter(self, i: int) -> int:
-        """A filter by name: COVR names things only where it first finds them."""
+    def write_intersection(self, i: int) -> int:
         n = self.nodes[i]
-        if self.nodes[n.inputs[0]].op != "related":
-            raise refuse_node(self.program, i, self.notation)
-        found = self.append_step(i, "find", (), n.params[1:])
-        return self.append_relation(i, found, n.inputs[0], n.notes)
-
-    def write_related(self, i: int) -> int:
-        n = self.nodes[i]
-        if n.op == "related":
-            return self.append_relation(i, self.append_step(i, "scene"), i, n.notes)
         among, relation = n.inputs
         if self.nodes[relation].op != "related":
             among, relation = relation, among
         if self.nodes[relation].op != "related":
             raise refuse_node(self.program, i, self.notation)
-        if self.is_implicit_scene(among):  # `with_relation_object` of one set
-            return self.append_relation(i, None, relation, n.notes)
-        return self.append_relation(i, self.write_set(among), relation, n.notes)
+        left_out = self.is_implicit(among, "scene")  # `with_relation_object` of one set
+        return self.append_relation(i, None if left_out else self.write_set(among), relation, n.notes)
 
     def append_relation(self, i: int, among: int | None, relation: int, notes: Notes) -> int:
         """The step for those among a set that the `related` node gives."""
         r = self.nodes[relation]
         word, role = r.params
-        to = None if self.is_implicit_scene(r.inputs[0]) else self.write_set(r.inputs[0])
+        to = None if self.is_implicit(r.inputs[0], "scene") else self.write_set(r.inputs[0])
         return self.append_pair(i, among, to, word, role == "object", notes)
 
-    def is_implicit_scene(self, i: int) -> bool:
-        """Whether the node is the scene that a notation leaves out."""
-        return self.nodes[i].op == "scene" and bool(self.nodes[i].note("implicit"))
+    def is_implicit(self, i: int, op: str) -> bool:
+        """Whether the node is one of that op which the notation leaves out."""
+        return self.nodes[i].op == op and bool(self.nodes[i].note("implicit"))
 
     def append_pair(self, i: int, among: int | None, to: int | None, word: str, turned: bool, notes: Notes = ()) -> int:
         if turned:
@@ -190,13 +170,6 @@ class _CovrStepWriter:
             raise refuse_node(self.program, i, self.notation)
         inputs = tuple(self.write_node(j) for j in n.inputs if self.nodes[j].op != "number")
         return self.append_step(i, kind, inputs, words, n.notes)
-
-    def write_quantifier(self, i: int) -> int:
-        n = self.nodes[i]
-        among = self.write_set(n.inputs[0])
-        inner = _CovrStepWriter(self.program, self.notation, self.mend)
-        inner.write_body(n.inputs[1])
-        return self.append_step(i, n.op, (among,), (), n.notes, tuple(inner.sort_steps()))
 
     def write_body(self, i: int) -> int:
         """The set of those for which a truth about `it()` holds."""
@@ -226,7 +199,9 @@ class _CovrStepWriter:
         """The same for a set that holds `it()` or nothing."""
         n = self.nodes[i]
         if n.op == "it":
-            return self.write_it(i)
+            if self.start is None and (i, "") not in self.steps:
+                self.steps[i, ""] = self.append_step(i, "scene", (), (), n.notes)
+            return self.steps[i, ""] if self.start is None else self.start
         pairs = self.find_alternatives(i) if n.op in ("filter", "union") else None
         if pairs is not None and pairs[0] >= 0:
             return self.append_step(i, "filter", (self.write_containing(pairs[0]),), pairs[1], n.notes)
@@ -240,14 +215,6 @@ class _CovrStepWriter:
         if self.nodes[held].op != "it" or self.start is not None:
             raise refuse_node(self.program, i, self.notation)
         return self.write_set(other)
-
-    def write_it(self, i: int) -> int:
-        """The set that `it()` stands for."""
-        if self.start is not None:
-            return self.start
-        if (i, "") not in self.steps:
-            self.steps[i, ""] = self.append_step(i, "scene", (), (), self.nodes[i].notes)
-        return self.steps[i, ""]
 
     def passes_relation(self, i: int) -> bool:
         """Whether a set about `it()` holds not it but what it is related to."""

@@ -6,8 +6,6 @@ In `relate`, `s` says that the thing named is the subject of the relation, `o` t
 on `select: scene` speaks of the whole image.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -27,45 +25,31 @@ _UNSAYABLE_IN_CALL = re.compile(r"[,()\[\]]|^\s|\s$|^$")
 
 # function: its kind of step, and that step's words, None where the call gives the word.
 Form = tuple[str, tuple[str | None, ...]]
+_ATTRIBUTES = {"": FREE, "_h": "hposition", "_v": "vposition"}  # that the end of a function's name says
+_SIDES = {"": "object", "_inv": "subject"}
 FORMS: dict[str, Form] = {
     "select": ("select", (None,)),
-    "filter": ("filter", (FREE, None)),
+    **{f"filter{end}": ("filter", (attribute, None)) for end, attribute in _ATTRIBUTES.items()},
     "filter_not": ("exclude", (FREE, None)),
-    "filter_h": ("filter", ("hposition", None)),
-    "filter_v": ("filter", ("vposition", None)),
-    "relate": ("relate", (None, ANY, "object")),
-    "relate_inv": ("relate", (None, ANY, "subject")),
-    "relate_name": ("relate", (None, None, "object")),
-    "relate_inv_name": ("relate", (None, None, "subject")),
+    **{f"relate{side}": ("relate", (None, ANY, role)) for side, role in _SIDES.items()},
+    **{f"relate{side}_name": ("relate", (None, None, role)) for side, role in _SIDES.items()},
     "relate_attr": ("alike_to", (None, None)),
-    "query": ("query", (None,)),
-    "query_n": ("query", ("name",)),
-    "query_h": ("query", ("hposition",)),
-    "query_v": ("query", ("vposition",)),
+    **{f"query{end}": ("query", (attribute,)) for end, attribute in (_ATTRIBUTES | {"": None, "_n": "name"}).items()},
     "query_f": ("query_image", (None,)),
-    "verify": ("verify", (FREE, None)),
-    "verify_h": ("verify", ("hposition", None)),
-    "verify_v": ("verify", ("vposition", None)),
+    **{f"verify{end}": ("verify", (attribute, None)) for end, attribute in _ATTRIBUTES.items()},
     "verify_f": ("verify_image", (FREE, None)),
-    "verify_rel": ("verify_rel", (None, None, "object")),
-    "verify_rel_inv": ("verify_rel", (None, None, "subject")),
-    "choose": ("choose", (FREE, None, None)),
+    **{f"verify_rel{side}": ("verify_rel", (None, None, role)) for side, role in _SIDES.items()},
+    **{f"choose{end}": ("choose", (attribute, None, None)) for end, attribute in _ATTRIBUTES.items()},
     "choose_n": ("choose", ("name", None, None)),
-    "choose_h": ("choose", ("hposition", None, None)),
-    "choose_v": ("choose", ("vposition", None, None)),
     "choose_attr": ("choose", (None, None, None)),
     "choose_f": ("choose_image", (FREE, None, None)),
-    "choose_rel": ("choose_rel", (None, None, None, "object")),
-    "choose_rel_inv": ("choose_rel", (None, None, None, "subject")),
+    **{f"choose_rel{side}": ("choose_rel", (None, None, None, role)) for side, role in _SIDES.items()},
     "choose_subj": ("choose_more", (None,)),
-    "exist": ("exist", ()),
-    "and": ("and", ()),
-    "or": ("or", ()),
+    **{name: (name, ()) for name in ("exist", "and", "or", "common")},
     "same": ("alike", ("name",)),
     "different": ("differ", ("name",)),
     "same_attr": ("alike", (None,)),
     "different_attr": ("differ", (None,)),
-    "common": ("common", ()),
 }
 _RELATION_FIRST = ("relate", "verify_rel", "alike_to")  # a call says relation, name; a step name, relation
 _CUT = {"less healthy": "less"}  # these files keep one word of a comparative
@@ -85,13 +69,17 @@ def _read_call(text: Any, at: int) -> GqaStep:
         raise ProgramError(f"node {at}: expected a call such as ?=filter([0], white), got {text!r}")
     pointed, ids, function, inside = found.groups()
     if function not in FORMS:
-        hint = did_you_mean(function, FORMS)
-        raise ProgramError(f"node {at}: unknown op {function!r} in GQA calls{hint}")
-    inputs, notes, rest = _parse_inputs(inside, f"node {at} ({function})", at)
-    words = rest.split(", ") if rest else []
+        raise ProgramError(f"node {at}: unknown op {function!r} in GQA calls{did_you_mean(function, FORMS)}")
+    inputs, words, comma = _parse_arguments(inside)
+    late = next((i for i in inputs if i >= at), None)
+    if late is not None:
+        raise ProgramError(f"node {at} ({function}) reads node {late}, which does not come before it")
     kind, pattern = FORMS[function]
-    if len(inputs) != (1 if function in _ON_SET else INPUTS[kind]) or len(words) != pattern.count(None):
-        raise ProgramError(f"node {at}: expected a call like {_format_sample(function)}, got {text!r}")
+    wanted = 1 if function in _ON_SET else INPUTS[kind]
+    if len(inputs) != wanted or len(words) != pattern.count(None):
+        sample = [*(f"[{i}]" for i in range(wanted)), *["word"] * pattern.count(None)]
+        raise ProgramError(f"node {at}: expected a call like ?={function}({', '.join(sample)}), got {text!r}")
+    notes: Notes = (("comma", ","),) if comma else ()
     if pointed != "?":
         notes += (("id", ids or "-"),)
     if function == "filter_h" and words[0] in _VERTICAL:
@@ -99,31 +87,22 @@ def _read_call(text: Any, at: int) -> GqaStep:
         notes += (("call", function),)
     given = iter(words)
     made = [next(given) if p is None else p for p in pattern]
-    return GqaStep(kind, inputs * 2 if function in _ON_SET else inputs, _reorder_words(kind, made), notes)
-
-
-def _parse_inputs(inside: str, where: str, at: int) -> tuple[tuple[int, ...], Notes, str]:
-    """The steps a call reads, how they are set apart, and what follows them."""
-    inputs: list[int] = []
-    notes: Notes = ()
-    end = 0
-    while found := _INPUT.match(inside, end):
-        i = int(found[1])
-        if i >= at:
-            raise ProgramError(f"{where} reads node {i}, which does not come before it")
-        inputs.append(i)
-        end = found.end()
-        if found[2] == ",":
-            notes = (("comma", ","),)
-    return tuple(inputs), notes, inside[end:]
-
-
-def _reorder_words(kind: str, words: list[str]) -> tuple[str, ...]:
     if kind in _RELATION_FIRST:
-        words = [words[1], words[0].removeprefix("same ") if kind == "alike_to" else words[0], *words[2:]]
+        made[:2] = made[1], made[0].removeprefix("same ") if kind == "alike_to" else made[0]
     if kind == "choose_more":
-        words = [_WHOLE.get(words[0], words[0])]
-    return tuple(words)
+        made = [_WHOLE.get(made[0], made[0])]
+    return GqaStep(kind, inputs * 2 if function in _ON_SET else inputs, tuple(made), notes)
+
+
+def _parse_arguments(inside: str) -> tuple[tuple[int, ...], list[str], bool]:
+    """The steps a call reads, its words, and whether a comma without a blank sets the steps apart."""
+    inputs: list[int] = []
+    comma, end = False, 0
+    while found := _INPUT.match(inside, end):
+        inputs.append(int(found[1]))
+        comma = comma or found[2] == ","
+        end = found.end()
+    return tuple(inputs), inside[end:].split(", ") if inside[end:] else [], comma
 
 
 def write_calls(program: Program) -> list[str]:
@@ -133,7 +112,7 @@ def write_calls(program: Program) -> list[str]:
 
 def _write_call(step: GqaStep, at: int) -> str:
     notes = dict(step.notes)
-    function, words = _choose_function(step, notes, at)
+    function, words = _choose_function(step, at)
     for word in words:
         if _UNSAYABLE_IN_CALL.search(word):
             raise ProgramError(f"the word {word!r} cannot stand in a GQA call (node {at}, {function})")
@@ -144,38 +123,25 @@ def _write_call(step: GqaStep, at: int) -> str:
     return f"{pointed}={function}({', '.join([*([together] if inputs else []), *words])})"
 
 
-def _choose_function(step: GqaStep, notes: dict[str, str], at: int) -> tuple[str, list[str]]:
+def _choose_function(step: GqaStep, at: int) -> tuple[str, list[str]]:
     """The function that says the step with the fewest words, and those words."""
-    words = list(step.words)
-    if step.kind in _RELATION_FIRST:
-        words[:2] = [f"same {words[1]}" if step.kind == "alike_to" else words[1], words[0]]
-    if step.kind == "choose_more":
+    kind, words = step.kind, list(step.words)
+    if kind in _RELATION_FIRST:
+        words[:2] = [f"same {words[1]}" if kind == "alike_to" else words[1], words[0]]
+    if kind == "choose_more":
         words = [_CUT.get(words[0], words[0])]
-    if step.kind in ("alike", "differ"):
-        verb = "same" if step.kind == "alike" else "different"
+    if kind in ("alike", "differ"):
+        verb = "same" if kind == "alike" else "different"
         alone = step.inputs[0] == step.inputs[1] and words[0] == "name"
         return (verb, []) if alone else (f"{verb}_attr", words)
-    # A value says its attribute only where no function spells it out.
-    fits = _find_functions(step.kind, words) or _find_functions(step.kind, [FREE, *words[1:]])
-    if not fits:
-        raise ProgramError(f"node {at} ({step.kind}: {', '.join(step.words)}) cannot be said as a GQA call")
-    function = min(fits, key=lambda f: FORMS[f][1].count(None))
-    taken = [w for p, w in zip(FORMS[function][1], words, strict=True) if p is None]
-    return notes.get("call", function), taken
-
-
-def _find_functions(kind: str, words: list[str]) -> list[str]:
-    return [
-        function
-        for function, (of, pattern) in FORMS.items()
-        if of == kind and all(p in (None, w) for p, w in zip(pattern, words, strict=True))
-    ]
-
-
-def _format_sample(function: str) -> str:
-    kind, pattern = FORMS[function]
-    inputs = [f"[{i}]" for i in range(1 if function in _ON_SET else INPUTS[kind])]
-    return f"?={function}({', '.join([*inputs, *('word' for p in pattern if p is None)])})"
+    patterns = {function: pattern for function, (of, pattern) in FORMS.items() if of == kind}
+    for said in (words, [FREE, *words[1:]]):  # a value says its attribute only where no function spells it out
+        fits = [f for f, pattern in patterns.items() if all(p in (None, w) for p, w in zip(pattern, said, strict=True))]
+        if fits:
+            function = min(fits, key=lambda f: patterns[f].count(None))
+            taken = [w for p, w in zip(patterns[function], words, strict=True) if p is None]
+            return dict(step.notes).get("call", function), taken
+    raise ProgramError(f"node {at} ({kind}: {', '.join(step.words)}) cannot be said as a GQA call")
 
 
 def tokenize_calls(calls: list[str]) -> list[str]:
@@ -184,9 +150,8 @@ def tokenize_calls(calls: list[str]) -> list[str]:
     for call in calls:
         found = _CALL.fullmatch(call)
         assert found is not None
-        inputs, _, rest = _parse_inputs(found[4], "", 1 << 30)
-        words = [*(f"[{i}]" for i in inputs), *(rest.split(", ") if rest else [])]
-        apart = [token for word in words for token in (",", word)][1:]
+        inputs, words, _ = _parse_arguments(found[4])
+        apart = [token for word in (*(f"[{i}]" for i in inputs), *words) for token in (",", word)][1:]
         tokens += [*([";"] if tokens else []), found[3], "(", *apart, ")"]
     return tokens
 
@@ -197,6 +162,9 @@ OPERATIONS = (
 )
 SCENE = "scene"
 ROLES = {"s": "subject", "o": "object"}
+_GROUNDED = ("select", "relate", "verify rel", "choose rel")  # which name the object they find
+_DENIED = {"filter": "exclude", "verify": "deny"}  # of `not(…)`
+_ALIKE = {"same": "alike", "different": "differ"}
 KIND = {"type": "name"}  # `same: type` asks whether they are called the same
 _ROLE_LETTER = {role: letter for letter, role in ROLES.items()}
 _KIND_WORD = {ours: theirs for theirs, ours in KIND.items()}
@@ -218,14 +186,18 @@ def read(semantic: Iterable[Any]) -> Program:
             scenes[at] = argument[len(SCENE) :]
             unread.add(at)
             continue
-        step = _read_step(operation, argument, len(dependencies), f"node {at} ({operation})")
-        whole = [d for d in dependencies if d in scenes]
-        if whole:
-            step = _convert_to_image_step(step, at, whole[0], scenes[whole[0]], f"node {at} ({operation})")
-            unread.discard(whole[0])
-        else:
+        step = _read_step(operation, argument, len(dependencies), at)
+        scene = next((d for d in dependencies if d in scenes), None)
+        if scene is None:
             inputs = tuple(place[d] for d in dependencies)
             step = step._replace(inputs=inputs * 2 if len(inputs) < INPUTS[step.kind] else inputs)
+        else:  # about the whole image; notes say where `select: scene` stood if not just before
+            if step.kind not in ("query", "verify", "choose"):
+                raise ProgramError(f"node {at} ({operation}) cannot be asked of the whole scene (node {scene})")
+            notes: Notes = (("scene", str(scene)),) if scene != at - 1 else ()
+            notes += (("scene tail", scenes[scene]),) if scenes[scene] else ()
+            step = GqaStep(f"{step.kind}_image", (), step.words, (*step.notes, *notes))
+            unread.discard(scene)
         place[at] = len(steps)
         steps.append(step)
     if unread:
@@ -246,72 +218,59 @@ def _read_fields(raw: Any, at: int) -> tuple[str, str, list[int]]:
     return operation, argument, dependencies
 
 
-def _read_step(operation: str, argument: str, inputs: int, where: str) -> GqaStep:
-    """The step an operation and its argument say, its inputs left open."""
-    verb, _, about = operation.partition(" ")
-    grounded = operation in ("select", "relate", "verify rel", "choose rel")
-    text, notes = _split_spelling(argument, grounded)
-    step = _parse_meaning(verb, about, text, where)
+def _read_step(operation: str, argument: str, inputs: int, at: int) -> GqaStep:
+    """The step an operation and its argument say, its inputs left open; notes keep ids and outer blanks."""
+    where = f"node {at} ({operation})"
+    found = (_WITH_ID if operation in _GROUNDED else _WITHOUT_ID).fullmatch(argument)
+    assert found is not None  # both patterns match any text
+    lead, text, *ids, tail = found.groups()
+    step = _parse_meaning(operation, text, where)
     if step is None:
-        hint = did_you_mean(verb, OPERATIONS)
-        raise ProgramError(f"{where.partition(' (')[0]}: unknown op {operation!r} in GQA{hint}")
+        hint = did_you_mean(operation.partition(" ")[0], OPERATIONS)
+        raise ProgramError(f"node {at}: unknown op {operation!r} in GQA{hint}")
     wanted = 1 if operation in ("same", "different") else INPUTS[step.kind]
     if inputs != wanted:
         raise ProgramError(f"{where}: expected {wanted} dependencies, got {inputs}")
-    return step._replace(notes=(*step.notes, *notes))
+    notes = (("lead", lead or None), ("id", ids[0] if ids else None), ("tail", tail or None))
+    return step._replace(notes=(*step.notes, *((k, v) for k, v in notes if v is not None)))
 
 
-def _split_spelling(argument: str, grounded: bool) -> tuple[str, Notes]:
-    """The argument without ids and outer blanks, and those as notes."""
-    found = (_WITH_ID if grounded else _WITHOUT_ID).fullmatch(argument)
-    assert found is not None  # both patterns match any text
-    lead, text, *ids, tail = found.groups()
-    notes = (("lead", lead), ("id", ids[0] if ids else None), ("tail", tail))
-    return text, tuple((k, v) for k, v in notes if v or (k == "id" and v is not None))
-
-
-def _parse_meaning(verb: str, about: str, text: str, where: str) -> GqaStep | None:
+def _parse_meaning(operation: str, text: str, where: str) -> GqaStep | None:
+    verb, _, about = operation.partition(" ")
     attribute = about or FREE
     match verb, about:
         case (("select" | "query"), ""):
             return GqaStep(verb, (), (text,))
-        case "filter", _:
-            denied = _NOT.fullmatch(text)
-            return GqaStep("exclude" if denied else "filter", (), (attribute, denied[1] if denied else text))
         case "relate", "":
-            return _parse_relation(text, where)
+            name, *rest = text.split(",")
+            if not rest or not rest[0].startswith("same ") or len(rest) > 2 or rest[-1] in ROLES:
+                return GqaStep("relate", (), _parse_relation_argument(text, where))
+            third = rest[1] if len(rest) == 2 else ""
+            notes = (("third", third),) if third != ANY else ()
+            return GqaStep("alike_to", (), (name, rest[0].removeprefix("same ")), notes)
         case "verify", "rel":
-            name, relation, role = _parse_relation_argument(text, where)
-            return GqaStep("verify_rel", (), (name, relation, role))
-        case "verify", _:
+            return GqaStep("verify_rel", (), _parse_relation_argument(text, where))
+        case (("filter" | "verify"), _):
             denied = _NOT.fullmatch(text)
-            return GqaStep("deny" if denied else "verify", (), (attribute, denied[1] if denied else text))
+            kind = _DENIED[verb] if denied else verb
+            return GqaStep(kind, (), (attribute, denied[1] if denied else text))
         case "choose", "rel":
             name, relations, role = _parse_relation_argument(text, where)
             return GqaStep("choose_rel", (), (name, *_parse_choices(relations, where), role))
-        case "choose", _ if about in COMPARATIVES:
-            return GqaStep("choose_more", (), (about, *_check_no_argument(text, where)))
-        case "choose", _:
+        case "choose", _ if about not in COMPARATIVES:
             return GqaStep("choose", (), (attribute, *_parse_choices(text, where)))
         case "exist", "":
             if text != "?":
                 raise ProgramError(f"{where}: expected the argument '?', got {text!r}")
             return GqaStep("exist")
-        case (("and" | "or" | "common"), ""):
-            return GqaStep(verb, (), _check_no_argument(text, where))
-        case (("same" | "different"), _):
-            of = (about, *_check_no_argument(text, where)) if about else (KIND.get(text, text),)
-            return GqaStep("alike" if verb == "same" else "differ", (), of)
+        case (("same" | "different"), ""):
+            return GqaStep(_ALIKE[verb], (), (KIND.get(text, text),))
+        case (("and" | "or" | "common"), "") | (("same" | "different" | "choose"), _):
+            if text:
+                raise ProgramError(f"{where}: expected no argument, got {text!r}")
+            kind = "choose_more" if verb == "choose" else _ALIKE.get(verb, verb)
+            return GqaStep(kind, (), (about,) if about else ())
     return None
-
-
-def _parse_relation(text: str, where: str) -> GqaStep:
-    name, *rest = text.split(",")
-    if rest and rest[0].startswith("same ") and len(rest) <= 2 and rest[-1] not in ROLES:
-        third = rest[1] if len(rest) == 2 else ""
-        notes = (("third", third),) if third != ANY else ()
-        return GqaStep("alike_to", (), (name, rest[0].removeprefix("same ")), notes)
-    return GqaStep("relate", (), _parse_relation_argument(text, where))
 
 
 def _parse_relation_argument(text: str, where: str) -> tuple[str, str, str]:
@@ -329,21 +288,6 @@ def _parse_choices(text: str, where: str) -> tuple[str, str]:
     return this, that
 
 
-def _check_no_argument(text: str, where: str) -> tuple[()]:
-    if text:
-        raise ProgramError(f"{where}: expected no argument, got {text!r}")
-    return ()
-
-
-def _convert_to_image_step(step: GqaStep, at: int, scene: int, blanks: str, where: str) -> GqaStep:
-    """The step as one about the whole image; notes say where `select: scene` stood if not just before."""
-    if step.kind not in ("query", "verify", "choose"):
-        raise ProgramError(f"{where} cannot be asked of the whole scene (node {scene})")
-    notes: Notes = (("scene", str(scene)),) if scene != at - 1 else ()
-    notes += (("scene tail", blanks),) if blanks else ()
-    return GqaStep(f"{step.kind}_image", (), step.words, (*step.notes, *notes))
-
-
 def write(program: Program) -> list[dict[str, Any]]:
     """The program as a `semantic` list; refuses, by name, what GQA cannot say."""
     steps = build_steps(program)
@@ -355,7 +299,7 @@ def write(program: Program) -> list[dict[str, Any]]:
 
     def append_scene(notes: dict[str, str]) -> int:
         scenes.add(len(listed))
-        listed.append(_build_semantic_node("select", SCENE + notes.get("scene tail", ""), []))
+        listed.append({"operation": "select", "dependencies": [], "argument": SCENE + notes.get("scene tail", "")})
         return len(listed) - 1
 
     for step, notes in zip(steps, noted, strict=True):
@@ -370,7 +314,7 @@ def write(program: Program) -> list[dict[str, Any]]:
             if operation in ("same", "different"):
                 dependencies = dependencies[:1]
         place.append(len(listed))
-        listed.append(_build_semantic_node(operation, text, dependencies))
+        listed.append({"operation": operation, "dependencies": dependencies, "argument": text})
     return listed
 
 
@@ -383,10 +327,6 @@ def format_line(listed: list[dict[str, Any]]) -> str:
     )
 
 
-def _build_semantic_node(operation: str, argument: str, dependencies: list[int]) -> dict[str, Any]:
-    return {"operation": operation, "dependencies": dependencies, "argument": argument}
-
-
 def _write_step(step: GqaStep, notes: dict[str, str]) -> tuple[str, str]:
     """Operation and argument of a step."""
     kind, words = step.kind.removesuffix("_image"), step.words
@@ -395,7 +335,7 @@ def _write_step(step: GqaStep, notes: dict[str, str]) -> tuple[str, str]:
             raise ProgramError(f"the word {word!r} cannot stand in a GQA {kind}")
     match kind:
         case "filter" | "exclude" | "verify" | "deny":
-            verb = {"exclude": "filter", "deny": "verify"}.get(kind, kind)
+            verb = {denied: said for said, denied in _DENIED.items()}.get(kind, kind)
             operation = _name_operation(verb, words[0])
             text = words[1] if kind == verb else f"not({words[1]})"
         case "choose":
@@ -417,8 +357,7 @@ def _write_step(step: GqaStep, notes: dict[str, str]) -> tuple[str, str]:
             operation, text = kind, "?"
         case _:
             operation, text = kind, words[0] if words else ""
-    grounded = kind in ("select", "relate", "alike_to", "verify_rel", "choose_rel")
-    ids = f" ({notes['id']})" if grounded and "id" in notes else ""
+    ids = f" ({notes['id']})" if operation in _GROUNDED and "id" in notes else ""
     return operation, f"{notes.get('lead', '')}{text}{ids}{notes.get('tail', '')}"
 
 

@@ -5,13 +5,10 @@ GQA says in one step what is several nodes here: `relate: person,in,s` relates a
 the ids of the objects meant (`id`), odd blanks, a second way to say the same.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import NamedTuple
 
 from ...check import plan_program
-from ...program import Node, Notes, Program, node, refuse_node
+from ...program import Notes, Program, ProgramBuilder, refuse_node
 
 ANY = "_"  # a thing of whatever name
 EVERYTHING = "this"  # what `select` takes for all objects
@@ -40,64 +37,52 @@ _AS_IS = (
     *("filter", "exclude", "exist", "and", "or", "alike", "differ", "common"),
     *("query_image", "verify_image", "choose_image"),
 )
-
-Place = Callable[..., int]
+_BY_RELATION = ("related", "same")  # whose outcome GQA can name in the same step
 
 
 def build_program(steps: list[GqaStep]) -> Program:
     """The program that the steps say."""
-    nodes: list[Node] = []
+    builder = ProgramBuilder()
+    put = builder.put
     value: list[int] = []  # the node that holds a step's outcome
     single: dict[int, int] = {}  # a set's node → the node of its only member
 
-    def append_node(op: str, inputs: tuple[int, ...] = (), words: tuple[str, ...] = (), notes: Notes = ()) -> int:
-        nodes.append(node(op, inputs, words, notes))
-        return len(nodes) - 1
-
-    def add_unique(i: int) -> int:
+    def put_unique(i: int) -> int:
         if i not in single:
-            single[i] = append_node("unique", (i,), (), IMPLICIT)
+            single[i] = put("unique", i, notes=IMPLICIT)
         return single[i]
 
-    for step in steps:
-        value.append(_append_step(step, tuple(value[i] for i in step.inputs), append_node, add_unique))
-    return Program(tuple(nodes))
+    def put_find(name: str, notes: Notes = ()) -> int:
+        return put("scene", notes=notes) if name in (ANY, EVERYTHING) else put("find", words=(name,), notes=notes)
 
+    def put_named(op: str, i: int, name: str, words: tuple[str, ...], notes: Notes = ()) -> int:
+        if name == ANY:
+            return put(op, i, words=words, notes=notes)
+        return put("filter", put(op, i, words=words), words=("name", name), notes=notes)
 
-def _append_step(step: GqaStep, inputs: tuple[int, ...], put: Place, one: Place) -> int:
-    kind, _, words, notes = step
-    match kind:
-        case "select":
-            return _append_find(words[0], put, notes)
-        case "relate":
-            name, relation, role = words
-            return _append_named(name, ("related", inputs, (relation, role)), put, notes)
-        case "alike_to":
-            name, attribute = words
-            return _append_named(name, ("same", (one(inputs[0]),), (attribute,)), put, notes)
-        case "verify_rel":
-            name, relation, role = words
-            among = _append_named(name, ("related", inputs, (relation, role)), put, ())
-            return put("exist", (among,), (), (*notes, ("said", VERIFY_REL)))
-        case "choose_rel":
-            name, *rest = words
-            return put("choose_relation", (one(inputs[0]), _append_find(name, put, ())), tuple(rest), notes)
-        case "deny":
-            return put("not", (put("verify", (one(inputs[0]),), words),), (), notes)
-        case "query" | "verify" | "choose" | "choose_more":
-            return put(kind, tuple(one(i) for i in inputs), words, notes)
-        case _:
-            return put(kind, inputs, words, notes)
-
-
-def _append_find(name: str, put: Place, notes: Notes) -> int:
-    return put("scene", (), (), notes) if name in (ANY, EVERYTHING) else put("find", (), (name,), notes)
-
-
-def _append_named(name: str, related: tuple[str, tuple[int, ...], tuple[str, ...]], put: Place, notes: Notes) -> int:
-    if name == ANY:
-        return put(*related, notes)
-    return put("filter", (put(*related),), ("name", name), notes)
+    for kind, inputs, words, notes in steps:
+        given = [value[i] for i in inputs]
+        match kind:
+            case "select":
+                made = put_find(words[0], notes)
+            case "relate":
+                made = put_named("related", given[0], words[0], words[1:], notes)
+            case "alike_to":
+                made = put_named("same", put_unique(given[0]), words[0], words[1:], notes)
+            case "verify_rel":
+                among = put_named("related", given[0], words[0], words[1:])
+                made = put("exist", among, notes=(*notes, ("said", VERIFY_REL)))
+            case "choose_rel":
+                one = put_unique(given[0])
+                made = put("choose_relation", one, put_find(words[0]), words=words[1:], notes=notes)
+            case "deny":
+                made = put("not", put("verify", put_unique(given[0]), words=words), notes=notes)
+            case "query" | "verify" | "choose" | "choose_more":
+                made = put(kind, *map(put_unique, given), words=words, notes=notes)
+            case _:
+                made = put(kind, *given, words=words, notes=notes)
+        value.append(made)
+    return builder.build()
 
 
 def build_steps(program: Program) -> list[GqaStep]:
@@ -127,16 +112,22 @@ class _GqaStepWriter:
         match n.op:
             case "find" | "scene":
                 return GqaStep("select", (), (self.find_name(i, EVERYTHING),), n.notes)
-            case "filter" | "exclude" if n.params[0] == "name":
-                return self.build_named_step(i)
-            case "related" | "same":
+            case "filter" | "exclude" if n.params[0] == "name":  # GQA names things only where it first finds them
+                source = n.inputs[0]
+                if n.op == "filter" and n.params[1] != ANY and self.nodes[source].op in _BY_RELATION:
+                    return self.build_relation_step(source, n.params[1], n.notes)
+                return GqaStep("select", (), (self.find_name(i, EVERYTHING),), n.notes)
+            case _ if n.op in _BY_RELATION:
                 return self.build_relation_step(i, ANY, n.notes)
             case "query" | "verify" | "choose" | "choose_more":
                 return GqaStep(n.op, tuple(self.get_set(j) for j in n.inputs), n.params, n.notes)
             case "not" if self.nodes[n.inputs[0]].op == "verify":
                 return self.build_step(n.inputs[0])._replace(kind="deny", notes=n.notes)
-            case "exist" if n.note("said") == VERIFY_REL and self.is_relation(n.inputs[0]):
-                return self.build_step(n.inputs[0])._replace(kind="verify_rel", notes=n.notes)
+            case "exist" if n.note("said") == VERIFY_REL:
+                step = self.build_step(n.inputs[0])
+                if step.kind == "relate":
+                    return step._replace(kind="verify_rel", notes=n.notes)
+                return GqaStep(n.op, n.inputs, n.params, n.notes)
             case "choose_relation":
                 first, others = n.inputs
                 words = (self.find_name(others, ANY), *n.params)
@@ -155,25 +146,11 @@ class _GqaStepWriter:
             return n.params[1]
         raise refuse_node(self.program, i, "GQA")
 
-    def build_named_step(self, i: int) -> GqaStep:
-        """A filter by name: GQA names things only where it first finds them."""
-        n = self.nodes[i]
-        source = self.nodes[n.inputs[0]]
-        if n.op == "filter" and source.op in ("related", "same") and n.params[1] != ANY:
-            return self.build_relation_step(n.inputs[0], n.params[1], n.notes)
-        return GqaStep("select", (), (self.find_name(i, EVERYTHING),), n.notes)
-
     def build_relation_step(self, i: int, name: str, notes: Notes) -> GqaStep:
         n = self.nodes[i]
         if n.op == "same":
             return GqaStep("alike_to", (self.get_set(n.inputs[0]),), (name, *n.params), notes)
         return GqaStep("relate", n.inputs, (name, *n.params), notes)
-
-    def is_relation(self, i: int) -> bool:
-        n = self.nodes[i]
-        if n.op == "filter" and n.params[0] == "name":
-            n = self.nodes[n.inputs[0]]
-        return n.op == "related"
 
     def get_set(self, i: int) -> int:
         """The set whose only member is meant."""
