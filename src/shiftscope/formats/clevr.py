@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
+from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation
 from ..lang.notations import clevr_hyp as hyp_notation
 from ..lang.notations import superclevr as superclevr_notation
@@ -58,7 +59,7 @@ def read_scenes(path: Path, schema: Schema | None = None) -> list[Scene]:
     """All scenes of a file, or of a folder with a file for each; the vocabulary is recognised."""
     scenes = []
     for file in _list_files(path):
-        for at, raw in enumerate(_load_single(file) or _json.iterate_elements(_json.read_bytes(file), "scenes", file)):
+        for at, raw in enumerate(_load_single(file) or _json.iterate_elements(read_bytes(file), "scenes", file)):
             with _json.locate_errors(f"{file}: scene {at}"):
                 scenes.append(parse_scene(raw, schema or _detect_schema(raw)))
     if not scenes:
@@ -71,7 +72,7 @@ def list_scene_rows(path: Path) -> list[ClevrSceneRow]:
     """The scenes of a file or folder as text; there is at least one."""
     rows = []
     for file in _list_files(path):
-        raws = _load_single(file) or _json.iterate_elements(_json.read_bytes(file), "scenes", file)
+        raws = _load_single(file) or _json.iterate_elements(read_bytes(file), "scenes", file)
         rows += [ClevrSceneRow(file, at, json.dumps(raw).encode()) for at, raw in enumerate(raws)]
     if not rows:
         raise UserError(f"{path}: there are no scenes in it")
@@ -276,7 +277,7 @@ def _format_own_fields(thing: Object | Part) -> dict[str, Any]:
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time; programs are read where there are any."""
-    elements = _json.iterate_elements(_json.read_bytes(path), "questions", path)
+    elements = _json.iterate_elements(read_bytes(path), "questions", path)
     rows = (
         (f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at))
         for at, raw in enumerate(elements)

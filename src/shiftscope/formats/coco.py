@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import json_files as _json
 from ..errors import UserError
+from ..files import read_bytes
 from ..question_table import ImageContents, collect_objects
 from ..scene import Object, Scene
 from ..schema import OPEN, Schema
@@ -43,7 +44,7 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 def read_scenes(path: Path) -> Iterator[Scene]:
     """The scenes of a file, one at a time in the order of its images."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         raise UserError(f"{path}: expected an object at top level")
     names: dict[int, str] = {}
@@ -136,7 +137,7 @@ def read_objects(path: Path) -> ImageContents:
         "categories": [{"id": int | str, "name": str}],
     }
     try:
-        whole = msgspec.json.decode(_json.read_bytes(path), type=_json.build_struct(fields))
+        whole = msgspec.json.decode(read_bytes(path), type=_json.build_struct(fields))
         kinds = {c.id: k for k, c in enumerate(whole.categories)}
         images = {i.id: k for k, i in enumerate(whole.images)}
         objects = whole.annotations

@@ -16,7 +16,7 @@ from typing import Any
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
-from ..files import write_whole
+from ..files import read_bytes, write_whole
 from ..lang.notations import covr as original
 from ..lang.notations import covr_compositional as compositional
 from ..question import Provenance, Question
@@ -44,7 +44,7 @@ def read_questions(path: Path, schema: Schema | None = None) -> Iterator[Questio
 
 def _iterate_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """What is in the file, and where: a line each, or the elements of a list."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         for at, raw in enumerate(_json.iterate_elements(data, None, path)):
             yield f"question {at}", raw

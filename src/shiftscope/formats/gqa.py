@@ -12,6 +12,7 @@ import numpy as np
 from .. import json_files as _json
 from ..answer import read_answer, spell
 from ..errors import UserError
+from ..files import read_bytes
 from ..lang.notations import gqa as notation
 from ..lang.notations.gqa import tokenize_calls
 from ..question import Provenance, Question
@@ -50,7 +51,7 @@ def _is_call_row(row: Any) -> bool:
 
 def read_scenes(path: Path) -> Iterator[Scene]:
     """The graphs of a file, one at a time, under the ids of their images."""
-    entries = _json.iterate_entries(_json.read_bytes(path), path)
+    entries = _json.iterate_entries(read_bytes(path), path)
     rows = ((f"image {image}", (image, raw)) for image, raw in entries)
     return _json.parse_records(rows, parse_scene, path, "scene graphs")
 
@@ -142,7 +143,7 @@ def _format_object(o: Object) -> dict[str, Any]:
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time: by question id, or rows with calls."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         return _json.parse_records(_iterate_call_rows(data, path), parse_call_row, path, "questions")
     rows = ((f"question {name}", (name, raw)) for name, raw in _json.iterate_entries(data, path))
@@ -317,7 +318,7 @@ def read_objects(path: Path) -> ImageContents:
     _json.require_msgspec()
     import msgspec
 
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     thing: Any = _json.build_struct({"name": str})
     graphs: Any = dict[str, _json.build_struct({"objects": dict[str, thing]})]  # type: ignore[misc]
     try:

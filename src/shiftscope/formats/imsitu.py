@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .. import json_files as _json
 from ..errors import UserError
+from ..files import read_bytes
 from ..scene import FREE, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
@@ -67,7 +68,7 @@ def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
     beside = space or path.with_name(SPACE)
     if not beside.is_file():
         raise UserError(f"{path}: imSitu's frames need {SPACE}, and {beside} is not there")
-    words, entries = read_space(beside), _json.iterate_entries(_json.read_bytes(path), path)
+    words, entries = read_space(beside), _json.iterate_entries(read_bytes(path), path)
     rows = ((f"image {image}", (image, raw, words)) for image, raw in entries)
     return _json.parse_records(rows, parse_scene, path, "images")
 

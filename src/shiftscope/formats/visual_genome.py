@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from .. import json_files as _json
 from ..errors import UserError
-from ..files import write_whole
+from ..files import read_bytes, write_whole
 from ..scene import FREE, Notes, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
@@ -48,7 +48,7 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 def read_scenes(path: Path) -> Iterator[Scene]:
     """One scene a region, called by the region's id; a region that was described twice comes twice."""
     try:
-        text = _json.read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)

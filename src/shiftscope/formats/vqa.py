@@ -28,6 +28,7 @@ import numpy.typing as npt
 from .. import json_files as _json
 from ..answer import Answer, read_answer, spell
 from ..errors import UserError
+from ..files import read_bytes
 from ..question import Notes, Provenance, Question
 from ..question_join import Account, build_question_table, find_missing, is_other_id, pair_rows, take_values
 from ..question_table import Id, QuestionTable, RowOrigin, Rows
@@ -125,14 +126,14 @@ def read_annotations(path: Path) -> Iterator[VqaAnnotation]:
 
 def read_header(path: Path) -> dict[str, Any] | None:
     """What the file says besides its list (info, license, …); None for a bare list."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         return None
     return {k: v for k, v in _json.iterate_entries(data, path) if k not in ("questions", "annotations")}
 
 
 def _read_records(path: Path, key: str, parse: Callable[[Any], _Record], id_field: str = "id") -> Iterator[_Record]:
-    elements = _json.iterate_elements(_json.read_bytes(path), key, path)
+    elements = _json.iterate_elements(read_bytes(path), key, path)
     rows = ((f"{key[:-1]} {at}", (raw,)) for at, raw in enumerate(elements))
     return _json.parse_records(rows, parse, path, key, id_field)
 

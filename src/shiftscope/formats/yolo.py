@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .. import json_files as _json
 from ..errors import UserError
-from ..files import encode_utf8
+from ..files import encode_utf8, read_bytes
 from ..scene import Object, Scene
 from ..schema import OPEN
 from ..schemas import coco
@@ -113,7 +113,7 @@ def _list_label_files(path: Path) -> list[Path]:
 
 def _looks_like_labels(file: Path) -> bool:
     try:
-        lines = _json.read_bytes(file).decode().splitlines()
+        lines = read_bytes(file).decode().splitlines()
         return all(len(line.split()) == 5 and _parse_line(line, "")[0] >= 0 for line in lines[:20])
     except (OSError, UnicodeDecodeError, UserError):
         return False
@@ -137,6 +137,6 @@ def _read_image_size(file: Path) -> ImageSize | None:
 
 def _read_text(file: Path) -> str:
     try:
-        return _json.read_bytes(file).decode()
+        return read_bytes(file).decode()
     except UnicodeDecodeError:
         raise UserError(f"{file}: not a text file") from None

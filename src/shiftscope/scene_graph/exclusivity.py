@@ -14,10 +14,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from .. import json_files as _json
 from ..english.inflection import article
 from ..english.word_lists import word_groups, word_pairs, word_set, word_table
 from ..errors import UserError
+from ..files import read_bytes
 from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .pack import get_noun_attribute
@@ -283,7 +283,7 @@ class UserTableSource:
 def read_exclusivity_table(path: Path) -> UserTableSource:
     """A CSV file: first, second, type (object, attribute, …), exclusive (from 0 to 1, or yes, no)."""
     try:
-        text = _json.read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
     rows = csv.reader(io.StringIO(text, newline=""))

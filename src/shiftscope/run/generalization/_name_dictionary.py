@@ -21,9 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import json_files as _json
 from ...errors import UserError
-from ...files import write_whole
+from ...files import read_bytes, write_whole
 from ...lang.check import plan_program
 from ...lang.program import Program
 from ...question import Question
@@ -192,7 +191,7 @@ def read_name_table(path: Path) -> tuple[Pair, ...]:
     if not path.is_file():
         raise UserError(f"{path}: cannot be read (there is no such file)")
     try:
-        text = _json.read_bytes(path).decode()
+        text = read_bytes(path).decode()
     except UnicodeDecodeError:
         raise UserError(f"{path}: cannot be read (it is not UTF-8)") from None
     rows = csv.DictReader(io.StringIO(text))
