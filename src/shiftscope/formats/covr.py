@@ -7,7 +7,6 @@ compositional form; which it was is told by their operations. Fields beyond the 
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
-from ..files import read_bytes, write_whole
+from ..files import read_bytes
 from ..lang.notations import covr as original
 from ..lang.notations import covr_compositional as compositional
 from ..question import Provenance, Question
@@ -74,15 +73,16 @@ def parse_question(raw: Any, schema: Schema | None = None) -> Question:
     if not isinstance(template, str | None):
         raise UserError("its pattern_name must be text")
     notes = [(k, v) for k, v in raw.items() if k not in FIELDS and k != field]
-    kept = {"qid": isinstance(name, int), "scenes": any(isinstance(s, int) for s in scenes)}
-    notes += [(k, raw[k]) for k in kept if kept[k]]
+    if isinstance(name, int):
+        notes.append(("qid", name))
+    if any(isinstance(s, int) for s in scenes):
+        notes.append(("scenes", scenes))
     if field != TEXTS[0]:
         notes.append((TEXT_FIELD, field))
-    rows = raw.get("program")
-    turned = compositional.sniff(rows)
-    if turned:
+    rows, notation = raw.get("program"), original
+    if compositional.sniff(rows):
         notes.append((FORM, "compositional"))
-    notation = compositional if turned else original
+        notation = compositional
     return Question(
         id=str(name),
         text=text,
@@ -96,11 +96,10 @@ def parse_question(raw: Any, schema: Schema | None = None) -> Question:
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
     """Write questions a line each, whole or not at all; `.gz` is gzipped."""
-    written = list(questions)
-    _json.refuse_repeated_ids((q.id for q in written), "question", path)
-    lines = [json.dumps(format_question(q), ensure_ascii=False, allow_nan=False) for q in written]
-    data = "".join(f"{line}\n" for line in lines).encode()
-    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    listed = list(questions)
+    _json.refuse_repeated_ids((q.id for q in listed), "question", path)
+    lines = [json.dumps(format_question(q), ensure_ascii=False, allow_nan=False) for q in listed]
+    _json.write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def format_question(question: Question, schema: Schema | None = None) -> dict[str, Any]:
