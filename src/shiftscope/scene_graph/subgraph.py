@@ -68,6 +68,11 @@ class SubgraphLink:
     def __hash__(self) -> int:
         return self.mark
 
+    @property
+    def things(self) -> tuple[ObjectNode, ...]:
+        """What it leads to, and what its modifiers do."""
+        return self.thing, *(modifier.thing for modifier in self.modifiers)
+
 
 @pickle_by_fields
 @dataclass(frozen=True, slots=True)
@@ -93,8 +98,7 @@ class ObjectNode:
     @property
     def depth(self) -> int:
         """Most relations on a path from here to a leaf."""
-        inside = [d for link in self.relations for d in (t.depth for t in _list_things_below(link))]
-        return 1 + max(inside) if inside else 0
+        return max((1 + t.depth for link in self.relations for t in link.things), default=0)
 
     @property
     def shape(self) -> SubgraphShape:
@@ -114,7 +118,7 @@ class ObjectNode:
         """All object nodes, this one first."""
         yield self
         for link in self.relations:
-            for thing in _list_things_below(link):
+            for thing in link.things:
                 yield from thing.things()
 
     def nodes(self) -> tuple[SubgraphNode, ...]:
@@ -146,8 +150,11 @@ class ObjectNode:
 
     def __str__(self) -> str:
         phrase = f"{self.attribute} {self.name}" if self.attribute else self.name
-        links = " and ".join(map(_format_link, self.relations))
-        return f"{phrase} {links}" if links else phrase
+        links = []
+        for link in self.relations:
+            target = f"({link.thing})" if link.thing.relations else str(link.thing)
+            links.append(" ".join([link.relation, target, *(f"{m.name} {m.thing}" for m in link.modifiers)]))
+        return f"{phrase} {' and '.join(links)}" if links else phrase
 
 
 Subgraph = ObjectNode
@@ -165,12 +172,6 @@ def root_relations(subgraph: Subgraph) -> tuple[int, ...]:
         found.append(at)
         at += link.size
     return tuple(found)
-
-
-def _list_things_below(link: SubgraphLink) -> Iterator[ObjectNode]:
-    yield link.thing
-    for modifier in link.modifiers:
-        yield modifier.thing
 
 
 def _replace_nodes(thing: ObjectNode, names: Mapping[int, str], at: int) -> tuple[ObjectNode, int]:
@@ -207,11 +208,6 @@ def _link_key(link: SubgraphLink) -> tuple[object, ...]:
 
 def _modifier_key(modifier: RelationModifier) -> tuple[object, ...]:
     return modifier.name, _thing_key(modifier.thing)
-
-
-def _format_link(link: SubgraphLink) -> str:
-    target = f"({link.thing})" if link.thing.relations else str(link.thing)
-    return " ".join([link.relation, target, *(f"{m.name} {m.thing}" for m in link.modifiers)])
 
 
 # Which nodes of a subgraph a question asks about, and what is left of it to refer by.

@@ -313,7 +313,7 @@ def test_a_model_is_asked_yes_or_no_and_believed_as_far_as_it_believes(monkeypat
     seer = seeing.make()
     asked = [phrase_question(ObjectNode("dog", "black"))] * 5
     assert seer.probability(asked, [picture] * 5) == pytest.approx([0.8, 0.3, 0.0, 1.0, 1.0])
-    assert seer.said == {"beliefs": 2, "answers": 2, "unread": 1}
+    assert seer.answer_counts == {"beliefs": 2, "answers": 2, "unread": 1}
     prompt = Guesser.seen[-1]
     assert prompt.text.startswith("Is there a black dog?\nAnswer with one word")
     assert np.array_equal(np.asarray(Image.open(BytesIO(prompt.images[0]))), picture)
@@ -332,7 +332,7 @@ def test_an_endpoint_that_looks_is_told_from_another_and_its_cached_replies_are_
         for cached in (0, 1):
             seer = seeing.make()
             assert seer.probability(["Is there a dog?"], [picture]) == [1.0]
-            assert (seer.said["cached"], len(server.bodies)) == (cached, 1)
+            assert (seer.answer_counts["cached"], len(server.bodies)) == (cached, 1)
         server.listing = {"data": [{"id": "toy", "root": "/b"}]}
         assert seeing.make().probability(["Is there a dog?"], [picture]) == [1.0]
         assert len(server.bodies) == 2
