@@ -194,11 +194,11 @@ class SubgraphPattern(NamedTuple):
 
 def build_columns(index: GraphIndex) -> GraphColumns:
     graphs = index.graphs
-    narrower_starts, narrower = graphs.narrower
-    record_starts, records = _build_records(graphs)
+    narrower_starts = np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64)
+    narrower = np.concatenate([*graphs.narrower, np.empty(0, np.int32)])
     return GraphColumns(
         *(getattr(graphs, name) for name in GraphColumns._fields[:8]),
-        *(narrower_starts, narrower, record_starts, records, index.keys, index.starts, index.postings),
+        *(narrower_starts, narrower, *_build_records(graphs), index.keys, index.starts, index.postings),
     )
 
 

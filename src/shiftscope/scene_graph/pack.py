@@ -66,11 +66,11 @@ class PackedGraphs:
     numbers = cached_property(lambda self: _number_words(self.ids))
 
     @cached_property
-    def narrower(self) -> tuple[Starts, Codes]:
-        """[name + 1] and the names whose things answer to each: `wider` the other way round."""
+    def narrower(self) -> tuple[Codes, ...]:
+        """[name] the names whose things answer to this one: `wider` the other way round."""
         of = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.wider_starts))
         order = np.argsort(self.wider, kind="stable")
-        return _compute_starts(self.wider[order], len(self.names)), of[order]
+        return tuple(np.split(of[order], np.searchsorted(self.wider[order], np.arange(1, len(self.names)))))
 
     @cached_property
     def attribute_owners(self) -> Codes:

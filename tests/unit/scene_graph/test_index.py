@@ -66,10 +66,7 @@ def holders(index, *keys) -> list[int]:
 
 def codes(index, name) -> list[int]:
     """The codes of all names that answer to this one; the open slot for None."""
-    if name is None:
-        return [ANY]
-    (starts, narrower), code = index.graphs.narrower, index.graphs.name_codes[name]
-    return narrower[starts[code] : starts[code + 1]].tolist()
+    return [ANY] if name is None else index.graphs.narrower[index.graphs.name_codes[name]].tolist()
 
 
 def find_thing(index, name, word="") -> list[int]:
