@@ -1,7 +1,5 @@
 """Executor: map a task over jobs, in spawned local processes that never outlive their parent."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Files read whole, and written whole or not at all; and digests that tell whether they have changed."""
 
-from __future__ import annotations
-
 import codecs
 import errno
 import gzip

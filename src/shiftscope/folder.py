@@ -4,8 +4,6 @@ Verbs that write datasets, runs, audits and trainings go through `open_folder`, 
 storage is another class here. A reader sees the old file or the new, and a killed process leaves nothing locked.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

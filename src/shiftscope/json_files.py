@@ -4,8 +4,6 @@ Records are read with the standard library, one element of a long list at a time
 which an audit reads millions of values, are decoded by msgspec.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

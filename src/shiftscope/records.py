@@ -1,7 +1,5 @@
 """What every stored record needs: one JSON spelling per value, an id of its content, and cheap pickling."""
 
-from __future__ import annotations
-
 import copyreg
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence

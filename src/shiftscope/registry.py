@@ -5,8 +5,6 @@ does as well as that module in `shiftscope/models/`. Names and summaries are rea
 `shiftscope list` stays fast however heavy the models are.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

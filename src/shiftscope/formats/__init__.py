@@ -6,8 +6,6 @@ any of `sniff_scenes(file)` and `read_scenes(path)`, `sniff_questions(file)` and
 names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path

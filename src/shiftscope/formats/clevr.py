@@ -1,7 +1,5 @@
 """CLEVR, Super-CLEVR and CLEVR_HYP: scene files and question files, released or from the generator."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Outlines (`segmentation`), which make up most of such a file, are left out. All other fields are kept as notes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

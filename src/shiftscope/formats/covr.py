@@ -5,8 +5,6 @@ compositional form; which it was is told by their operations. Fields beyond the 
 `properties`, `sub_graphs`, …) are kept as notes, so that writing gives back what was read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """GQA: scene graphs, questions with their programs, and rows of calls; as records or as columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile

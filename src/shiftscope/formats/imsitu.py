@@ -5,8 +5,6 @@ and a preposition ("uncorking with"); the note `modifiers` says so: {"uncorking 
 Of the three annotators' frames each role takes what most of them say, the first of them where none agree.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

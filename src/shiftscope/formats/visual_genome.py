@@ -6,8 +6,6 @@ called "come through", and a note keeps that it was marked. `pv:write on` keeps 
 written on paper does not write on it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -9,8 +9,6 @@ As columns (`read_question_table`): only the fields that an audit looks at. What
 None, and the row is noted as odd.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

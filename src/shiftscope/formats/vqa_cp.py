@@ -5,8 +5,6 @@ writing them with `vqa` gives back what was read. Its annotations are read as VQ
 split and which the test, the files do not say: `shiftscope audit --train FILE --test FILE` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ labels (in the same folder, or in `images/` next to `labels/`); elsewhere the sh
 `shares`. Classes are COCO's 80, or the lines of a `classes.txt` in the folder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from math import isfinite

@@ -5,8 +5,6 @@ decides; what none knows is taken to overlap, so that a distractor is never one 
 symmetric: who rides is not said to be "near", so "near" may replace "riding", but who is near may well ride.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

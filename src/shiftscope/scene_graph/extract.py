@@ -4,8 +4,6 @@ A tree's things are different objects. Forms are drawn apart, so that the many d
 drown its simple ones. How often a thing is there ("2", "several", "group of") is no attribute to ask about.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

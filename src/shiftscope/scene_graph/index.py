@@ -5,8 +5,6 @@ Atoms go by annotated names; searches include the narrower ones, so "dog" finds 
 flattens a subgraph and the index into the arrays that the compiled search takes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

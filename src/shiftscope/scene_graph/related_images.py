@@ -5,8 +5,6 @@ image does not contain the subgraph itself. Candidates come from the index, what
 graph. Which images are chosen, and in which order, is a function of the random path alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -10,8 +10,6 @@ missing there, and so which edits it is worth trying. Numba's cache notices chan
 only, hence one long file; its order is: dice, matching, atoms, a first look, the search.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ Training examples are simple subgraphs with an image that has them and a distrac
 boxes painted over, since images are later classified with boxes painted over.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Debian's package `wordnet-base` puts its files under /usr/share/wordnet. Synsets
 words that are looked up lead to them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path

@@ -4,8 +4,6 @@ Candidates are made in blocks of source images, each a function of the index, th
 that is on disk is not made again. Choosing looks at a few bytes of each.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

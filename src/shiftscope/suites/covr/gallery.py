@@ -1,7 +1,5 @@
 """A page of questions over several images, drawn from a COVR dataset, and what its graphs gave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

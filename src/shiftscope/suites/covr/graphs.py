@@ -4,8 +4,6 @@ Which split an image is in depends on its name alone: another seed, or more imag
 of one picture go together. Scenes of open vocabularies are kept in the words in which questions are asked.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -3,15 +3,13 @@
 A spec names files, and folders of pictures, by name and content and never by where they lie.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...errors import UserError, unknown
 from ...files import digest_of, file_digest, read_whole, resolve_links
@@ -42,7 +40,7 @@ class OverlapSources:
     nli: str | None = None
 
     @classmethod
-    def from_names(cls, names: Sequence[str], schema: Schema) -> OverlapSources:
+    def from_names(cls, names: Sequence[str], schema: Schema) -> Self:
         """As a user names them; the schema alone for a closed one, WordNet too for an open one by default."""
         found: dict[str, Any] = {}
         for name in names or (["schema"] if schema.closed else ["wordnet"]):

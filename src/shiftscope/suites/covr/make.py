@@ -4,8 +4,6 @@ What needs all images is a pass of its own: each stage has a folder named by the
 in a hidden folder inside the dataset's that is removed at the end.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """COVR's spec, and how its questions are made from graphs or from a world of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -9,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ...errors import UserError, unknown
 from ...geometry.camera import check_size
@@ -126,7 +124,7 @@ class CovrSpec(SuiteSpec):
         return made | {name: value for name, value in found.items() if name not in left_out}
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> CovrSpec:
+    def of(cls, spec: Mapping[str, Any]) -> Self:
         absent = {f.name: f.default for f in cls.list_fields()} | {"world": ""}
         found = cls.read_fields(absent | dict(spec))
         return cls(**found | {"questions": parse_counts(spec["questions"])})

@@ -3,8 +3,6 @@
 Five are trained on the graphs they are to check; one that never saw an image checks it.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A model that gives a confidence with its answer is trusted that far; one that on
 word.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

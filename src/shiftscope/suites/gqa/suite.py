@@ -1,7 +1,5 @@
 """The spec of GQA-style data, and how graphs are read and asked about."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
