@@ -214,7 +214,6 @@ def digest_of(data: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The digest of a file's content, read piece by piece."""
     if not path.is_file():
         return digest_of(read_whole(path))
     with path.open("rb") as file:

@@ -52,7 +52,6 @@ class Folder:
             os.fsync(file.fileno())
 
     def truncate(self, name: str, size: int) -> None:
-        """Cut a file off after so many bytes."""
         with explain_write_errors(self.path / name):
             os.truncate(self.path / name, size)
 

@@ -100,7 +100,6 @@ def describe_limit(*values: Any) -> str:
 
 
 def refuse_repeated_ids(ids: Iterable[str], what: str, path: Path) -> None:
-    """Refuse a file that uses an id twice."""
     seen: set[str] = set()
     for one in ids:
         if one in seen:
@@ -365,7 +364,7 @@ class JsonRows:
                 self.columns[name][at] = parse(row.get(name) if isinstance(row, dict) else None)
 
 
-def import_msgspec() -> Any:
+def require_msgspec() -> Any:
     try:
         import msgspec
     except ImportError:
@@ -383,12 +382,15 @@ def build_struct(fields: FieldTable) -> Any:
             listed.append((name, list[build_struct(kind[0])]))  # type: ignore[misc]
         else:
             listed.append((name, *kind) if isinstance(kind, tuple) else (name, kind))
-    return import_msgspec().defstruct("Row", listed, gc=False, kw_only=True)
+    return require_msgspec().defstruct("Row", listed, gc=False, kw_only=True)
 
 
 def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "") -> JsonRows:
     """The rows of a bare list or of the list under `key`; without a key, the values of the object at top level."""
-    msgspec, data = import_msgspec(), read_bytes(path)
+    require_msgspec()
+    import msgspec
+
+    data = read_bytes(path)
     start, beside, names = first_byte(data), None, []
     if start not in ((b"{",) if key is None else (b"[", b"{")):
         decode_json(data, path)

@@ -35,7 +35,6 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 
 def sniff_questions(file: _json.InputFile) -> bool:
-    """Whether it holds CLEVR questions, wrapped or as a bare list."""
     first = file.first_row("questions")
     return "question" in first and bool(first.keys() & {*IMAGE_FIELDS})
 
@@ -64,7 +63,6 @@ def list_scene_rows(path: Path) -> list[ClevrSceneRow]:
 
 
 def parse_scene_row(row: ClevrSceneRow) -> Scene:
-    """The scene of a row; its vocabulary is recognised."""
     raw = _json.parse_json(row.text)
     with _json.locate_errors(f"{row.path}: scene {row.at}"):
         return parse_scene(raw, _detect_schema(raw))
@@ -102,7 +100,6 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 
 
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
-    """A scene record from one scene of a file."""
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
     objects = []
@@ -229,7 +226,6 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 
 def format_scene(scene: Scene) -> dict[str, Any]:
-    """One scene as the official files have it."""
     data: dict[str, Any] = dict(scene.notes)
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
     data["objects"] = [_format_object(o, scene) for o in scene.objects]
@@ -259,16 +255,15 @@ def _format_own_fields(thing: Object | Part) -> dict[str, Any]:
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time; programs are read where there are any."""
-    elements = _json.iterate_elements(read_bytes(path), "questions", path)
-    rows = (
-        (f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at))
-        for at, raw in enumerate(elements)
-    )
-    return _json.parse_records(rows, parse_question, path, "questions")
+
+    def list_rows() -> Iterator[tuple[str, Any]]:
+        for at, raw in enumerate(_json.iterate_elements(read_bytes(path), "questions", path)):
+            yield f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at)
+
+    return _json.parse_records(list_rows(), parse_question, path, "questions")
 
 
 def parse_question(raw: dict[str, Any], at: int) -> Question:
-    """A question record from one question of a file."""
     get = raw.get
     program, source = _parse_program(raw)
     number = get("question_index", at)
@@ -323,7 +318,6 @@ def write_questions(path: Path, questions: Iterable[Question], info: dict[str, A
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One question as the official files have it."""
     p = question.provenance
     data: dict[str, Any] = {"split": p.split} if p.split else {}
     data |= dict(question.notes)
@@ -332,14 +326,11 @@ def format_question(question: Question) -> dict[str, Any]:
     data["question"] = question.text
     if question.answer is not None:
         data["answer"] = question.answer
-    if question.program is not None:
-        match p.source:
-            case "clevr_hyp":
-                data |= hyp_notation.write_pair(question.program, question.action)
-            case "superclevr":
-                data["program"] = superclevr_notation.write(question.program)
-            case _:
-                data["program"] = clevr_notation.write(question.program)
+    if question.program is not None and p.source == "clevr_hyp":
+        data |= hyp_notation.write_pair(question.program, question.action)
+    elif question.program is not None:
+        notation = superclevr_notation if p.source == "superclevr" else clevr_notation
+        data["program"] = notation.write(question.program)
     elif question.action:
         data[hyp_notation.ACTION_TEXT_FIELDS[0]] = question.action
     if p.template:

@@ -121,7 +121,7 @@ def _get_id_field(raw: Any, field: str, where: str) -> Any:
 
 def read_objects(path: Path) -> ImageContents:
     """The categories of each image's boxes; without the boxes themselves, this is fast."""
-    msgspec = _json.import_msgspec()
+    msgspec = _json.require_msgspec()
     fields: _json.FieldTable = {
         "images": [{"id": int | str}],
         "annotations": [{"image_id": int | str, "category_id": int | str}],

@@ -77,10 +77,10 @@ def parse_question(raw: Any, schema: Schema | None = None) -> Question:
         notes.append(("scenes", scenes))
     if field != TEXTS[0]:
         notes.append((TEXT_FIELD, field))
-    rows, notation = raw.get("program"), original
-    if compositional.sniff(rows):
+    rows = raw.get("program")
+    notation = compositional if compositional.sniff(rows) else original
+    if notation is compositional:
         notes.append((FORM, "compositional"))
-        notation = compositional
     return Question(
         id=str(name),
         text=text,

@@ -52,7 +52,6 @@ def read_scenes(path: Path) -> Iterator[Scene]:
 
 
 def parse_scene(image: str, raw: dict[str, Any]) -> Scene:
-    """A scene record from one graph of a file."""
     if not isinstance(raw, dict) or not isinstance(raw.get("objects"), dict):
         raise UserError("expected a graph with objects by their ids")
     listed: dict[str, Any] = raw["objects"]
@@ -163,7 +162,6 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One question as the official files have it."""
     data: dict[str, Any] = {"imageId": question.scenes[0], "question": question.text}
     if question.answer is not None:
         data["answer"] = question.answer
@@ -199,7 +197,6 @@ def parse_call_row(row: list[Any]) -> Question:
 
 
 def write_call_rows(path: Path, questions: Iterable[Question]) -> None:
-    """Questions as rows with calls instead of `semantic` lists."""
     _json.write_json(path, [format_call_row(q) for q in questions])
 
 
@@ -283,7 +280,7 @@ def _get_word(raw: dict[str, Any], key: str, name: str) -> str | None:
 
 def read_objects(path: Path) -> ImageContents:
     """The names of the objects of each scene graph; without relations and attributes, this is fast."""
-    msgspec, data = _json.import_msgspec(), read_bytes(path)
+    msgspec, data = _json.require_msgspec(), read_bytes(path)
     thing: Any = _json.build_struct({"name": str})
     graphs: Any = dict[str, _json.build_struct({"objects": dict[str, thing]})]  # type: ignore[misc]
     with suppress(msgspec.DecodeError, RecursionError):

@@ -57,7 +57,6 @@ class ImsituSpace(NamedTuple):
 
 
 def sniff_scenes(file: _json.InputFile) -> bool:
-    """Whether it holds frames: images, each with a verb and frames."""
     return file.first_value().keys() >= {"verb", "frames"}
 
 
@@ -72,7 +71,6 @@ def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
 
 
 def read_space(path: Path) -> ImsituSpace:
-    """The nouns and verbs of imsitu_space.json."""
     data = _json.load_json(path)
     with _json.locate_errors(f"{path}"):
         if not isinstance(data, dict) or not data.keys() >= {"nouns", "verbs"}:
@@ -100,7 +98,6 @@ def _parse_roles(about: dict[str, Any]) -> tuple[VerbRole, ...]:
 
 
 def parse_scene(image: str, raw: dict[str, Any], space: ImsituSpace) -> Scene:
-    """A scene record from one image's frames."""
     verb, frames = raw["verb"], raw["frames"]
     if verb not in space.verbs:
         raise UserError(f"the verb {verb!r} is not in {SPACE}")

@@ -67,7 +67,6 @@ def read_scenes(path: Path) -> Iterator[Scene]:
 
 
 def parse_scene(image: str, region: str, caption: str, graph: str) -> Scene:
-    """A scene record from one row."""
     triples = parse_graph(graph)
     index: dict[str, int] = {}
     words: list[list[tuple[str, str]]] = []
@@ -147,7 +146,6 @@ def format_graph(scene: Scene) -> str:
 
 
 def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
-    """A table of region graphs; `.gz` is gzipped."""
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)

@@ -93,10 +93,8 @@ def read_joined(questions: Path, annotations: Path | None = None) -> JoinedQuest
             joined.append(q)
             continue
         if annotation.image not in ("", q.scenes[0]):
-            raise UserError(
-                f"{annotations}: question {q.id} is annotated for image {annotation.image} "
-                f"but asks about image {q.scenes[0]}"
-            )
+            where = f"{annotations}: question {q.id} is annotated for image {annotation.image}"
+            raise UserError(f"{where} but asks about image {q.scenes[0]}")
         answer, notes = (annotation.answer, annotation.answers, annotation.kind), q.notes + annotation.notes
         # Spelled out, as `replace` takes longer than all the rest of the join.
         joined.append(Question(q.id, q.text, q.scenes, q.program, *answer, q.action, q.provenance, notes))
@@ -127,7 +125,6 @@ def _read_records(path: Path, key: str, parse: Callable[[Any], _Record], id_fiel
 
 
 def parse_question(raw: dict[str, Any]) -> Question:
-    """A question record from one entry of a questions file."""
     _check_object(raw)
     text = raw["question"]
     if not isinstance(text, str):
@@ -151,7 +148,6 @@ def _check_object(raw: Any) -> None:
 
 
 def parse_annotation(raw: dict[str, Any]) -> VqaAnnotation:
-    """An annotation record from one entry of an annotations file."""
     _check_object(raw)
     question, image = raw["question_id"], raw.get("image_id", "")
     if type(question) is not int:
@@ -202,13 +198,11 @@ def write_annotations(path: Path, questions: Iterable[Question], header: dict[st
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One entry of a questions file."""
     extra = {k: v for k, v in question.notes if k not in _ANNOTATION_NOTES and not k.startswith("annotation.")}
     return {**_format_ids(question), "question": question.text, **extra}
 
 
 def format_annotation(question: Question) -> dict[str, Any]:
-    """One entry of an annotations file."""
     notes = dict(question.notes)
     data = _format_ids(question)
     if question.kind:
@@ -219,25 +213,17 @@ def format_annotation(question: Question) -> dict[str, Any]:
         data["multiple_choice_answer"] = question.answer
     if question.answers:
         sure = notes.get("answer_confidence", "").split()
-        counted = len(question.answers)
-        stated = [{"answer_confidence": c} for c in sure] if len(sure) == counted else [{}] * counted
-        data["answers"] = [
-            {"answer": a, **confidence, "answer_id": k}
-            for k, (a, confidence) in enumerate(zip(question.answers, stated, strict=True), 1)
-        ]
+        sure = sure if len(sure) == len(question.answers) else [""] * len(question.answers)
+        stated = ({"answer_confidence": confidence} if confidence else {} for confidence in sure)
+        pairs = zip(question.answers, stated, strict=True)
+        data["answers"] = [{"answer": a, **confidence, "answer_id": k} for k, (a, confidence) in enumerate(pairs, 1)]
     return data | {k.removeprefix("annotation."): v for k, v in notes.items() if k.startswith("annotation.")}
 
 
 def _format_ids(question: Question) -> dict[str, Any]:
-    notes = dict(question.notes)
-    return {
-        "question_id": notes.get("question_id", _parse_id(question.id)),
-        "image_id": notes.get("image_id", _parse_id(question.scenes[0])),
-    }
-
-
-def _parse_id(name: str) -> int | str:
-    return int(name) if name.isascii() and name.removeprefix("-").isdigit() else name
+    names = {"question_id": question.id, "image_id": question.scenes[0]}
+    numbered = {k: int(v) if v.isascii() and v.removeprefix("-").isdigit() else v for k, v in names.items()}
+    return numbered | {k: v for k, v in question.notes if k in names}
 
 
 # As columns.
@@ -385,9 +371,8 @@ def _get_answer(value: Any) -> str | None:
 
 def is_answer_list(listed: Any) -> bool:
     """Whether this is what VQA has under `answers`: records, each with an answer in words."""
-    return isinstance(listed, list) and all(
-        isinstance(one, dict) and isinstance(one.get("answer"), str) for one in listed
-    )
+    rows = listed if isinstance(listed, list) else [None]
+    return all(isinstance(row, dict) and isinstance(row.get("answer"), str) for row in rows)
 
 
 def parse_answer_list(listed: Any) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ COCO_SPLIT = "coco_split"
 
 
 def sniff_questions(file: InputFile) -> bool:
-    """Whether it holds VQA-CP questions."""
     return isinstance(file.outline, list) and vqa.sniff_questions(file) and COCO_SPLIT in file.first_row("")
 
 

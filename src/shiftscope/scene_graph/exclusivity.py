@@ -48,7 +48,6 @@ class MutualExclusivity:
         self.sources = tuple(sources)
 
     def get_exclusivity(self, kind: NodeKind, first: str, second: str) -> float:
-        """m(first, second)."""
         return self.score_exclusivity(kind, first, [second])[0]
 
     def find_overlaps(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[bool]:
@@ -299,7 +298,6 @@ CONTRADICTION = "contradiction"
 
 
 def build_sentence(kind: NodeKind, word: str) -> str:
-    """A short sentence that is true where the word holds."""
     if kind == "object":
         return f"There is {article(word)} {word}."
     if kind == "attribute":

@@ -47,7 +47,6 @@ class GraphIndex:
         return len(self.keys)
 
     def content_id(self) -> str:
-        """The digest of all that the index says."""
         return _compute_content_id(_collect_arrays(self))
 
     def save(self, path: Path) -> None:
@@ -194,10 +193,9 @@ def build_columns(index: GraphIndex) -> GraphColumns:
     graphs = index.graphs
     narrower_starts = np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64)
     narrower = np.concatenate([*graphs.narrower, np.empty(0, np.int32)])
-    return GraphColumns(
-        *(getattr(graphs, name) for name in GraphColumns._fields[:8]),
-        *(narrower_starts, narrower, *_build_records(graphs), index.keys, index.starts, index.postings),
-    )
+    packed = [getattr(graphs, name) for name in GraphColumns._fields[:8]]
+    own = narrower_starts, narrower, *_build_records(graphs), index.keys, index.starts, index.postings
+    return GraphColumns._make((*packed, *own))
 
 
 def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
@@ -229,7 +227,7 @@ def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
 
 
 def compile_pattern(subgraph: Subgraph, graphs: PackedGraphs) -> SubgraphPattern:
-    tree = PatternTree(*([] for _ in PatternTree._fields))  # type: ignore[arg-type]  # lists, until it is whole
+    tree: Any = PatternTree._make([] for _ in PatternTree._fields)  # lists, until it is whole
     nodes: list[SubgraphNode] = []
 
     def add_node(kind: NodeKind, word: str, codes: dict[str, int], at: int, into: Any, numbers: Any) -> None:

@@ -87,7 +87,6 @@ class PackedGraphs:
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.object_starts))
 
     def list_attributes(self, thing: int) -> list[str]:
-        """The attributes of an object."""
         start, end = self.attribute_starts[thing : thing + 2]
         return [self.attributes[a] for a in self.object_attributes[start:end]]
 

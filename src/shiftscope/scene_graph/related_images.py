@@ -90,7 +90,6 @@ class Distractor:
 
     @property
     def subgraph(self) -> Subgraph:
-        """What is there."""
         return self.instead_of.replace_nodes({change.node: change.after for change in self.changes})
 
     @property
@@ -149,9 +148,8 @@ class RelatedImages:
         if pattern.absent or count < 1:
             return ()
         seed, left_out = _derive_seed("containing", *path), np.array(sorted(without), np.int32)
-        graphs, counts, roots = search_containing(
-            count, seed, left_out, pattern.tree, self._exclusivity.tables, self._columns
-        )
+        tables = self._exclusivity.tables
+        graphs, counts, roots = search_containing(count, seed, left_out, pattern.tree, tables, self._columns)
         found, at = [], 0
         for graph, number in zip(graphs.tolist(), counts.tolist(), strict=True):
             mine = roots[at : at + number] - self.graphs.object_starts[graph]
@@ -184,12 +182,11 @@ class RelatedImages:
         share, left_out = max(1, count // EACH), np.array(sorted(without), np.int32)
         tried = collect_candidates(first, second, _derive_seed("distractors", *path), tree, columns)
         while True:
-            found, open_nodes, codes = search_distractors(
-                tried, count, share, left_out, rows, tree, exclusivity.tables, columns
-            )
+            tables = exclusivity.tables
+            found, nodes, codes = search_distractors(tried, count, share, left_out, rows, tree, tables, columns)
             if not len(codes):
                 break
-            exclusivity.decide(pattern.nodes, rows, open_nodes, codes)
+            exclusivity.decide(pattern.nodes, rows, nodes, codes)
         distractors = []
         for graph, numbers, words, root in zip(*(part.tolist() for part in found), strict=True):
             changes = []

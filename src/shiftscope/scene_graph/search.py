@@ -99,7 +99,6 @@ class DistractorArrays(NamedTuple):
 
 @exact_inline
 def _draw_below(seed: Any, turn: Any, limit: Any) -> Any:
-    """A number from 0 to limit − 1."""
     bits = mix_bits(seed + np.uint64(turn + 1) * np.uint64(0x9E3779B97F4A7C15))
     return np.int64(((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
@@ -601,7 +600,6 @@ def _assign_objects(root: int, ok: Any, base: int, to: TreeAssignment, rows: Cod
 
 @exact_inline
 def _build_mask(one: int, other: int) -> Any:
-    """The bits of one node or two."""
     mask = ONE << np.uint64(one)
     return mask | ONE << np.uint64(other) if other >= 0 else mask
 

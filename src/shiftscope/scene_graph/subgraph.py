@@ -102,12 +102,9 @@ class ObjectNode:
 
     @property
     def shape(self) -> SubgraphShape:
-        things = tuple(self.things())
-        return SubgraphShape(
-            any(len(t.relations) > 1 for t in things),
-            self.depth > 1,
-            any(link.modifiers for t in things for link in t.relations),
-        )
+        relations = [thing.relations for thing in self.things()]
+        modified = any(link.modifiers for links in relations for link in links)
+        return SubgraphShape(any(len(links) > 1 for links in relations), self.depth > 1, modified)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -141,7 +138,6 @@ class ObjectNode:
         return _replace_nodes(self, names, 0)[0]
 
     def drop_attribute(self) -> ObjectNode:
-        """The same, less the root's attribute."""
         return ObjectNode(self.name, "", self.relations)
 
     def drop_relation(self, number: int) -> ObjectNode:
@@ -255,12 +251,9 @@ def is_relation_mentioned(thing: ObjectNode, link: SubgraphLink) -> bool:
 
 @lru_cache(maxsize=64)
 def split_branches(subgraph: Subgraph) -> tuple[SubgraphBranch, ...]:
-    """The root's relations one by one."""
     starts = (*root_relations(subgraph), subgraph.size)
-    return tuple(
-        SubgraphBranch(subgraph.relations[k], subgraph.drop_relation(k), range(start, end))
-        for k, (start, end) in enumerate(pairwise(starts))
-    )
+    numbers = (range(start, end) for start, end in pairwise(starts))
+    return tuple(SubgraphBranch(subgraph.relations[k], subgraph.drop_relation(k), n) for k, n in enumerate(numbers))
 
 
 def split_modifiers(subgraph: Subgraph) -> Iterator[SubgraphBranch]:
@@ -272,7 +265,6 @@ def split_modifiers(subgraph: Subgraph) -> Iterator[SubgraphBranch]:
             others = tuple(one for one in link.modifiers if one is not modifier)
             rest = (*subgraph.drop_relation(k).relations, replace(link, modifiers=others))
             end = at + 1 + modifier.thing.size
-            yield SubgraphBranch(
-                replace(link, modifiers=(modifier,)), replace(subgraph, relations=rest), range(at, end)
-            )
+            one = replace(link, modifiers=(modifier,))
+            yield SubgraphBranch(one, replace(subgraph, relations=rest), range(at, end))
             at = end

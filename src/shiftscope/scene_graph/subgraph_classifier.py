@@ -62,7 +62,6 @@ def get_threshold(kinds: Iterable[NodeKind]) -> float:
 
 
 def mask_boxes(picture: ImageArray, boxes: Iterable[Box]) -> ImageArray:
-    """The picture with these boxes painted black."""
     painted = picture.copy()
     height, width = picture.shape[:2]
     for left, top, across, down in boxes:
@@ -112,7 +111,6 @@ class RelatedImageChecker:
         self.counts: Counter[str] = Counter()  # images judged and dropped, by check
 
     def reset(self) -> None:
-        """Forget all scores and start counting again."""
         self._known.clear()
         self.counts.clear()
 
@@ -223,7 +221,6 @@ class ClassifierExample(NamedTuple):
 
 
 def is_simple(subgraph: Subgraph) -> bool:
-    """At most two objects, one relation and one attribute."""
     kinds = [node.kind for node in subgraph.nodes()]
     most: dict[NodeKind, int] = {"object": 2, "relation": 1, "attribute": 1, "modifier": 0}
     return all(kinds.count(kind) <= number for kind, number in most.items())

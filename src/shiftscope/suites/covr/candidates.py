@@ -67,7 +67,6 @@ class CandidateSpec:
 
     @property
     def is_done(self) -> bool:
-        """Whether all blocks are there."""
         return (self.folder / DONE).exists()
 
 

@@ -142,7 +142,6 @@ def _as_list(value: Any) -> list[str]:
 
 
 def _find_file_name(spelled: str) -> str:
-    """The name of a file that a spec spells by name and digest."""
     return spelled.rpartition(" ")[0] or spelled
 
 
@@ -166,7 +165,6 @@ def _digest_ends(path: Path) -> str:
 
 
 def read_schema(path: Path) -> Schema:
-    """The words of its first scene."""
     for _, scene in iter_scenes(path):
         return scene.schema
     raise UserError(f"{path}: there are no scenes in it")

@@ -8,19 +8,14 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import UserError
 from ...files import explain_write_errors, read_whole, write_whole
-from ...questions.covr.dataset_statistics import (
-    OPERATIONS,
-    CovrStatistics,
-    compute_covr_statistics,
-    format_statistics,
-    list_template_names,
-)
+from ...questions.covr import dataset_statistics as statistics
 from ...records import content_id
 from ...store.build_dataset import WORK_FOLDER, BuildStopped
 from ...store.dataset import Dataset
@@ -35,26 +30,12 @@ from .. import (
     describe_folder,
     ignore_progress,
 )
+from . import candidates as candidate_stage
+from . import graphs as graph_stage
 from . import reported as paper
 from . import suite as covr
-from .candidates import (
-    CandidateSpec,
-    count_checked_images,
-    make_candidates,
-    read_selection,
-    select_questions,
-    select_sources,
-)
-from .graphs import (
-    DONE,
-    SPLITS,
-    SplitGraphs,
-    index_graphs,
-    open_stage_file,
-    read_user_graphs,
-    sample_world_graphs,
-    write_graphs,
-)
+from .candidates import CandidateSpec
+from .graphs import DONE, SPLITS, SplitGraphs
 from .inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
 from .suite import CovrSpec, CovrWork
 from .train_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
@@ -109,11 +90,10 @@ def run_stages(
     try:
         classifier = None
         if spec.verify and not spec.world:
-            classifier = find_classifier(
-                spec.verify, trusted=spec.trust_remote_code, cache=inputs.cache, use_cache=inputs.use_cache
-            )
+            classifier = find_classifier(spec.verify, trusted=spec.trust_remote_code)
+            classifier = replace(classifier, cache=inputs.cache, use_cache=inputs.use_cache)
         todo, found = _choose_questions(spec, work, inputs, classifier, workers, bar)
-        counts = {split: len(read_selection(todo.chosen, split).rows) for split in SPLITS}
+        counts = {split: len(candidate_stage.read_selection(todo.chosen, split).rows) for split in SPLITS}
         if not any(counts.values()):
             raise _build_empty_error(found)
         yield PreparedInputs(spec.spec(), spec.jobs(counts), todo, found)
@@ -136,16 +116,16 @@ def _choose_questions(
         graphs = _make_graphs(spec, work, inputs, workers, bar)
         trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, workers, bar)
         with bar("asking, 25 images at a time") as progress:
-            make_candidates(asking, workers, progress or ignore_progress, trained)
+            candidate_stage.make_candidates(asking, workers, progress or ignore_progress, trained)
         picked = work / f"chosen-{_hash(asking.folder.name, spec.questions)}"
-        asked = select_questions(asking, picked, spec.splits())
+        asked = candidate_stage.select_questions(asking, picked, spec.splits())
     except KeyboardInterrupt:
         raise BuildStopped(f"stopped; what is done is kept in {work}: run the same command again to resume") from None
-    with open_stage_file(graphs / "about.json") as path:
+    with graph_stage.open_stage_file(graphs / "about.json") as path:
         left_out = json.loads(path.read_bytes())
     counted = {split: len(SplitGraphs(graphs, split)) for split in SPLITS}
-    sources = {split: len(select_sources(asking, split)) for split in SPLITS}
-    checked = count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
+    sources = {split: len(candidate_stage.select_sources(asking, split)) for split in SPLITS}
+    checked = candidate_stage.count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
     return CovrWork(asking, picked), CovrYield(counted, sources, left_out, asked, checked)
 
 
@@ -161,12 +141,12 @@ def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, 
         tell = progress or ignore_progress
         if spec.world:
             counts = spec.scene_counts()
-            lines = sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
+            lines = graph_stage.sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
         else:
-            lines = read_user_graphs(inputs, spec.share, tell, about)
-        write_graphs(lines, folder, about)
+            lines = graph_stage.read_user_graphs(inputs, spec.share, tell, about)
+        graph_stage.write_graphs(lines, folder, about)
     with bar("indexing"):
-        index_graphs(folder, spec.keep_spatial, workers)
+        graph_stage.index_graphs(folder, spec.keep_spatial, workers)
     return folder
 
 
@@ -222,7 +202,6 @@ def find_finished(out: Path, spec: Mapping[str, Any]) -> MadeDataset | None:
 
 
 def read_yield(out: Path) -> CovrYield:
-    """What came of a finished dataset's graphs."""
     try:
         return CovrYield(**json.loads(read_whole(out / YIELD_FILE)))
     except (OSError, ValueError, TypeError) as error:
@@ -239,9 +218,8 @@ def _build_empty_error(found: CovrYield) -> UserError:
     )
 
 
-def compute_split_statistics(dataset: Dataset) -> list[CovrStatistics]:
-    """The figures of every split, from its questions."""
-    return [compute_covr_statistics(split, dataset.questions(split)) for split in dataset.splits]
+def compute_split_statistics(dataset: Dataset) -> list[statistics.CovrStatistics]:
+    return [statistics.compute_covr_statistics(split, dataset.questions(split)) for split in dataset.splits]
 
 
 def format_summary(found: CovrYield, dataset: Dataset) -> str:
@@ -255,7 +233,7 @@ def format_summary(found: CovrYield, dataset: Dataset) -> str:
         f"For the paper's own data, *{paper.SOURCE}*: in train {', '.join(counted)} (Table 3); accuracy on "
         f"test {', '.join(accuracies)} (Table 6)."
     )
-    measured = format_statistics(compute_split_statistics(dataset), found.asked)
+    measured = statistics.format_statistics(compute_split_statistics(dataset), found.asked)
     return "\n".join([*_format_origin(found, spec, dataset.splits), "", measured, "", reported])
 
 
@@ -286,19 +264,13 @@ def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[s
 
 
 def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
-    """The statistics of what was made."""
     splits = compute_split_statistics(dataset)
     data = describe_folder(dataset) | {"yield": found._asdict()}
     data["splits"] = {f.split: f.to_json() | {"images": dataset.count(f.split)[0]} for f in splits}
     heads, tables = [f.split for f in splits], [f.table() for f in splits]
-    rows = [
-        (name, *(f"{t[name]:,}" if isinstance(t[name], int) else f"{t[name]:.1f}" for t in tables))
-        for name in tables[0]
-    ]
-    templates = [
-        (name, *(f"{f.templates[name]:,} of {found.asked[f.split][name]:,}" for f in splits))
-        for name in list_template_names(splits, found.asked)
-    ]
+    rows = [(name, *(_format_number(table[name]) for table in tables)) for name in tables[0]]
+    names, asked = statistics.list_template_names(splits, found.asked), found.asked
+    templates = [(n, *(f"{f.templates[n]:,} of {asked[f.split][n]:,}" for f in splits)) for n in names]
     text: list[str | TextTable] = [
         TextTable(("", *heads), rows, "statistics, as in the paper's Table 3"),
         TextTable(("template", *heads), templates, "kept of what could be asked"),
@@ -306,7 +278,7 @@ def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
     for f in splits:
         text.append(f"{f.split}: top answers {_format_shares(f.top_answers(), f.questions)}")
         text.append(f"{f.split}: images per question {_format_shares(sorted(f.images_each.items()), f.questions)}")
-        for name in OPERATIONS:
+        for name in statistics.OPERATIONS:
             counts = sorted(f.operations.get(name, {}).items())
             text.append(f"{f.split}: {name} per question {_format_shares(counts, f.questions)}")
     text += [*list_empty_splits(found, dataset.splits), *describe_left_out(found.left_out)]
@@ -315,6 +287,10 @@ def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
         if found.checked.get("cached"):
             text.append(f"{found.checked['cached']:,} of the verifier's replies came from the cache")
     return MakeReport(data, [*text, describe_done(dataset)])
+
+
+def _format_number(value: int | float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
 
 
 def _format_shares(counts: Sequence[tuple[Any, int]], total: int) -> str:

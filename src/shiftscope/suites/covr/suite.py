@@ -134,11 +134,9 @@ class CovrSpec(SuiteSpec):
         return dict(zip(SPLITS, self.questions, strict=True))
 
     def source_counts(self) -> dict[str, int]:
-        """How many images of each split are asked about, at most."""
         return {split: self.sources or count for split, count in self.splits().items()}
 
     def scene_counts(self) -> dict[str, int]:
-        """How many scenes of the world each split has."""
         held = self.n // self.share
         return {"train": self.n - 2 * held, "val": held, "test": held}
 
@@ -292,7 +290,6 @@ def _format_question_id(split: str, number: int) -> str:
 
 
 def sample_world_scene(spec: CovrSpec, split: str, index: int) -> Any:
-    """A scene of the world."""
     return world.sample_scene(spec.seed, f"covr_{split}", index, world.SuperClevrRules(size=spec.size))
 
 

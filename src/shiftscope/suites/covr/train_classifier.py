@@ -5,7 +5,7 @@ Five are trained on the graphs they are to check; one that never saw an image ch
 
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -56,23 +56,20 @@ def phrase_question(subgraph: Subgraph) -> str:
     return f"{be} there {phrase_subgraph(subgraph)}?"
 
 
-class GraphPictures:
-    """The pictures of a split's graphs, by image."""
+def open_pictures(inputs: GraphInputs, graphs: SplitGraphs) -> Callable[[str], ImageArray]:
+    """What loads the picture of an image of a split; the last ones stay in memory."""
+    from PIL import Image
 
-    def __init__(self, inputs: GraphInputs, graphs: SplitGraphs) -> None:
-        self._inputs, self._graphs = inputs, graphs
-        self.picture = lru_cache(KEPT)(self._load_picture)
-
-    def _load_picture(self, image: str) -> ImageArray:
-        from PIL import Image
-
-        k = self._graphs.numbers[image]
-        file = self._inputs.files[self._graphs.sources[k]]
-        found = load_stored_image(self._graphs.scene(k), file, self._inputs.images)
+    @lru_cache(KEPT)
+    def load_picture(image: str) -> ImageArray:
+        k = graphs.numbers[image]
+        found = load_stored_image(graphs.scene(k), inputs.files[graphs.sources[k]], inputs.images)
         if not found.png:
             raise UserError(f"--verify looks at pictures, and image {image} has none: see --images")
         with Image.open(BytesIO(found.png)) as opened:
             return np.asarray(opened.convert("RGB"))
+
+    return load_picture
 
 
 def build_verifier(
@@ -90,7 +87,7 @@ def build_verifier(
         return [o.box for o in graphs.scene(graphs.numbers[image]).objects]
 
     describe = phrase_question if prompted else phrase_subgraph
-    return RelatedImageChecker(related, classifier, GraphPictures(inputs, graphs).picture, list_boxes, describe)
+    return RelatedImageChecker(related, classifier, open_pictures(inputs, graphs), list_boxes, describe)
 
 
 # Training. Trained models stay in memory: a file of them would have to be a pickle, which runs what is in it.
@@ -139,7 +136,7 @@ class ExamplePictures(Sequence[ImageArray]):
 
     def __init__(self, inputs: GraphInputs, graphs: Path, tasks: Sequence[SubgraphExample]) -> None:
         self._tasks = tasks
-        self._pictures = {split: GraphPictures(inputs, SplitGraphs(graphs, split)) for split in SPLITS}
+        self._pictures = {split: open_pictures(inputs, SplitGraphs(graphs, split)) for split in SPLITS}
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -148,7 +145,7 @@ class ExamplePictures(Sequence[ImageArray]):
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         task = self._tasks[k]
-        return mask_boxes(self._pictures[task.split].picture(task.image), task.hidden)
+        return mask_boxes(self._pictures[task.split](task.image), task.hidden)
 
 
 def train_classifiers(
@@ -185,9 +182,8 @@ def read_trained_classifiers(folder: Path) -> TrainedClassifiers | None:
 def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: int) -> ClassifierFolds:
     """The five models, and which of them checks each image of a split."""
     fold = assign_picture_folds(graphs.folder, seed)
-    return ClassifierFolds(
-        {image: fold[picture] for image, picture in graphs.picture_of.items()}, list(trained.classifiers)
-    )
+    of_image = {image: fold[picture] for image, picture in graphs.picture_of.items()}
+    return ClassifierFolds(of_image, list(trained.classifiers))
 
 
 def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:

@@ -90,7 +90,7 @@ class PromptedClassifier:
             prompts.append(Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),)))
         size = getattr(self._model, "batch", None) or BATCH
         self.answer_counts.clear()
-        scores = []
+        scores: list[float] = []
         for first in range(0, len(prompts), size):
             batch = prompts[first : first + size]
             scores += map(self._parse_probability, batch, predict_checked(self._model, batch, self._name))
@@ -118,9 +118,7 @@ class PromptedClassifier:
         return reply.belief if answer else 1 - reply.belief
 
 
-def find_classifier(
-    name: str, *, tried: bool = False, trusted: bool = False, cache: Path | None = None, use_cache: bool = True
-) -> NamedClassifier:
+def find_classifier(name: str, *, tried: bool = False, trusted: bool = False) -> NamedClassifier:
     """The verifier that a user names; `tried` makes a model once, to say at once what it lacks."""
     kind = parse_model_name(name).kind
     if (reads := get_reads(name)) is not None and IMAGES not in reads:
@@ -128,14 +126,12 @@ def find_classifier(
     if kind == "python":
         found = _import_object(name)
         if callable(getattr(found, "probability", None)):
-            if isinstance(found, type) and _find_required_argument(found):
-                raise UserError(
-                    f"--verify {name}: it is made without arguments, and needs {_find_required_argument(found)}"
-                )
+            if isinstance(found, type) and (needs := _find_required_argument(found)):
+                raise UserError(f"--verify {name}: it is made without arguments, and needs {needs}")
             return NamedClassifier(name, learns=isinstance(found, type) and callable(getattr(found, "fit", None)))
         if not callable(getattr(found, "predict", None)):
             raise UserError(f"--verify {name}: it has no method probability(texts, images), nor predict(batch)")
-    named = NamedClassifier(name, is_prompted=True, trusted=trusted, cache=cache, use_cache=use_cache)
+    named = NamedClassifier(name, is_prompted=True, trusted=trusted)
     if tried and kind != "hf":
         named.make()
     elif tried and not trusted:  # it takes long to load, but is soon looked at
@@ -160,7 +156,6 @@ def _import_object(name: str) -> Any:
 
 
 def _find_required_argument(kind: type) -> str:
-    """The first argument without which the class cannot be made."""
     try:
         parameters = inspect.signature(kind).parameters.values()
     except (ValueError, TypeError):
@@ -199,12 +194,11 @@ def describe_verifier(spec: Mapping[str, Any], counts: Mapping[str, int]) -> str
         )
     if answers := [f"{counts[way]:,} times {words}" for way, words in WAYS.items() if counts.get(way)]:
         text += f", which was asked whether there is such a thing and answered {', '.join(answers)}"
-    distractors, counted = (
-        f"{counts.get(f'{what}_dropped', 0):,} of {counts.get(what, 0):,}" for what in ("distractors", "counted")
-    )
+    checks = ("distractors", "counted")
+    of = {check: f"{counts.get(f'{check}_dropped', 0):,} of {counts.get(check, 0):,}" for check in checks}
     text += (
-        f". It dropped {distractors} distractors, for they seem to show what is asked about, and "
-        f"{counted} images to count in, for there seems to be one more than annotated."
+        f". It dropped {of['distractors']} distractors, for they seem to show what is asked about, and "
+        f"{of['counted']} images to count in, for there seems to be one more than annotated."
     )
     if counts.get("unboxed"):
         text += (

@@ -327,7 +327,7 @@ def test_an_endpoint_that_looks_is_told_from_another_and_its_cached_replies_are_
     with serving(monkeypatch) as server:
         server.replies = [completion("yes")]
         server.listing = {"data": [{"id": "toy", "root": "/a"}]}
-        seeing = find_classifier(f"openai:toy@{server.url}", cache=tmp_path)
+        seeing = replace(find_classifier(f"openai:toy@{server.url}"), cache=tmp_path)
         assert seeing.identify() == {"toy": {"root": "/a"}}
         for cached in (0, 1):
             seer = seeing.make()
@@ -336,7 +336,7 @@ def test_an_endpoint_that_looks_is_told_from_another_and_its_cached_replies_are_
         server.listing = {"data": [{"id": "toy", "root": "/b"}]}
         assert seeing.make().probability(["Is there a dog?"], [picture]) == [1.0]
         assert len(server.bodies) == 2
-        uncached = find_classifier(f"openai:toy@{server.url}", cache=tmp_path / "none", use_cache=False).make()
+        uncached = replace(seeing, cache=tmp_path / "none", use_cache=False).make()
         assert uncached.probability(["Is there a dog?"], [picture]) == [1.0]
         assert (len(server.bodies), (tmp_path / "none").exists()) == (3, False)
 
