@@ -108,10 +108,6 @@ class ContainingImage:
     graph: int
     roots: tuple[int, ...]
 
-    @property
-    def count(self) -> int:
-        return len(self.roots)
-
 
 @lru_cache(maxsize=64)
 def list_edits(size: int) -> tuple[Edit, ...]:

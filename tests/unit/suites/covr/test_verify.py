@@ -219,7 +219,7 @@ def test_nothing_in_an_unfinished_folder_is_run(lossy, tmp_path, monkeypatch):
     """A folder as the version before left it: the models pickled, and the mark that all of them are there."""
     folder, _ = lossy
     order, inputs = ordered(folder, "colour_seer:Colours")
-    monkeypatch.setattr("shiftscope.suites.covr.make.make_candidates", stopped)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.make_candidates", stopped)
     with pytest.raises(UserError, match="stopped"):
         SUITE.make(order, tmp_path / "out", inputs, workers=1)
     (kept,) = (tmp_path / "out" / ".work").glob("verifier-*")
@@ -235,7 +235,7 @@ def test_nothing_in_an_unfinished_folder_is_run(lossy, tmp_path, monkeypatch):
 def test_a_restart_does_not_teach_what_is_asked_already(lossy, tmp_path, monkeypatch):
     folder, _ = lossy
     order, inputs = ordered(folder, "colour_seer:Colours")
-    monkeypatch.setattr("shiftscope.suites.covr.make.select_questions", stopped)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.select_questions", stopped)
     with pytest.raises(UserError, match="stopped"):
         SUITE.make(order, tmp_path / "out", inputs, workers=1)
     monkeypatch.undo()
