@@ -348,7 +348,7 @@ class JsonRows:
     raw: Sequence[Any]  # [row] bytes-like
     columns: dict[str, list[Any]]  # field → [row]; None in odd rows
     odd: dict[int, Any]  # rows that are not as the table says, as plain JSON
-    header: Any  # what stands beside the list under the name asked for
+    header: Any  # what stands beside the list under the name given
 
     def __len__(self) -> int:
         return len(self.raw)

@@ -1,6 +1,6 @@
 """Official file families, one file each: sniff, read (as records and as columns) and write.
 
-Which family a file is of is told from its content, never from its name. A new format is a new file here, with
+The family of a file is recognised by its content, never by its name. A new format is a new file here, with
 any of `sniff_scenes(file)` and `read_scenes(path)`, `sniff_questions(file)` and `read_questions(path)`,
 `read_question_table(questions, annotations, splits)` with `ANSWERS_APART`, and `read_objects(path)`. `REFINES`
 names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema.

@@ -1,7 +1,7 @@
 """COVR: questions about several images, one JSON object a line, as released or as its generator writes them.
 
 The release calls the text `utterance`, the generator `question`. Programs may be in the original or in the
-compositional form; which it was is told by their operations. Fields beyond the known ones (`rephrase`,
+compositional form, recognised by their operations. Fields beyond the known ones (`rephrase`,
 `properties`, `sub_graphs`, …) are kept as notes, so that writing gives back what was read.
 """
 

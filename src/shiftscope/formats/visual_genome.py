@@ -1,6 +1,6 @@
 """Visual Genome region graphs: a caption and its triples, `( trunk , is , large ) , ( trunk , on , deck )`.
 
-An `is` triple gives its subject an attribute, a lone `( deck )` is an object nothing is said of, any other
+An `is` triple gives its subject an attribute, a lone `( deck )` is an object without either, any other
 triple a relation. `clouds:1` is a second thing called clouds. `v:come through` marks a verb: the relation is
 called "come through", and a note keeps that it was marked. `pv:write on` keeps its mark in the name: what is
 written on paper does not write on it.

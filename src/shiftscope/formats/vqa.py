@@ -242,13 +242,13 @@ def read_question_table(
 
     `splits` names the split of each questions file; else a row's own `split` counts, or the file's subset.
     """
-    asked = [_read_question_rows(path) for path in questions]
-    answered, voted_rows = zip(*map(_read_annotation_rows, annotations), strict=True)
-    for one, split in zip(asked, splits, strict=False):
+    question_files = [_read_question_rows(path) for path in questions]
+    annotation_files, voted_rows = zip(*map(_read_annotation_rows, annotations), strict=True)
+    for one, split in zip(question_files, splits, strict=False):
         one.columns["split"][:] = [split] * len(one)
-    ids, images, texts, named = _chain_columns(asked, "question_id", "image_id", "question", "split")
+    ids, images, texts, named = _chain_columns(question_files, "question_id", "image_id", "question", "split")
     fields = ("question_id", "image_id", "multiple_choice_answer", "question_type")
-    other_ids, other_images, answers, types = _chain_columns(answered, *fields)
+    other_ids, other_images, answers, types = _chain_columns(annotation_files, *fields)
     pairs = pair_rows(ids, images, (texts,), other_ids, other_images, (answers, types))
     rows, at = pairs.questions, pairs.annotations
     unanswered: list[Id] = []
@@ -258,7 +258,7 @@ def read_question_table(
         rows, at = rows[known], at[known]
     if not len(rows):
         raise UserError(f"{questions[0]}: no question in it has an answer in {annotations[0]}")
-    asking, written, shown = take_values(ids, rows), take_values(images, rows), take_values(images, rows)
+    question_ids, written, shown = take_values(ids, rows), take_values(images, rows), take_values(images, rows)
     annotated = take_values(other_images, at)
     if None in shown:
         shown = [t if s is None else s for s, t in zip(shown, annotated, strict=True)]
@@ -266,11 +266,11 @@ def read_question_table(
     kinds = take_values(types, at)
     foreign = set(kinds) - {*question_types(), None}
     own_types = [k for k, kind in enumerate(kinds) if kind in foreign] if foreign else []
-    voted = _find_rows(at, answered, voted_rows)
+    voted = _find_rows(at, annotation_files, voted_rows)
     moved = [k for k in elsewhere if annotated[k] is not None]
     left_out = *pairs.questions_left, ("questions without an answer", "left out", unanswered), *pairs.annotations_left
     table = build_question_table(
-        *(SOURCE, asking, shown, take_values(texts, rows), left_out),
+        *(SOURCE, question_ids, shown, take_values(texts, rows), left_out),
         kept=(
             ("answers that no annotation names", "most annotators'", voted),
             ("questions annotated for another image", "kept with the question's image", moved),
@@ -283,16 +283,16 @@ def read_question_table(
         types=kinds,
         splits=take_values(named, rows),
     )
-    repaired = {*voted, *_find_differences(list(table.ids), asking)}
+    repaired = {*voted, *_find_differences(list(table.ids), question_ids)}
     repaired.update(_find_differences(list(table.ids), take_values(other_ids, at)), _find_differences(shown, written))
     origin = RowOrigin(
-        tuple(one.path for one in (*asked, *answered)),
-        tuple(one.raw for one in (*asked, *answered)),
-        _locate_rows(asked, rows, 0),
-        _locate_rows(answered, at, len(asked)),
+        tuple(one.path for one in (*question_files, *annotation_files)),
+        tuple(one.raw for one in (*question_files, *annotation_files)),
+        _locate_rows(question_files, rows, 0),
+        _locate_rows(annotation_files, at, len(question_files)),
         frozenset(repaired),
-        frozenset(_find_rows(rows, asked, [one.odd for one in asked])),
-        frozenset((*_find_rows(at, answered, [one.odd for one in answered]), *elsewhere)),
+        frozenset(_find_rows(rows, question_files, [one.odd for one in question_files])),
+        frozenset((*_find_rows(at, annotation_files, [one.odd for one in annotation_files]), *elsewhere)),
     )
     return replace(table, origin=origin)
 

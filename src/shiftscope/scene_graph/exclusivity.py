@@ -1,8 +1,8 @@
 """Mutual exclusivity m(x1, x2): how surely a thing that is x2 is not x1 as well.
 
-Sources are asked in order (a user's table, the schema and word tables, WordNet, an NLI model) and the first that knows
-decides; what none knows is taken to overlap, so that a distractor is never one by ignorance. For relations m is not
-symmetric: who rides is not said to be "near", so "near" may replace "riding", but who is near may well ride.
+Sources are consulted in order (a user's table, the schema and word tables, WordNet, an NLI model): the first that
+knows decides; what none knows is taken to overlap, so that a distractor is never one by ignorance. For relations m is
+not symmetric: "near" is not what one says of who rides, so it may replace "riding", but who is near may well ride.
 """
 
 import csv

@@ -235,7 +235,7 @@ def has_part(link: SubgraphLink) -> bool:
 
 
 def is_to_plain_thing(link: SubgraphLink) -> bool:
-    """Whether one can ask for the thing by its name: nothing else is said of it, and it is the only one.
+    """Whether one can ask for the thing by its name: nothing else describes it, and it is the only one.
 
     Of parts and of clothes there are many, of which a graph names one or two.
     """
@@ -245,7 +245,7 @@ def is_to_plain_thing(link: SubgraphLink) -> bool:
 
 
 def is_relation_mentioned(thing: ObjectNode, link: SubgraphLink) -> bool:
-    """Whether the thing is said to be so related to something: that would be an answer."""
+    """Whether the description already gives the thing that relation: it would give the answer away."""
     return any(one.relation == link.relation for one in thing.relations)
 
 

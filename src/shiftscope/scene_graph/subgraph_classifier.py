@@ -91,7 +91,7 @@ def assign_folds(images: Iterable[str], *path: str | int, count: int = FOLDS) ->
 
 
 class RelatedImageChecker:
-    """Both checks over the graphs' images; a model is asked the same of an image once."""
+    """Both checks over the graphs' images; a model scores the same text and image once."""
 
     def __init__(
         self,
@@ -155,10 +155,10 @@ class RelatedImageChecker:
             for graph, limit in zip(graphs, limits, strict=True)
         ]
 
-    def _classify(self, asked: Iterable[tuple[int, Subgraph, str]], hidden: bool) -> None:
+    def _classify(self, wanted: Iterable[tuple[int, Subgraph, str]], hidden: bool) -> None:
         """Score what is not known yet, one batch per model."""
         batches: dict[int, dict[tuple[str, str, bool], ImageArray]] = {}
-        for graph, part, text in asked:
+        for graph, part, text in wanted:
             image = self._ids[graph]
             if (image, text, hidden) not in self._known:
                 picture = self._picture(image)

@@ -159,7 +159,8 @@ class GqaSuite(Suite[GqaSpec]):
         names = sorted({name for found in forms.values() for name in found})
         rows = [(name, *(f"{found[name]:,}" for found in forms.values())) for name in names]
         rows.append(("all", *(f"{data.count(s)[1]:,} about {data.count(s)[0]:,} images" for s in data.splits)))
-        text = [TextTable(("form", *data.splits), rows), *graph_inputs.describe_left_out(made.notes)]
+        text: list[str | TextTable] = [TextTable(("form", *data.splits), rows)]
+        text += graph_inputs.describe_left_out(made.notes)
         record = describe_folder(data) | {"splits": splits, "graphs_left_out": made.notes}
         return MakeReport(record, [*text, describe_done(data)])
 
