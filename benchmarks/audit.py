@@ -24,8 +24,9 @@ import numpy as np
 
 from benchmarks.table import row
 from shiftscope import rng
+from shiftscope.files import read_bytes
 from shiftscope.formats.vqa import question_types
-from shiftscope.json_files import iterate_elements, read_bytes
+from shiftscope.json_files import iterate_elements
 from shiftscope.schemas.coco import NAMES
 
 SAMPLES = 658_111

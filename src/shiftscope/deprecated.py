@@ -1,7 +1,5 @@
 """Old Python names that documentation or users' model classes named, kept for one version with a warning."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps

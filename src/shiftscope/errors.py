@@ -1,7 +1,5 @@
 """UserError: what went wrong, why, and the next command to type."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Executor: map a task over jobs, in spawned local processes that never outlive their parent."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os
@@ -14,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from .errors import UserError
 
@@ -25,33 +23,24 @@ GC_THRESHOLD = 50_000  # records made before cycles are looked for among the you
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 
 
-class Executor(Protocol):
-    """Runs a task over jobs; what a task returns may not depend on where it runs."""
-
-    def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
-        """The results in the order of the jobs, at most `ahead` of them started before they are needed."""
-
-    def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
-        """The results as they come; closing the generator stops the work."""
-
-    def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
-        """The same for a task that takes something large besides its job, which each worker gets once."""
-
-
 class LocalExecutor:
-    """Processes of this machine; one worker is this process itself."""
+    """Processes of this machine; one worker is this process itself.
+
+    What a task returns may not depend on where it runs. Closing a generator of results stops the work.
+    """
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
     def map(self, task: Callable[[J], R], jobs: Iterable[J], ahead: int) -> Generator[R, None, None]:
+        """The results in the order of the jobs, at most `ahead` of them started before they are needed."""
         if self.workers < 1 or ahead < 1:
             raise UserError(f"{self.workers} workers, {ahead} jobs ahead cannot do any work; give at least 1 of each")
         if self.workers == 1:
             yield from map(task, jobs)
             return
         left, pending = iter(jobs), deque[Future[R]]()
-        with _RARE_COLLECTION, _open_pool(self.workers) as pool:
+        with _collect_rarely(), _open_pool(self.workers) as pool:
             while True:
                 with _hold_interrupts():
                     pending.extend(pool.submit(task, job) for job in islice(left, ahead - len(pending)))
@@ -60,9 +49,11 @@ class LocalExecutor:
                 yield pending.popleft().result()
 
     def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The results as they come."""
         return self.map_unordered_with(task, _call, jobs)
 
     def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
+        """The same for a task that takes something large besides its job, which each worker gets once."""
         if self.workers < 1:
             raise UserError(f"{self.workers} workers cannot do any work; give at least 1")
         if self.workers == 1 or len(jobs) < 2:
@@ -120,30 +111,26 @@ def _call_with_shared(task: Callable[[Any, J], R], job: J) -> R:
     return task(_worker_state[0], job)
 
 
-class _RareCollection:
+_gc_lock = threading.Lock()
+_gc_thresholds: list[tuple[int, int, int]] = []  # before each thread that is inside went in
+
+
+@contextmanager
+def _collect_rarely() -> Iterator[None]:
     """While any thread is inside, cycles are looked for as seldom as in workers.
 
     What workers send is read here, and looking for cycles would take longer than the reading.
     """
-
-    def __init__(self) -> None:
-        self._lock, self._inside, self._before = threading.Lock(), 0, gc.get_threshold()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._before = gc.get_threshold()
-                gc.set_threshold(GC_THRESHOLD, *self._before[1:])
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                gc.set_threshold(*self._before)
-
-
-_RARE_COLLECTION = _RareCollection()
+    with _gc_lock:
+        _gc_thresholds.append(gc.get_threshold())
+        gc.set_threshold(GC_THRESHOLD, *_gc_thresholds[0][1:])
+    try:
+        yield
+    finally:
+        with _gc_lock:
+            before = _gc_thresholds.pop()
+            if not _gc_thresholds:
+                gc.set_threshold(*before)
 
 
 @contextmanager

@@ -1,28 +1,35 @@
 """Files read whole, and written whole or not at all; and digests that tell whether they have changed."""
 
-from __future__ import annotations
-
+import codecs
 import errno
+import gzip
 import hashlib
+import math
 import os
 import re
 import shutil
 import stat
 import sys
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import UserError
 
 PARTIAL = ".partial"
-PIECE = 1 << 20  # bytes of a pipe at a time
+PIECE = 1 << 20  # bytes read at a time
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_INPUT_ENV = "SHIFTSCOPE_MAX_INPUT_GB"
+GB = 10**9
+DEFAULT_MAX_INPUT = 8 * GB  # bytes of a file, unpacked, where the user sets no limit
+MAX_GZIP_RATIO = 100  # JSON and CSV pack to a tenth or a thirtieth
+UNCHECKED_GZIP_BYTES = 64 << 20  # bytes, whatever they were packed to
+CGROUP_MEMORY_MAX = Path("/sys/fs/cgroup/memory.max")
 _LEFT = re.compile(rf"\.(.+)\.\d+{re.escape(PARTIAL)}", re.DOTALL)  # with the process that wrote it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 _pipes: dict[str, bytes] = {}  # what came through each pipe, for it comes but once
 
 
@@ -60,6 +67,80 @@ def _read_pipe(path: Path, most: int) -> bytes:
         return held.getvalue()
 
 
+def read_bytes(path: Path, head: int = 0) -> bytes:
+    """A user's file, or about its first `head` bytes, unzipped if it is gzipped, whatever its name.
+
+    It may have, unpacked, as many gigabytes as $SHIFTSCOPE_MAX_INPUT_GB says; else 8, half of the memory there is,
+    or a hundred times its packed size, whichever is least. A larger one is a UserError, as is one that cannot be read.
+    """
+    most = max_input_bytes()
+    try:
+        with path.open("rb") if path.is_file() else BytesIO(read_whole(path, most + 1)) as file:
+            size, begin = file.seek(0, os.SEEK_END), file.seek(0)
+            packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+            file.seek(begin)
+            if not packed and size > most:
+                raise _build_size_error(path, _format_size(size), most)
+            data = _read_gzipped(file, size, path, most, head) if packed else file.read(head or -1)
+        return data.removeprefix(codecs.BOM_UTF8)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{path} is a folder, not a file") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{path}: broken gzip file ({error})") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+    except MemoryError:
+        raise UserError(f"{path}: there is not enough memory to read it") from None
+
+
+def _read_gzipped(file: BinaryIO, packed: int, path: Path, most: int, head: int) -> bytes:
+    refusal = _build_size_error(path, f"more than {_format_size(most)} unpacked", most)
+    usual = max(UNCHECKED_GZIP_BYTES, MAX_GZIP_RATIO * packed)
+    if packed and usual < most and MAX_INPUT_ENV not in os.environ:
+        most = usual
+        refusal = UserError(
+            f"{path}: its {_format_size(packed)} unpack to more than {MAX_GZIP_RATIO} times as much, as in a file "
+            f"made to fill the memory; if it is meant so, unpack it first, or set {MAX_INPUT_ENV}"
+        )
+    held = BytesIO()
+    with gzip.GzipFile(fileobj=file) as stream:
+        while (not head or held.tell() < head) and (piece := stream.read(PIECE)):
+            held.write(piece)
+            if held.tell() > most:
+                raise refusal
+    return held.getvalue()
+
+
+def max_input_bytes() -> int:
+    """How many bytes a user's file may have, unpacked."""
+    wish = os.environ.get(MAX_INPUT_ENV)
+    if wish is None:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        with suppress(OSError, ValueError):  # no container, or one without a limit
+            memory = min(memory, int(CGROUP_MEMORY_MAX.read_text()))
+        return min(DEFAULT_MAX_INPUT, memory // 2)
+    try:
+        limit = float(wish)
+        if not 0 < limit < math.inf:
+            raise ValueError
+    except ValueError:
+        raise UserError(f"{MAX_INPUT_ENV}={wish!r} is not a number of gigabytes, as 16 is") from None
+    return int(limit * GB)
+
+
+def _build_size_error(path: Path, size: str, most: int) -> UserError:
+    return UserError(
+        f"{path}: it has {size}, and at most {_format_size(most)} are read into memory; split the file, or set "
+        f"{MAX_INPUT_ENV} where there is memory for more"
+    )
+
+
+def _format_size(count: int) -> str:
+    return f"{count / GB:,.1f} GB" if count >= GB else f"{count / 1e6:,.1f} MB"
+
+
 def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
     """Write bytes to a temporary name beside the file, then rename: a reader sees the old file or the new.
 
@@ -68,8 +149,10 @@ def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
     if "\0" in str(path):
         raise UserError(f"{str(path)!r} is not the name of a file")
     with explain_write_errors(path):
-        if path.exists() and not path.is_file():
-            _write_device(path, data)
+        if path.exists() and not path.is_file():  # a pipe that nobody reads is refused, rather than waited for
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as device:
+                os.set_blocking(device.fileno(), True)
+                device.write(data)
             return
         path = resolve_links(path)
         partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
@@ -84,13 +167,6 @@ def write_whole(path: Path, data: Any, *, durable: bool = True) -> None:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-
-
-def _write_device(path: Path, data: Any) -> None:
-    """Write to what is no file; a pipe that nobody reads is refused, rather than waited for."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as device:
-        os.set_blocking(device.fileno(), True)
-        device.write(data)
 
 
 @contextmanager
@@ -138,7 +214,6 @@ def digest_of(data: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The digest of a file's content, read piece by piece."""
     if not path.is_file():
         return digest_of(read_whole(path))
     with path.open("rb") as file:

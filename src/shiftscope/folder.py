@@ -1,11 +1,8 @@
 """Folder: files read and written whole, listed, and held by one process at a time; on the local disk today.
 
 Verbs that write datasets, runs, audits and trainings go through `open_folder`, so that another kind of
-storage is another class here. `LocalFolder` keeps the promises of `files.write_whole`: a reader sees the old
-file or the new, and a killed process leaves nothing locked.
+storage is another class here. A reader sees the old file or the new, and a killed process leaves nothing locked.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -15,7 +12,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .errors import UserError
 from .files import (
@@ -33,56 +30,22 @@ LOCK_TRIES = 20  # at a lock that appears or vanishes between two steps
 LOCK_WAIT_SECONDS = 0.01  # between them
 
 
-class Folder(Protocol):
-    """Files by name; a name may have parts, with forward slashes: `images/train/00000.parquet`."""
-
-    @property
-    def path(self) -> Path: ...
-
-    def read(self, name: str) -> bytes:
-        """The content of a file; FileNotFoundError where there is none."""
-
-    def write_whole(self, name: str, data: Any, *, durable: bool = True) -> None:
-        """Write a file, or leave it as it was."""
-
-    def append_line(self, name: str, line: bytes) -> None:
-        """Add a line to a file; once this returns, a kill does not lose it."""
-
-    def truncate(self, name: str, size: int) -> None:
-        """Cut a file off after so many bytes."""
-
-    def adopt(self, source: Path, name: str) -> None:
-        """Take over a file from elsewhere as it is, without using space where possible."""
-
-    def move(self, name: str, to: str) -> None:
-        """Rename a file."""
-
-    def list(self, under: str = "") -> list[str]:
-        """The names directly inside, sorted, without locks and partial files."""
-
-    def locate(self, name: str) -> Path:
-        """A local path to a file, for readers that need random access, such as Parquet's."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there, or an empty folder."""
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Hold the folder; a second holder is refused."""
-
-
-class LocalFolder:
-    """A folder of the local disk, which need not exist yet."""
+class Folder:
+    """Files by name, `images/train/00000.parquet`, in a folder of the local disk, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, name: str) -> bytes:
+        """The content of a file; FileNotFoundError where there is none."""
         return read_whole(self.path / name)
 
     def write_whole(self, name: str, data: Any, *, durable: bool = True) -> None:
+        """Write a file, or leave it as it was."""
         write_whole(self.path / name, data, durable=durable)
 
     def append_line(self, name: str, line: bytes) -> None:
+        """Add a line to a file; once this returns, a kill does not lose it."""
         with explain_write_errors(self.path / name), (self.path / name).open("ab") as file:
             file.write(line + b"\n")
             file.flush()
@@ -93,7 +56,7 @@ class LocalFolder:
             os.truncate(self.path / name, size)
 
     def adopt(self, source: Path, name: str) -> None:
-        """The same file under another name where the disk allows it; else a copy.
+        """Take over a file from elsewhere: under another name where the disk allows it, else as a copy.
 
         A file with several names is made read-only: a change in place would damage several datasets.
         """
@@ -119,12 +82,15 @@ class LocalFolder:
             (self.path / name).replace(self.path / to)
 
     def list(self, under: str = "") -> list[str]:
+        """The names directly inside, sorted, without locks and partial files."""
         return list_contents(self.path / under) if (self.path / under).is_dir() else []
 
     def locate(self, name: str) -> Path:
+        """A local path to a file, for readers that need random access, such as Parquet's."""
         return self.path / name
 
     def remove(self, name: str) -> None:
+        """Remove a file, if it is there, or an empty folder."""
         path = self.path / name
         with explain_write_errors(path):
             if path.is_dir():
@@ -133,12 +99,13 @@ class LocalFolder:
                 path.unlink(missing_ok=True)
 
     def lock(self) -> AbstractContextManager[None]:
+        """Hold the folder; a second holder is refused."""
         return lock_folder(self.path)
 
 
 def open_folder(path: Path) -> Folder:
     """The folder at a path. Nothing is made or read yet."""
-    return LocalFolder(path)
+    return Folder(path)
 
 
 def refuse_foreign_files(
@@ -202,7 +169,9 @@ def _hold_lock(lock: Path, what: Path) -> Iterator[None]:
                     lock.unlink()  # while still held, so that nobody loses a lock just taken
             os.close(handle)
     finally:
-        _remove_empty(made)
+        with suppress(OSError):  # innermost first; one that something is in stays, and so do those it is in
+            for folder in made:
+                folder.rmdir()
 
 
 def _acquire_lock(lock: Path, what: Path, made: list[Path]) -> int:
@@ -268,10 +237,3 @@ def _read_holder(handle: int) -> str:
             return f"process {words[0]}{f' on {words[1]}' if elsewhere else ''}"
         time.sleep(LOCK_WAIT_SECONDS)
     return "another process"
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    """Innermost first; one that something is in stays, and so do those it is in."""
-    with suppress(OSError):
-        for folder in folders:
-            folder.rmdir()

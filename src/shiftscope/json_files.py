@@ -1,124 +1,31 @@
-"""JSON files, plain or gzipped: read within bounds, streamed, and refused in one sentence.
+"""JSON files: streamed, sniffed, decoded into columns, and refused in one sentence.
 
 Records are read with the standard library, one element of a long list at a time. Columns (`decode_rows`), of
-which an audit reads millions of values, are decoded by msgspec. A file may have, unpacked, as many gigabytes
-as $SHIFTSCOPE_MAX_INPUT_GB says; else 8, half of the memory there is, or a hundred times its packed size,
-whichever is least.
+which an audit reads millions of values, are decoded by msgspec.
 """
 
-from __future__ import annotations
-
-import codecs
 import gzip
 import json
-import math
-import os
 import re
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from .errors import UserError
-from .files import read_whole, write_whole
-
-MAX_INPUT_ENV = "SHIFTSCOPE_MAX_INPUT_GB"
-GB = 10**9
-DEFAULT_MAX_INPUT = 8 * GB  # bytes of a file, unpacked, where the user sets no limit
-MAX_GZIP_RATIO = 100  # JSON and CSV pack to a tenth or a thirtieth
-UNCHECKED_GZIP_BYTES = 64 << 20  # bytes, whatever they were packed to
-CHUNK_BYTES = 1 << 20
-CGROUP_MEMORY_MAX = Path("/sys/fs/cgroup/memory.max")
-GZIP_MAGIC = b"\x1f\x8b"
-
-
-def read_bytes(path: Path) -> bytes:
-    """The file's content, unzipped if it is gzipped, whatever its name; a UserError where it is too large."""
-    return _read_input(path)
-
-
-def _read_input(path: Path, head: int = 0) -> bytes:
-    """The content, or about the first `head` bytes of it; a file that is too large is refused all the same."""
-    most = max_input_bytes()
-    try:
-        with path.open("rb") if path.is_file() else BytesIO(read_whole(path, most + 1)) as file:
-            size, begin = file.seek(0, os.SEEK_END), file.seek(0)
-            packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-            file.seek(begin)
-            if not packed and size > most:
-                raise _build_size_error(path, _format_size(size), most)
-            data = _read_gzipped(file, size, path, head) if packed else file.read(head or -1)
-        return data.removeprefix(codecs.BOM_UTF8)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise UserError(f"{path} is a folder, not a file") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{path}: broken gzip file ({error})") from None
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    except MemoryError:
-        raise UserError(f"{path}: there is not enough memory to read it") from None
-
-
-def _read_gzipped(file: BinaryIO, packed: int, path: Path, head: int) -> bytes:
-    most = max_input_bytes()
-    refusal = _build_size_error(path, f"more than {_format_size(most)} unpacked", most)
-    usual = max(UNCHECKED_GZIP_BYTES, MAX_GZIP_RATIO * packed)
-    if packed and usual < most and MAX_INPUT_ENV not in os.environ:
-        most = usual
-        refusal = UserError(
-            f"{path}: its {_format_size(packed)} unpack to more than {MAX_GZIP_RATIO} times as much, as in a file "
-            f"made to fill the memory; if it is meant so, unpack it first, or set {MAX_INPUT_ENV}"
-        )
-    held = BytesIO()
-    with gzip.GzipFile(fileobj=file) as stream:
-        while (not head or held.tell() < head) and (piece := stream.read(CHUNK_BYTES)):
-            held.write(piece)
-            if held.tell() > most:
-                raise refusal
-    return held.getvalue()
-
-
-def max_input_bytes() -> int:
-    """How many bytes a file may have, unpacked."""
-    wish = os.environ.get(MAX_INPUT_ENV)
-    if wish is None:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        with suppress(OSError, ValueError):  # no container, or one without a limit
-            memory = min(memory, int(CGROUP_MEMORY_MAX.read_text()))
-        return min(DEFAULT_MAX_INPUT, memory // 2)
-    try:
-        limit = float(wish)
-        if not 0 < limit < math.inf:
-            raise ValueError
-    except ValueError:
-        raise UserError(f"{MAX_INPUT_ENV}={wish!r} is not a number of gigabytes, as 16 is") from None
-    return int(limit * GB)
-
-
-def _build_size_error(path: Path, size: str, most: int) -> UserError:
-    return UserError(
-        f"{path}: it has {size}, and at most {_format_size(most)} are read into memory; split the file, or set "
-        f"{MAX_INPUT_ENV} where there is memory for more"
-    )
-
-
-def _format_size(count: int) -> str:
-    return f"{count / GB:,.1f} GB" if count >= GB else f"{count / 1e6:,.1f} MB"
-
-
-# What is wrong with a value or a file, in one sentence.
+from .files import read_bytes, write_whole
+from .records import parse_finite
 
 T = TypeVar("T")
 MAX_COORDINATE = 1e6  # units of a scene, or pixels; anything beyond is a slip
+_DATA_ERRORS = (UserError, KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+# What is wrong with a value or a file, in one sentence.
 
 
 @contextmanager
@@ -129,23 +36,17 @@ def explain_json_errors(data: bytes, path: Path) -> Iterator[None]:
     except UserError:
         raise
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid JSON, {_explain_error(error, data)}") from None
-
-
-def _explain_error(error: Exception, data: bytes) -> str:
-    text = str(error)
-    if isinstance(error, RecursionError) or "nested too deeply" in text:
-        return "it is nested too deeply"
-    if not data.strip():
-        return "the file is empty"
-    unfinished = text.startswith(("Expecting", "Unterminated")) and data.rstrip()[-1:] not in b"]}"
-    if "truncated" in text or unfinished:
-        return f"it ends too early, after {len(data):,} bytes"
-    text = text.removeprefix("JSON is malformed: ")
-    return text[0].lower() + text[1:]
-
-
-_DATA_ERRORS = (UserError, KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+        text = str(error).removeprefix("JSON is malformed: ")
+        unfinished = text.startswith(("Expecting", "Unterminated")) and data.rstrip()[-1:] not in b"]}"
+        if isinstance(error, RecursionError) or "nested too deeply" in text:
+            why = "it is nested too deeply"
+        elif not data.strip():
+            why = "the file is empty"
+        elif "truncated" in text or unfinished:
+            why = f"it ends too early, after {len(data):,} bytes"
+        else:
+            why = text[0].lower() + text[1:]
+        raise UserError(f"{path}: not valid JSON, {why}") from None
 
 
 @contextmanager
@@ -160,9 +61,7 @@ def locate_errors(where: str) -> Iterator[None]:
 def _locate(error: Exception, where: str) -> UserError:
     if isinstance(error, UserError):
         return UserError(f"{where}: {error}")
-    return UserError(
-        f"{where} is malformed: " + (f"there is no {error} in it" if isinstance(error, KeyError) else f"{error}")
-    )
+    return UserError(f"{where} is malformed: {f'there is no {error} in it' if isinstance(error, KeyError) else error}")
 
 
 def parse_records(
@@ -201,7 +100,6 @@ def describe_limit(*values: Any) -> str:
 
 
 def refuse_repeated_ids(ids: Iterable[str], what: str, path: Path) -> None:
-    """Refuse a file that uses an id twice."""
     seen: set[str] = set()
     for one in ids:
         if one in seen:
@@ -212,13 +110,6 @@ def refuse_repeated_ids(ids: Iterable[str], what: str, path: Path) -> None:
 # Records: the standard library reads JSON value by value.
 
 _skip_blanks = re.compile(r"[ \t\n\r]*").match
-
-
-def _parse_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text} is out of range")
-    return value
 
 
 class RepeatedKeyError(KeyError):
@@ -233,18 +124,16 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(parse_float=_parse_float, parse_constant=_parse_float)
-_CHECKING_DECODER = json.JSONDecoder(
-    parse_float=_parse_float, parse_constant=_parse_float, object_pairs_hook=_refuse_repeated_keys
-)
+_NUMBERS: Any = {"parse_float": parse_finite, "parse_constant": parse_finite}
+_DECODER = json.JSONDecoder(**_NUMBERS)
+_CHECKING_DECODER = json.JSONDecoder(**_NUMBERS, object_pairs_hook=_refuse_repeated_keys)
 
 
 class JsonText:
     """JSON text that is read value by value from the front; ValueError where it is malformed."""
 
     def __init__(self, data: bytes, decoder: json.JSONDecoder = _DECODER, errors: str = "strict") -> None:
-        self.text = data.decode(errors=errors)
-        self.at = 0
+        self.text, self.at = data.decode(errors=errors), 0
         self._scan = decoder.scan_once  # type: ignore[attr-defined]
         self._has_surrogates = b"\\ud" in data or b"\\uD" in data
 
@@ -276,6 +165,13 @@ class JsonText:
                 self.at += 1
                 yield self.read_value()
         self.take("]")
+
+    def skip_value(self) -> None:
+        """Pass over a value; a list element by element, so that it is never held whole."""
+        if self.peek() == "[":
+            deque(self.read_elements(), maxlen=0)
+        else:
+            self.read_value()
 
     def read_keys(self) -> Iterator[str]:
         """The keys of the object that comes next; the caller reads each one's value before the next."""
@@ -333,10 +229,11 @@ def iterate_elements(data: bytes, key: str | None, path: Path) -> Iterator[Any]:
             for name in text.read_keys():
                 found += name == key
                 if name != key:
-                    _skip_value(text)
-                elif found > 1 or text.peek() != "[":
-                    wrong = f"key {key!r} appears twice" if found > 1 else f"expected a list under {key!r}"
-                    raise UserError(f"{path}: {wrong}")
+                    text.skip_value()
+                elif found > 1:
+                    raise UserError(f"{path}: key {key!r} appears twice")
+                elif text.peek() != "[":
+                    raise UserError(f"{path}: expected a list under {key!r}")
                 else:
                     yield from text.read_elements()
             if not found:
@@ -345,14 +242,6 @@ def iterate_elements(data: bytes, key: str | None, path: Path) -> Iterator[Any]:
             text.read_value()
             raise UserError(f"{path}: expected {'a list' if key is None else 'an object or a list'} at top level")
         text.finish()
-
-
-def _skip_value(text: JsonText) -> None:
-    if text.peek() == "[":
-        for _ in text.read_elements():
-            pass
-    else:
-        text.read_value()
 
 
 def iterate_entries(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
@@ -375,8 +264,13 @@ def iterate_entries(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON whole or not at all: to a temporary name beside it, then renamed. `.gz` is gzipped."""
-    data = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    """Write JSON whole or not at all; `.gz` is gzipped."""
+    write_text(path, json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text whole or not at all; `.gz` is gzipped."""
+    data = text.encode()
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
@@ -395,7 +289,7 @@ class InputFile:
 
     @cached_property
     def head(self) -> bytes:
-        return b"" if self.path.is_dir() else _read_input(self.path, HEAD_BYTES)
+        return b"" if self.path.is_dir() else read_bytes(self.path, HEAD_BYTES)
 
     @cached_property
     def outline(self) -> Any:
@@ -418,21 +312,20 @@ class InputFile:
 
 
 def _outline_json(data: bytes) -> Any:
-    cut: dict[str, Any] = {}
     text = JsonText(data, errors="ignore")  # the last character may be cut
     if text.peek() == "[":
         return list(islice(text.read_elements(), 1))
     if text.peek() != "{":
         return text.read_value()
+    cut: dict[str, Any] = {}
     for key in text.read_keys():
-        if text.peek() != "[":
-            cut[key] = text.read_value()
+        if text.peek() == "[":
+            elements = text.read_elements()
+            cut[key] = list(islice(elements, 1))
+            if next(islice(elements, OUTLINE_ELEMENTS, None), text) is not text:
+                return cut
         else:
-            cut[key] = []
-            for at, value in enumerate(text.read_elements()):
-                cut[key] += [value] if not at else []
-                if at > OUTLINE_ELEMENTS:
-                    return cut
+            cut[key] = text.read_value()
         if len(cut) >= OUTLINE_ENTRIES:
             break
     return cut
@@ -455,7 +348,7 @@ class JsonRows:
     raw: Sequence[Any]  # [row] bytes-like
     columns: dict[str, list[Any]]  # field → [row]; None in odd rows
     odd: dict[int, Any]  # rows that are not as the table says, as plain JSON
-    header: Any  # what stands beside the list under the name asked for
+    header: Any  # what stands beside the list under the name given
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -471,18 +364,16 @@ class JsonRows:
                 self.columns[name][at] = parse(row.get(name) if isinstance(row, dict) else None)
 
 
-def require_msgspec() -> None:
+def require_msgspec() -> Any:
     try:
-        import msgspec  # noqa: F401
+        import msgspec
     except ImportError:
         raise UserError("an audit of JSON files needs msgspec; install it with: pip install msgspec") from None
+    return msgspec
 
 
 def build_struct(fields: FieldTable) -> Any:
     """The msgspec type of an object with these fields; others are skipped."""
-    require_msgspec()
-    import msgspec
-
     listed: list[Any] = []
     for name, kind in fields.items():
         if isinstance(kind, dict):
@@ -491,7 +382,7 @@ def build_struct(fields: FieldTable) -> Any:
             listed.append((name, list[build_struct(kind[0])]))  # type: ignore[misc]
         else:
             listed.append((name, *kind) if isinstance(kind, tuple) else (name, kind))
-    return msgspec.defstruct("Row", listed, gc=False, kw_only=True)
+    return require_msgspec().defstruct("Row", listed, gc=False, kw_only=True)
 
 
 def decode_rows(path: Path, key: str | None, fields: FieldTable, header: str = "") -> JsonRows:

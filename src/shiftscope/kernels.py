@@ -4,8 +4,6 @@ All release the GIL, use one thread and are cached on disk; scenes run side by s
 cache does not notice a changed callee in another file, so kernels that call each other stand in one file, or here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 from typing import Any, TypeVar, cast

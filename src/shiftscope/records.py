@@ -1,7 +1,5 @@
 """What every stored record needs: one JSON spelling per value, an id of its content, and cheap pickling."""
 
-from __future__ import annotations
-
 import copyreg
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,7 +11,7 @@ from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from .errors import UserError, unknown
 
@@ -22,9 +20,8 @@ T = TypeVar("T")
 
 def canonical_json(data: Any) -> str:
     """Sorted keys, no spaces, shortest exact numbers (2, not 2.0); NaN and infinity are refused."""
-    return json.dumps(
-        _normalize_numbers(data), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    exact = _normalize_numbers(data)
+    return json.dumps(exact, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def content_id(data: Any) -> str:
@@ -33,17 +30,18 @@ def content_id(data: Any) -> str:
     return blake2b(text, digest_size=16).hexdigest()
 
 
+def parse_finite(text: str) -> float:
+    """A number as JSON writes it; one beyond a float's range, NaN and infinity are refused."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"the number {text} is out of range")
+    return value
+
+
 def read_json(data: bytes) -> Any:
     """The JSON value in the bytes, all its numbers finite; a ValueError says what is wrong with it."""
-
-    def parse_number(text: str) -> float:
-        value = float(text)
-        if not isfinite(value):
-            raise ValueError(f"the number {text} is out of range")
-        return value
-
     try:
-        return json.loads(data, parse_float=parse_number, parse_constant=parse_number)
+        return json.loads(data, parse_float=parse_finite, parse_constant=parse_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -63,12 +61,10 @@ def pickle_by_fields(record: type[T]) -> type[T]:
     """Pickle a record by its constructor; what `dataclass` gives one with slots is nearly twice as slow."""
     names = [f.name for f in fields(record) if f.init]  # type: ignore[arg-type]
     read = attrgetter(*names)
-    single = len(names) == 1
-
-    def reduce_record(one: T) -> tuple[Any, ...]:
-        return record, ((read(one),) if single else read(one))
-
-    copyreg.pickle(record, reduce_record)
+    if len(names) == 1:
+        copyreg.pickle(record, lambda one: (record, (read(one),)))
+    else:
+        copyreg.pickle(record, lambda one: (record, read(one)))
     return record
 
 
@@ -79,12 +75,8 @@ AS_OBJECT = "as object"  # Annotated[tuple[tuple[str, T], ...], AS_OBJECT]: pair
 Convert = Callable[[Any], Any]
 
 
-class _Field(NamedTuple):
-    name: str
-    required: bool
-    default: Any
-    encode: Convert | None  # None: the value is its own JSON
-    decode: Convert
+# name, whether it is required, default, encoder (None: the value is its own JSON), decoder
+_Field = tuple[str, bool, Any, Convert | None, Convert]
 
 
 def to_json(record: Any, *, omit_defaults: bool = False) -> dict[str, Any]:
@@ -117,8 +109,7 @@ def from_json(record: type[T], data: Any, what: str = "") -> T:
         elif required:
             raise UserError(f"{what}: there is no {name!r} in it")
     if len(values) < len(data):
-        names = [entry.name for entry in listed]
-        raise unknown("field", str(next(key for key in data if key not in values)), names, what)
+        raise unknown("field", str(next(key for key in data if key not in values)), [f[0] for f in listed], what)
     return record(**values)
 
 
@@ -141,10 +132,9 @@ def _list_fields(record: Any) -> tuple[_Field, ...]:
     listed = []
     for entry in fields(record):
         if entry.init:
-            factory = entry.default_factory
-            default = entry.default if factory is MISSING else factory()
-            codec = _encoder(types[entry.name]), _decoder(types[entry.name])
-            listed.append(_Field(entry.name, default is MISSING, default, *codec))
+            default = entry.default if entry.default_factory is MISSING else entry.default_factory()
+            kind = types[entry.name]
+            listed.append((entry.name, default is MISSING, default, _encoder(kind), _decoder(kind)))
     return tuple(listed)
 
 
@@ -175,10 +165,8 @@ def _encoder(kind: Any) -> Convert | None:
     if origin in (dict, Mapping):
         inner = _encoder(args[1])
         return lambda v: {str(key): inner(one) if inner else one for key, one in v.items()}
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return attrgetter("value")
-    if isinstance(kind, type) and issubclass(kind, Path):
-        return str
+    if isinstance(kind, type) and issubclass(kind, Enum | Path):
+        return attrgetter("value") if issubclass(kind, Enum) else str
     if is_dataclass(kind):
         return getattr(kind, "to_json", to_json)
     return None
@@ -192,10 +180,10 @@ def _decoder(kind: Any) -> Convert:
     """What makes a value of this type of JSON, or raises a UserError."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        pair = _decoder(get_args(args[0])[0]) if AS_OBJECT in args[1:] else None
-        return (
-            _decoder(args[0]) if pair is None else lambda v: tuple(map(pair, _expect(Mapping, "an object", v).items()))
-        )
+        if AS_OBJECT not in args[1:]:
+            return _decoder(args[0])
+        pair = _decoder(get_args(args[0])[0])
+        return lambda v: tuple(map(pair, _expect(Mapping, "an object", v).items()))
     if origin in (Union, UnionType):
         return _union_decoder(args)
     if origin is Literal:

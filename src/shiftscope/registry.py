@@ -5,12 +5,11 @@ does as well as that module in `shiftscope/models/`. Names and summaries are rea
 `shiftscope list` stays fast however heavy the models are.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -45,6 +44,7 @@ class Registry:
     def entries(self) -> dict[str, RegistryEntry]:
         """What there is by name, in the order of the names."""
         spec = find_spec(self.package)
+        registers = re.compile(rf"^(?:def |class )?(?:{'|'.join(self.defines)})\b", re.MULTILINE).search
         found: dict[str, RegistryEntry] = {}
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             for path in Path(folder).iterdir():
@@ -54,7 +54,7 @@ class Registry:
                     continue
                 own = path / f"{self.noun}.py"
                 module = f"{self.package}.{name}.{self.noun}" if own.is_file() else f"{self.package}.{name}"
-                if self._registers(own if own.is_file() else source):
+                if not self.defines or registers((own if own.is_file() else source).read_text("utf-8")):
                     found[name] = RegistryEntry(module, source)
         for name, entry in _find_plugins(self.plugins, tuple(sys.path)) if self.plugins else ():
             if name in found:
@@ -67,10 +67,6 @@ class Registry:
             else:
                 found[name] = entry
         return dict(sorted(found.items()))
-
-    def _registers(self, source: Path) -> bool:
-        pattern = rf"^(?:def |class )?(?:{'|'.join(self.defines)})\b"
-        return not self.defines or bool(re.search(pattern, source.read_text("utf-8"), re.MULTILINE))
 
     def names(self) -> tuple[str, ...]:
         return tuple(self.entries())
@@ -102,16 +98,13 @@ class Registry:
         entry = self._find(name)
         if not entry.plugin:
             return import_module(entry.module)
+        failed = f"plugin {entry.plugin}: {self.noun} {name!r} cannot be loaded"
         try:
             module = import_module(entry.module)
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            raise UserError(f"plugin {entry.plugin}: {self.noun} {name!r} cannot be loaded ({why})") from error
+            raise UserError(f"{failed} ({type(error).__name__}: {error})") from error
         if self.defines and not any(hasattr(module, one) for one in self.defines):
-            wanted = " or ".join(self.defines)
-            raise UserError(
-                f"plugin {entry.plugin}: {self.noun} {name!r} cannot be loaded ({entry.module} has no {wanted})"
-            )
+            raise UserError(f"{failed} ({entry.module} has no {' or '.join(self.defines)})")
         return module
 
     def load_all(self) -> Iterator[tuple[str, ModuleType]]:
@@ -146,19 +139,15 @@ def _find_plugins(group: str, path: tuple[str, ...]) -> tuple[tuple[str, Registr
 def _locate(module: str) -> Path:
     """The file of a module, found without importing the packages around it; one that is not there if none is."""
     top, *inner = module.split(".")
-    try:
-        spec = find_spec(top)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None:
-        return Path(module)
-    if not inner:
-        return Path(spec.origin or module)
-    for root in spec.submodule_search_locations or ():
-        place = Path(root, *inner)
-        for source in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-            if source.is_file():
-                return source
+    with suppress(ImportError, ValueError):
+        if spec := find_spec(top):
+            if not inner:
+                return Path(spec.origin or module)
+            for root in spec.submodule_search_locations or ():
+                place = Path(root, *inner)
+                for source in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+                    if source.is_file():
+                        return source
     return Path(module)
 
 

@@ -1,7 +1,5 @@
 """Randomness is a path, never a default: `derive("clevr", "train", 17, "layout")`."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 import numpy as np

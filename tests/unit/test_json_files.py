@@ -8,10 +8,10 @@ from pipes import Pipe
 import numpy as np
 import pytest
 
-from shiftscope import json_files as _bytes
+from shiftscope import files as _bytes
 from shiftscope import json_files as _json
+from shiftscope.files import MAX_INPUT_ENV, max_input_bytes, read_bytes
 from shiftscope.formats import vqa
-from shiftscope.json_files import MAX_INPUT_ENV, max_input_bytes, read_bytes
 from shiftscope.world.superclevr.concepts import read_concept_file
 
 

@@ -1,12 +1,10 @@
 """Official file families, one file each: sniff, read (as records and as columns) and write.
 
-Which family a file is of is told from its content, never from its name. A new format is a new file here, with
+The family of a file is recognised by its content, never by its name. A new format is a new file here, with
 any of `sniff_scenes(file)` and `read_scenes(path)`, `sniff_questions(file)` and `read_questions(path)`,
 `read_question_table(questions, annotations, splits)` with `ANSWERS_APART`, and `read_objects(path)`. `REFINES`
 names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -35,17 +33,17 @@ def iterate_scenes(path: Path) -> Iterator[Scene]:
 
 def read_questions(path: Path, schema: Schema | None = None) -> Iterator[Question]:
     """The questions of a file of any family, one at a time; a schema tells what COVR's words are."""
-    found = find_format(path, "questions")
-    questions: Iterator[Question] = found.read_questions(path, *([schema] if hasattr(found, "USES_SCHEMA") else []))
+    reader: Any = find_format(path, "questions")
+    questions: Iterator[Question] = reader.read_questions(path, *([schema] if hasattr(reader, "USES_SCHEMA") else []))
     return questions
 
 
 def read_objects(path: Path) -> ImageContents:
     """Which kinds of objects the images of a file or folder show."""
-    found = find_format(path, "scenes")
-    contents: ImageContents = (
-        found.read_objects(path) if hasattr(found, "read_objects") else collect_objects(found.read_scenes(path))
-    )
+    reader: Any = find_format(path, "scenes")
+    if not hasattr(reader, "read_objects"):
+        return collect_objects(reader.read_scenes(path))
+    contents: ImageContents = reader.read_objects(path)
     return contents
 
 
@@ -89,9 +87,8 @@ def find_format(path: Path, what: str) -> ModuleType:
         raise UserError(f"{path}: no {what} that ShiftScope knows in this folder")
     _json.load_json(path)
     known = "; ".join((m.__doc__ or "").partition(":")[0] for m in able)
-    raise UserError(
-        f"{path}: no {what} that ShiftScope knows: expected one of {known}; got {_describe_json(file.outline)}"
-    )
+    got = _describe_json(file.outline)
+    raise UserError(f"{path}: no {what} that ShiftScope knows: expected one of {known}; got {got}")
 
 
 @cache
@@ -102,10 +99,9 @@ def _load_formats(reader: str) -> list[ModuleType]:
 
 def _describe_json(sample: Any) -> str:
     if isinstance(sample, dict):
-        return f"an object with {', '.join(repr(k) for k in list(sample)[:4])}" if sample else "an empty object"
-    if isinstance(sample, list):
-        first = sample[0] if sample else None
-        if isinstance(first, dict):
-            return f"a list of objects with {', '.join(repr(k) for k in list(first)[:4])}"
-        return f"a list of {type(first).__name__}" if sample else "an empty list"
-    return f"a single {type(sample).__name__}"
+        return f"an object with {', '.join(map(repr, list(sample)[:4]))}" if sample else "an empty object"
+    if not isinstance(sample, list):
+        return f"a single {type(sample).__name__}"
+    if sample and isinstance(sample[0], dict):
+        return f"a list of objects with {', '.join(map(repr, list(sample[0])[:4]))}"
+    return f"a list of {type(sample[0]).__name__}" if sample else "an empty list"

@@ -1,7 +1,5 @@
 """CLEVR, Super-CLEVR and CLEVR_HYP: scene files and question files, released or from the generator."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
+from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation
 from ..lang.notations import clevr_hyp as hyp_notation
 from ..lang.notations import superclevr as superclevr_notation
@@ -23,12 +22,7 @@ from ..schemas import clevr, superclevr
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
-QUESTION_FIELDS_KEPT = (
-    "question_index",
-    "image_index",
-    "image_filename",
-    "image",
-)  # of a question, besides its content
+IMAGE_FIELDS = ("image_index", "image_filename", "image")  # of a question: one of them names its image
 
 
 def sniff_scenes(file: _json.InputFile) -> bool:
@@ -41,9 +35,8 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 
 def sniff_questions(file: _json.InputFile) -> bool:
-    """Whether it holds CLEVR questions, wrapped or as a bare list."""
     first = file.first_row("questions")
-    return "question" in first and bool(first.keys() & {"image_index", "image_filename", "image"})
+    return "question" in first and bool(first.keys() & {*IMAGE_FIELDS})
 
 
 class ClevrSceneRow(NamedTuple):
@@ -57,52 +50,45 @@ class ClevrSceneRow(NamedTuple):
 def read_scenes(path: Path, schema: Schema | None = None) -> list[Scene]:
     """All scenes of a file, or of a folder with a file for each; the vocabulary is recognised."""
     scenes = []
-    for file in _list_files(path):
-        for at, raw in enumerate(_load_single(file) or _json.iterate_elements(_json.read_bytes(file), "scenes", file)):
-            with _json.locate_errors(f"{file}: scene {at}"):
-                scenes.append(parse_scene(raw, schema or _detect_schema(raw)))
-    if not scenes:
-        raise UserError(f"{path}: there are no scenes in it")
+    for file, at, raw in _iterate_scenes(path):
+        with _json.locate_errors(f"{file}: scene {at}"):
+            scenes.append(parse_scene(raw, schema or _detect_schema(raw)))
     _json.refuse_repeated_ids((s.id for s in scenes), "scene", path)
     return scenes
 
 
 def list_scene_rows(path: Path) -> list[ClevrSceneRow]:
     """The scenes of a file or folder as text; there is at least one."""
-    rows = []
-    for file in _list_files(path):
-        raws = _load_single(file) or _json.iterate_elements(_json.read_bytes(file), "scenes", file)
-        rows += [ClevrSceneRow(file, at, json.dumps(raw).encode()) for at, raw in enumerate(raws)]
-    if not rows:
-        raise UserError(f"{path}: there are no scenes in it")
-    return rows
+    return [ClevrSceneRow(file, at, json.dumps(raw).encode()) for file, at, raw in _iterate_scenes(path)]
 
 
 def parse_scene_row(row: ClevrSceneRow) -> Scene:
-    """The scene of a row; its vocabulary is recognised."""
     raw = _json.parse_json(row.text)
     with _json.locate_errors(f"{row.path}: scene {row.at}"):
         return parse_scene(raw, _detect_schema(raw))
 
 
-def _list_files(path: Path) -> list[Path]:
+def _iterate_scenes(path: Path) -> Iterator[tuple[Path, int, Any]]:
+    """The scenes of a file or folder, each with its file and its place there; at least one."""
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path}: no scene files (*.json) in this folder")
+    found = False
     for file in files:
-        if not sniff_scenes(_json.InputFile(file)):
+        looked_at = _json.InputFile(file)
+        if not sniff_scenes(looked_at):
             _json.load_json(file)  # says where it is no JSON
             raise UserError(f"{file}: not a CLEVR scene file (no scenes with objects in it)")
-    return files
-
-
-def _load_single(path: Path) -> list[Any]:
-    """The scene of a file that holds one, at top level or under `scenes`."""
-    outline = _json.InputFile(path).outline
-    if isinstance(outline, list) or isinstance(outline.get("scenes"), list):
-        return []
-    whole = _json.load_json(path)
-    return [whole.get("scenes", whole)]
+        if isinstance(looked_at.outline, list) or isinstance(looked_at.outline.get("scenes"), list):
+            raws: Iterable[Any] = _json.iterate_elements(read_bytes(file), "scenes", file)
+        else:  # a single scene, at top level or under `scenes`
+            whole = _json.load_json(file)
+            raws = [whole.get("scenes", whole)]
+        for at, raw in enumerate(raws):
+            found = True
+            yield file, at, raw
+    if not found:
+        raise UserError(f"{path}: there are no scenes in it")
 
 
 def _detect_schema(raw: dict[str, Any]) -> Schema:
@@ -114,9 +100,8 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 
 
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
-    """A scene record from one scene of a file."""
     size: tuple[int, int] | None = None
-    known = _vocabulary(schema)
+    known = _list_vocabulary(schema, part=False)
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
@@ -163,7 +148,7 @@ def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part:
-    known = _part_vocabulary(schema)
+    known = _list_vocabulary(schema, part=True)
     attributes = tuple([pair for pair in raw.items() if pair[0] not in OWN_FIELDS])
     for attribute, value in (("name", name), *attributes):
         if type(value) is not str or (attribute, value) not in known:
@@ -184,13 +169,9 @@ def _parse_box(raw: Any) -> Box | None:
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(schema: Schema) -> frozenset[tuple[str, str]]:
-    return frozenset((a.name, value) for a in schema.attributes for value in a.values)
-
-
-@lru_cache(maxsize=64)
-def _part_vocabulary(schema: Schema) -> frozenset[tuple[str, str]]:
-    return frozenset((a.name, value) for a in schema.part_attributes for value in a.values)
+def _list_vocabulary(schema: Schema, *, part: bool) -> frozenset[tuple[str, str]]:
+    attributes = schema.part_attributes if part else schema.attributes
+    return frozenset((a.name, value) for a in attributes for value in a.values)
 
 
 def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part: bool) -> None:
@@ -245,7 +226,6 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 
 def format_scene(scene: Scene) -> dict[str, Any]:
-    """One scene as the official files have it."""
     data: dict[str, Any] = dict(scene.notes)
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
     data["objects"] = [_format_object(o, scene) for o in scene.objects]
@@ -270,22 +250,20 @@ def _format_object(o: Object, scene: Scene) -> dict[str, Any]:
 
 def _format_own_fields(thing: Object | Part) -> dict[str, Any]:
     """What the official files do not have: only where there is any."""
-    texture = {"texture": thing.texture} if thing.texture else {}
-    return texture | ({"box": list(thing.box)} if thing.box else {})
+    return ({"texture": thing.texture} if thing.texture else {}) | ({"box": list(thing.box)} if thing.box else {})
 
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time; programs are read where there are any."""
-    elements = _json.iterate_elements(_json.read_bytes(path), "questions", path)
-    rows = (
-        (f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at))
-        for at, raw in enumerate(elements)
-    )
-    return _json.parse_records(rows, parse_question, path, "questions")
+
+    def list_rows() -> Iterator[tuple[str, Any]]:
+        for at, raw in enumerate(_json.iterate_elements(read_bytes(path), "questions", path)):
+            yield f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at)
+
+    return _json.parse_records(list_rows(), parse_question, path, "questions")
 
 
 def parse_question(raw: dict[str, Any], at: int) -> Question:
-    """A question record from one question of a file."""
     get = raw.get
     program, source = _parse_program(raw)
     number = get("question_index", at)
@@ -297,22 +275,22 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
         raise UserError("its split, template_filename and action must be text")
     if action and program is not None and source != "clevr_hyp":
         raise UserError("it has an action in words, and a program without it")
+    last = raw["program"][-1] if get("program") else None
+    kind = str(last.get("function") or last.get("type") or "") if isinstance(last, dict) else ""
     return Question(
         id=str(number),
         text=raw["question"],
         scenes=(_image_name(raw),),
         program=program,
         answer=read_answer(get("answer")),
-        kind=_question_type(raw),
+        kind=kind,
         action=action,
-        provenance=_provenance(source, split, template, get("question_family_index")),
-        notes=tuple([(k, raw[k]) for k in QUESTION_FIELDS_KEPT if k in raw]),
+        provenance=_build_provenance(source, split, template, get("question_family_index")),
+        notes=tuple([(k, raw[k]) for k in ("question_index", *IMAGE_FIELDS) if k in raw]),
     )
 
 
-@lru_cache(maxsize=10_000)
-def _provenance(source: str, split: str, template: str, family: int | None) -> Provenance:
-    return Provenance(source, split, template, family)
+_build_provenance = lru_cache(maxsize=10_000)(Provenance)
 
 
 def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
@@ -335,36 +313,24 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
         raise
 
 
-def _question_type(raw: dict[str, Any]) -> str:
-    listed = raw.get("program")
-    if not listed:
-        return ""
-    last = listed[-1]
-    return str(last.get("function") or last.get("type") or "") if isinstance(last, dict) else ""
-
-
 def write_questions(path: Path, questions: Iterable[Question], info: dict[str, Any] | None = None) -> None:
     _json.write_json(path, {"info": info or {}, "questions": [format_question(q) for q in questions]})
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One question as the official files have it."""
     p = question.provenance
     data: dict[str, Any] = {"split": p.split} if p.split else {}
     data |= dict(question.notes)
-    if not data.keys() & {"image_filename", "image_index", "image"}:
+    if not data.keys() & {*IMAGE_FIELDS}:
         data["image"] = question.scenes[0]
     data["question"] = question.text
     if question.answer is not None:
         data["answer"] = question.answer
-    if question.program is not None:
-        match p.source:
-            case "clevr_hyp":
-                data |= hyp_notation.write_pair(question.program, question.action)
-            case "superclevr":
-                data["program"] = superclevr_notation.write(question.program)
-            case _:
-                data["program"] = clevr_notation.write(question.program)
+    if question.program is not None and p.source == "clevr_hyp":
+        data |= hyp_notation.write_pair(question.program, question.action)
+    elif question.program is not None:
+        notation = superclevr_notation if p.source == "superclevr" else clevr_notation
+        data["program"] = notation.write(question.program)
     elif question.action:
         data[hyp_notation.ACTION_TEXT_FIELDS[0]] = question.action
     if p.template:

@@ -3,8 +3,6 @@
 Outlines (`segmentation`), which make up most of such a file, are left out. All other fields are kept as notes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 
 from .. import json_files as _json
 from ..errors import UserError
+from ..files import read_bytes
 from ..question_table import ImageContents, collect_objects
 from ..scene import Object, Scene
 from ..schema import OPEN, Schema
@@ -43,48 +42,43 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 def read_scenes(path: Path) -> Iterator[Scene]:
     """The scenes of a file, one at a time in the order of its images."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         raise UserError(f"{path}: expected an object at top level")
     names: dict[int, str] = {}
-    for at, raw in enumerate(_json.iterate_elements(data, "categories", path)):
-        number, name = (_get_id_field(raw, field, f"{path}: category {at}") for field in ("id", "name"))
-        if number in names:
-            raise UserError(f"{path}: category {number} appears twice")
-        names[number] = str(name)
+    for number, raw in _iterate_by_id(data, path, "categories", "category"):
+        names[number] = str(_get_id_field(raw, "name", f"{path}: category {len(names)}"))
     schema = coco.SCHEMA if set(names.values()) <= set(coco.NAMES) else OPEN
-    objects = _group_objects(data, path, names)
-    seen: set[str] = set()
-    for at, raw in enumerate(_json.iterate_elements(data, "images", path)):
-        number = str(_get_id_field(raw, "id", f"{path}: image {at}"))
-        if number in seen:
-            raise UserError(f"{path}: image {number} appears twice")
-        seen.add(number)
-        yield _parse_scene(raw, number, objects.pop(number, []), schema, f"{path}: image {number}")
-    if objects:
-        number, listed = next(iter(objects.items()))
-        raise UserError(f"{path}: annotation {listed[0][0].id} is of image {number}, which is not among the images")
-    if not seen:
-        raise UserError(f"{path}: there are no images in it")
-
-
-def _group_objects(data: bytes, path: Path, names: dict[int, str]) -> dict[str, list[tuple[Object, dict[str, Any]]]]:
-    found: dict[str, list[tuple[Object, dict[str, Any]]]] = {}
-    seen: set[str] = set()
-    for at, raw in enumerate(_json.iterate_elements(data, "annotations", path)):
-        number = str(_get_id_field(raw, "id", f"{path}: annotation {at}"))
+    objects: dict[str, list[tuple[Object, dict[str, Any]]]] = {}
+    for number, raw in _iterate_by_id(data, path, "annotations", "annotation", as_text=True):
         where = f"{path}: annotation {number}"
-        if number in seen:
-            raise UserError(f"{where} appears twice")
-        seen.add(number)
         category = _get_id_field(raw, "category_id", where)
         if category not in names:
             raise UserError(f"{where} is of category {category}, which is not among the categories")
         box = parse_box(raw["bbox"], where) if raw.get("bbox") is not None else None
         extra = {k: v for k, v in raw.items() if k not in _ANNOTATION_FIELDS}
-        made = Object((("name", names[category]),), id=number, box=box)
-        found.setdefault(str(_get_id_field(raw, "image_id", where)), []).append((made, extra))
-    return found
+        thing = Object((("name", names[category]),), id=number, box=box)
+        objects.setdefault(str(_get_id_field(raw, "image_id", where)), []).append((thing, extra))
+    number = None
+    for number, raw in _iterate_by_id(data, path, "images", "image", as_text=True):
+        yield _parse_scene(raw, number, objects.pop(number, []), schema, f"{path}: image {number}")
+    if objects:
+        number, listed = next(iter(objects.items()))
+        raise UserError(f"{path}: annotation {listed[0][0].id} is of image {number}, which is not among the images")
+    if number is None:
+        raise UserError(f"{path}: there are no images in it")
+
+
+def _iterate_by_id(data: bytes, path: Path, key: str, noun: str, as_text: bool = False) -> Iterator[tuple[Any, Any]]:
+    """The elements of a list with their ids, none of which may come twice."""
+    seen: set[Any] = set()
+    for at, raw in enumerate(_json.iterate_elements(data, key, path)):
+        number = _get_id_field(raw, "id", f"{path}: {noun} {at}")
+        number = str(number) if as_text else number
+        if number in seen:
+            raise UserError(f"{path}: {noun} {number} appears twice")
+        seen.add(number)
+        yield number, raw
 
 
 def parse_box(values: Any, where: str) -> PixelBox:
@@ -127,16 +121,14 @@ def _get_id_field(raw: Any, field: str, where: str) -> Any:
 
 def read_objects(path: Path) -> ImageContents:
     """The categories of each image's boxes; without the boxes themselves, this is fast."""
-    _json.require_msgspec()
-    import msgspec
-
+    msgspec = _json.require_msgspec()
     fields: _json.FieldTable = {
         "images": [{"id": int | str}],
         "annotations": [{"image_id": int | str, "category_id": int | str}],
         "categories": [{"id": int | str, "name": str}],
     }
     try:
-        whole = msgspec.json.decode(_json.read_bytes(path), type=_json.build_struct(fields))
+        whole = msgspec.json.decode(read_bytes(path), type=_json.build_struct(fields))
         kinds = {c.id: k for k, c in enumerate(whole.categories)}
         images = {i.id: k for k, i in enumerate(whole.images)}
         objects = whole.annotations

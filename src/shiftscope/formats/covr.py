@@ -1,13 +1,10 @@
 """COVR: questions about several images, one JSON object a line, as released or as its generator writes them.
 
 The release calls the text `utterance`, the generator `question`. Programs may be in the original or in the
-compositional form; which it was is told by their operations. Fields beyond the known ones (`rephrase`,
+compositional form, recognised by their operations. Fields beyond the known ones (`rephrase`,
 `properties`, `sub_graphs`, …) are kept as notes, so that writing gives back what was read.
 """
 
-from __future__ import annotations
-
-import gzip
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,7 +13,7 @@ from typing import Any
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
-from ..files import write_whole
+from ..files import read_bytes
 from ..lang.notations import covr as original
 from ..lang.notations import covr_compositional as compositional
 from ..question import Provenance, Question
@@ -44,7 +41,7 @@ def read_questions(path: Path, schema: Schema | None = None) -> Iterator[Questio
 
 def _iterate_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """What is in the file, and where: a line each, or the elements of a list."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         for at, raw in enumerate(_json.iterate_elements(data, None, path)):
             yield f"question {at}", raw
@@ -74,15 +71,16 @@ def parse_question(raw: Any, schema: Schema | None = None) -> Question:
     if not isinstance(template, str | None):
         raise UserError("its pattern_name must be text")
     notes = [(k, v) for k, v in raw.items() if k not in FIELDS and k != field]
-    kept = {"qid": isinstance(name, int), "scenes": any(isinstance(s, int) for s in scenes)}
-    notes += [(k, raw[k]) for k in kept if kept[k]]
+    if isinstance(name, int):
+        notes.append(("qid", name))
+    if any(isinstance(s, int) for s in scenes):
+        notes.append(("scenes", scenes))
     if field != TEXTS[0]:
         notes.append((TEXT_FIELD, field))
     rows = raw.get("program")
-    turned = compositional.sniff(rows)
-    if turned:
+    notation = compositional if compositional.sniff(rows) else original
+    if notation is compositional:
         notes.append((FORM, "compositional"))
-    notation = compositional if turned else original
     return Question(
         id=str(name),
         text=text,
@@ -96,11 +94,10 @@ def parse_question(raw: Any, schema: Schema | None = None) -> Question:
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
     """Write questions a line each, whole or not at all; `.gz` is gzipped."""
-    written = list(questions)
-    _json.refuse_repeated_ids((q.id for q in written), "question", path)
-    lines = [json.dumps(format_question(q), ensure_ascii=False, allow_nan=False) for q in written]
-    data = "".join(f"{line}\n" for line in lines).encode()
-    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    listed = list(questions)
+    _json.refuse_repeated_ids((q.id for q in listed), "question", path)
+    lines = [json.dumps(format_question(q), ensure_ascii=False, allow_nan=False) for q in listed]
+    _json.write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def format_question(question: Question, schema: Schema | None = None) -> dict[str, Any]:

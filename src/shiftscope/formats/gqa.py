@@ -1,8 +1,7 @@
 """GQA: scene graphs, questions with their programs, and rows of calls; as records or as columns."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from .. import json_files as _json
 from ..answer import read_answer, spell
 from ..errors import UserError
+from ..files import read_bytes
 from ..lang.notations import gqa as notation
 from ..lang.notations.gqa import tokenize_calls
 from ..question import Provenance, Question
@@ -40,35 +40,33 @@ def sniff_questions(file: _json.InputFile) -> bool:
 
 
 def _is_call_row(row: Any) -> bool:
-    return (
-        isinstance(row, list)
-        and 4 <= len(row) <= 5 + len(_ROW_FIELDS)
-        and isinstance(row[1], str)
-        and isinstance(row[2], list)
-    )
+    fits = isinstance(row, list) and 4 <= len(row) <= 5 + len(_ROW_FIELDS)
+    return fits and isinstance(row[1], str) and isinstance(row[2], list)
 
 
 def read_scenes(path: Path) -> Iterator[Scene]:
     """The graphs of a file, one at a time, under the ids of their images."""
-    entries = _json.iterate_entries(_json.read_bytes(path), path)
+    entries = _json.iterate_entries(read_bytes(path), path)
     rows = ((f"image {image}", (image, raw)) for image, raw in entries)
     return _json.parse_records(rows, parse_scene, path, "scene graphs")
 
 
 def parse_scene(image: str, raw: dict[str, Any]) -> Scene:
-    """A scene record from one graph of a file."""
     if not isinstance(raw, dict) or not isinstance(raw.get("objects"), dict):
         raise UserError("expected a graph with objects by their ids")
     listed: dict[str, Any] = raw["objects"]
     size = (raw["width"], raw["height"]) if "width" in raw and "height" in raw else None
-    if size and not (_json.is_image_side(size[0]) and _json.is_image_side(size[1])):
-        raise UserError(
-            f"expected a positive width and height, got {size[0]!r} and {size[1]!r}{_json.describe_limit(*size)}"
-        )
+    if size and not all(map(_json.is_image_side, size)):
+        far = _json.describe_limit(*size)
+        raise UserError(f"expected a positive width and height, got {size[0]!r} and {size[1]!r}{far}")
     index = {name: i for i, name in enumerate(listed)}
     pairs: dict[str, list[tuple[int, int]]] = {}
     for name, o in listed.items():
-        for relation, other in _parse_relations(o.get("relations", ()), name):
+        rows = o.get("relations", ())
+        for row in rows.values() if isinstance(rows, dict) else rows:
+            if not isinstance(row, dict) or not row.keys() >= {"name", "object"}:
+                raise UserError(f"object {name}: expected a relation with name and object, got {row!r}")
+            relation, other = str(row["name"]), str(row["object"])
             if other not in index:
                 raise UserError(f"object {name}: {relation!r} names object {other}, which is not there")
             pairs.setdefault(relation, []).append((index[name], index[other]))
@@ -83,14 +81,6 @@ def parse_scene(image: str, raw: dict[str, Any]) -> Scene:
     )
 
 
-def _parse_relations(listed: Any, name: str) -> Iterator[tuple[str, str]]:
-    """(relation, object id) of a list of them, or of a dict with them as its values."""
-    for row in listed.values() if isinstance(listed, dict) else listed:
-        if not isinstance(row, dict) or not row.keys() >= {"name", "object"}:
-            raise UserError(f"object {name}: expected a relation with name and object, got {row!r}")
-        yield str(row["name"]), str(row["object"])
-
-
 def _parse_object(name: str, o: dict[str, Any], size: tuple[int, int] | None) -> Object:
     words = o.get("attributes", ())
     if not isinstance(words, list | tuple) or not all(isinstance(w, str) for w in (o["name"], *words)):
@@ -99,22 +89,21 @@ def _parse_object(name: str, o: dict[str, Any], size: tuple[int, int] | None) ->
     if box and not all(map(_json.is_number, box)):
         raise UserError(f"object {name}: its box must be four finite numbers{_json.describe_limit(*box)}")
     described: Pairs = (("name", o["name"]), *((FREE, word) for word in words))
-    return Object((*described, *(_compute_position(box, size) if box and size else ())), id=name, box=box)
-
-
-def _compute_position(box: tuple[float, float, float, float], size: tuple[int, int]) -> Pairs:
-    """Which half of the image the box's centre is in from left to right, which third from top to bottom."""
-    left, top, width, height = box
-    across = (left + width / 2) / size[0]
-    down = (top + height / 2) / size[1]
-    side = "left" if across < 1 / 2 else "right"
-    return (("hposition", side), ("vposition", "top" if down < 1 / 3 else "middle" if down < 2 / 3 else "bottom"))
+    if box and size:  # which half of the image its centre is in, and which third from top to bottom
+        across, down = (box[0] + box[2] / 2) / size[0], (box[1] + box[3] / 2) / size[1]
+        third = "top" if down < 1 / 3 else "middle" if down < 2 / 3 else "bottom"
+        described += (("hposition", "left" if across < 1 / 2 else "right"), ("vposition", third))
+    return Object(described, id=name, box=box)
 
 
 def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
-    written = list(scenes)
-    _json.refuse_repeated_ids((scene.id for scene in written), "image", path)
-    _json.write_json(path, {scene.id: format_scene(scene) for scene in written})
+    _write_by_id(path, scenes, "image", format_scene)
+
+
+def _write_by_id(path: Path, records: Iterable[Any], noun: str, write: Callable[[Any], Any]) -> None:
+    listed = list(records)
+    _json.refuse_repeated_ids((one.id for one in listed), noun, path)
+    _json.write_json(path, {one.id: write(one) for one in listed})
 
 
 def format_scene(scene: Scene) -> dict[str, Any]:
@@ -142,7 +131,7 @@ def _format_object(o: Object) -> dict[str, Any]:
 
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, one at a time: by question id, or rows with calls."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         return _json.parse_records(_iterate_call_rows(data, path), parse_call_row, path, "questions")
     rows = ((f"question {name}", (name, raw)) for name, raw in _json.iterate_entries(data, path))
@@ -151,10 +140,9 @@ def read_questions(path: Path) -> Iterator[Question]:
 
 def parse_question(name: str, raw: dict[str, Any]) -> Question:
     """A question record from one question of a file; test questions have neither program nor answer."""
-    semantic = raw.get("semantic")
+    semantic, line = raw.get("semantic"), raw.get("semanticStr")
     program = notation.read(semantic) if semantic else None
     notes = [(k, v) for k, v in raw.items() if k not in _QUESTION_FIELDS or v == []]
-    line = raw.get("semanticStr")
     if line != (notation.format_line(semantic) if semantic else None):
         notes.append(("semanticStr", line))
     return Question(
@@ -170,13 +158,10 @@ def parse_question(name: str, raw: dict[str, Any]) -> Question:
 
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
-    written = list(questions)
-    _json.refuse_repeated_ids((q.id for q in written), "question", path)
-    _json.write_json(path, {q.id: format_question(q) for q in written})
+    _write_by_id(path, questions, "question", format_question)
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One question as the official files have it."""
     data: dict[str, Any] = {"imageId": question.scenes[0], "question": question.text}
     if question.answer is not None:
         data["answer"] = question.answer
@@ -197,8 +182,7 @@ def _iterate_call_rows(data: bytes, path: Path) -> Iterator[tuple[str, Any]]:
 def parse_call_row(row: list[Any]) -> Question:
     """A question record from a row: image, question, calls, question id, answer, full answer, …"""
     image, text, calls, name, *rest = row
-    notes = dict(zip(_ROW_FIELDS, rest[1:], strict=False))
-    program = notation.read_calls(calls)
+    program, notes = notation.read_calls(calls), dict(zip(_ROW_FIELDS, rest[1:], strict=False))
     if notes.get("tokens") == tokenize_calls(calls):
         del notes["tokens"]
     return Question(
@@ -213,7 +197,6 @@ def parse_call_row(row: list[Any]) -> Question:
 
 
 def write_call_rows(path: Path, questions: Iterable[Question]) -> None:
-    """Questions as rows with calls instead of `semantic` lists."""
     _json.write_json(path, [format_call_row(q) for q in questions])
 
 
@@ -257,28 +240,18 @@ def read_question_table(
     ids, images, texts, answers, types, local, wordless, named = (
         list(column) for column in zip(*(answered[k] for k in distinct.tolist()), strict=True)
     )
-    return build_question_table(
-        "gqa",
-        ids,
-        images,
-        texts,
-        (
-            ("questions without an answer", "left out", [row[0] for row in rows if row[3] is None]),
-            ("questions that repeat another under its id", "counted once", [answered[k][0] for k in again]),
-        ),
-        typed=[
-            ("questions whose types or groups are not words", "kept without them", np.flatnonzero(wordless).tolist())
-        ],
-        answers=answers,
-        types=types,
-        local=local,
-        splits=named,
+    left_out = (
+        ("questions without an answer", "left out", [row[0] for row in rows if row[3] is None]),
+        ("questions that repeat another under its id", "counted once", [answered[k][0] for k in again]),
     )
+    odd = "questions whose types or groups are not words", "kept without them", np.flatnonzero(wordless).tolist()
+    columns = {"answers": answers, "types": types, "local": local, "splits": named}
+    return build_question_table("gqa", ids, images, texts, left_out, typed=[odd], **columns)
 
 
 def _read_rows(path: Path) -> list[tuple[Any, ...]]:
     rows = _json.decode_rows(path, None, COLUMN_FIELDS)
-    made = []
+    found = []
     for at, values in enumerate(zip(rows.names, *rows.columns.values(), strict=True)):
         name, image, text, answer, types, groups = values
         detailed, structural = (types.detailed, types.structural) if types else ("", "")
@@ -291,18 +264,11 @@ def _read_rows(path: Path) -> list[tuple[Any, ...]]:
             image, text, answer = row.get("imageId"), row.get("question"), row.get("answer")
             named = (("types", "detailed"), ("types", "structural"), ("groups", "local"))
             words = tuple(_get_word(row, *keys) for keys in named)
-        made.append(
-            (
-                name,
-                str(image) if isinstance(image, str | int) and image != "" else None,
-                text if isinstance(text, str) else "",
-                spell(answer) if isinstance(answer, str | int) and answer != "" else None,
-                words[0] or words[1] or None,
-                words[2] or None,
-                None in words,
-            )
-        )
-    return made
+        image = str(image) if isinstance(image, str | int) and image != "" else None
+        answer = spell(answer) if isinstance(answer, str | int) and answer != "" else None
+        kind, local = words[0] or words[1] or None, words[2] or None
+        found.append((name, image, text if isinstance(text, str) else "", answer, kind, local, None in words))
+    return found
 
 
 def _get_word(raw: dict[str, Any], key: str, name: str) -> str | None:
@@ -314,16 +280,12 @@ def _get_word(raw: dict[str, Any], key: str, name: str) -> str | None:
 
 def read_objects(path: Path) -> ImageContents:
     """The names of the objects of each scene graph; without relations and attributes, this is fast."""
-    _json.require_msgspec()
-    import msgspec
-
-    data = _json.read_bytes(path)
+    msgspec, data = _json.require_msgspec(), read_bytes(path)
     thing: Any = _json.build_struct({"name": str})
     graphs: Any = dict[str, _json.build_struct({"objects": dict[str, thing]})]  # type: ignore[misc]
-    try:
+    with suppress(msgspec.DecodeError, RecursionError):
         found = msgspec.json.decode(data, type=graphs)
-    except (msgspec.DecodeError, RecursionError):
-        return collect_objects(read_scenes(path))  # which says what is wrong
-    if data.count(b'"objects"') != len(found):  # an image may stand twice: only the last would be here
-        return collect_objects(read_scenes(path))
-    return build_image_contents((image, [o.name for o in graph.objects.values()]) for image, graph in found.items())
+        if data.count(b'"objects"') == len(found):  # else an image stands twice, and only the last is here
+            names = ((image, [o.name for o in graph.objects.values()]) for image, graph in found.items())
+            return build_image_contents(names)
+    return collect_objects(read_scenes(path))  # which says what is wrong

@@ -5,8 +5,6 @@ and a preposition ("uncorking with"); the note `modifiers` says so: {"uncorking 
 Of the three annotators' frames each role takes what most of them say, the first of them where none agree.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import json_files as _json
 from ..errors import UserError
+from ..files import read_bytes
 from ..scene import FREE, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
@@ -44,7 +43,7 @@ _ROLE = re.compile(r"\b[A-Z][A-Z]+\b")
 
 
 class VerbRole(NamedTuple):
-    """A role of a verb, and the preposition it is said with; none for what the verb is done to."""
+    """A role of a verb and its preposition; none for what the verb is done to."""
 
     name: str
     preposition: str
@@ -58,7 +57,6 @@ class ImsituSpace(NamedTuple):
 
 
 def sniff_scenes(file: _json.InputFile) -> bool:
-    """Whether it holds frames: images, each with a verb and frames."""
     return file.first_value().keys() >= {"verb", "frames"}
 
 
@@ -67,13 +65,12 @@ def read_scenes(path: Path, space: Path | None = None) -> Iterator[Scene]:
     beside = space or path.with_name(SPACE)
     if not beside.is_file():
         raise UserError(f"{path}: imSitu's frames need {SPACE}, and {beside} is not there")
-    words, entries = read_space(beside), _json.iterate_entries(_json.read_bytes(path), path)
+    words, entries = read_space(beside), _json.iterate_entries(read_bytes(path), path)
     rows = ((f"image {image}", (image, raw, words)) for image, raw in entries)
     return _json.parse_records(rows, parse_scene, path, "images")
 
 
 def read_space(path: Path) -> ImsituSpace:
-    """The nouns and verbs of imsitu_space.json."""
     data = _json.load_json(path)
     with _json.locate_errors(f"{path}"):
         if not isinstance(data, dict) or not data.keys() >= {"nouns", "verbs"}:
@@ -84,43 +81,39 @@ def read_space(path: Path) -> ImsituSpace:
 
 
 def _parse_roles(about: dict[str, Any]) -> tuple[VerbRole, ...]:
-    """The roles in the order of the verb's sentence, "an AGENT uncorks the ITEM with a TOOL", agent first."""
+    """The roles, agent first, each with the preposition before it in "an AGENT uncorks the ITEM with a TOOL"."""
     names = [str(name) for name in about["order"]]
     if not names:
         raise UserError("a verb without roles")
     if AGENT in names:
         names.remove(AGENT)
         names.insert(0, AGENT)
-    said = _find_prepositions(str(about.get("abstract", "")))
-    return tuple(VerbRole(name, said.get(name, PREPOSITION_BY_ROLE.get(name, ""))) for name in names)
-
-
-def _find_prepositions(sentence: str) -> dict[str, str]:
-    """The preposition before each role that the sentence names."""
-    found: dict[str, str] = {}
-    end = 0
+    sentence, end = str(about.get("abstract", "")), 0
+    prepositions = dict(PREPOSITION_BY_ROLE)
     for match in _ROLE.finditer(sentence):
         words = [w for w in sentence[end : match.start()].lower().split() if w not in _ARTICLES]
         end = match.end()
-        found[match[0].lower()] = words[-1] if words and words[-1] in PREPOSITIONS else ""
-    return found
+        prepositions[match[0].lower()] = words[-1] if words and words[-1] in PREPOSITIONS else ""
+    return tuple(VerbRole(name, prepositions.get(name, "")) for name in names)
 
 
 def parse_scene(image: str, raw: dict[str, Any], space: ImsituSpace) -> Scene:
-    """A scene record from one image's frames."""
     verb, frames = raw["verb"], raw["frames"]
     if verb not in space.verbs:
         raise UserError(f"the verb {verb!r} is not in {SPACE}")
     if not isinstance(frames, list) or not frames:
         raise UserError("expected a list of frames")
-    agent, *roles = space.verbs[verb]
-    chosen = {role.name: _most_common_filler(frames, role.name) for role in (agent, *roles)}
-    filled = [role for role in (agent, *roles) if chosen[role.name]]
-    index = {role.name: k for k, role in enumerate(filled)}
-    relations, modifiers = (
-        _build_relations(verb, [r for r in filled if r is not agent]) if agent in filled else ({}, {})
-    )
-    words = [[("name", _look_up_noun(chosen[role.name], space))] for role in filled]
+    roles = space.verbs[verb]
+    fillers = {r.name: [str(frame.get(r.name, "")) for frame in frames] for r in roles}
+    # Of equal counts, most_common takes the one that came first.
+    chosen = {name: Counter(synsets).most_common(1)[0][0] for name, synsets in fillers.items()}
+    filled = [role for role in roles if chosen[role.name]]
+    agent, index = roles[0], {role.name: k for k, role in enumerate(filled)}
+    relations, modifiers = _build_relations(verb, filled[1:]) if agent in filled else ({}, {})
+    for role in filled:
+        if chosen[role.name] not in space.nouns:
+            raise UserError(f"the noun {chosen[role.name]!r} is not in {SPACE}")
+    words = [[("name", space.nouns[chosen[role.name]])] for role in filled]
     if filled == [agent]:
         words[0].append((FREE, verb))
     return Scene(
@@ -141,27 +134,15 @@ def _build_relations(verb: str, roles: list[VerbRole]) -> tuple[dict[str, list[s
     The verb is done to the first role without a preposition; where there is none, the first role is related
     to by verb and preposition. A further role that nothing says a preposition for is left out.
     """
-    relations: dict[str, list[str]] = {}
-    modifiers: dict[str, list[str]] = {}
     if not roles:
-        return relations, modifiers
+        return {}, {}
     main = next((role for role in roles if not role.preposition), roles[0])
     base = f"{verb} {main.preposition}".strip()
-    relations[base] = [main.name]
+    relations: dict[str, list[str]] = {base: [main.name]}
+    modifiers: dict[str, list[str]] = {}
     for role in roles:
         if role is not main and role.preposition:
             name = f"{base} {role.preposition}"
             relations.setdefault(name, []).append(role.name)
             modifiers[name] = [base, role.preposition]
     return relations, modifiers
-
-
-def _most_common_filler(frames: list[dict[str, str]], role: str) -> str:
-    said = [str(frame.get(role, "")) for frame in frames]
-    return Counter(said).most_common(1)[0][0]  # equal counts stay in the order they came in
-
-
-def _look_up_noun(synset: str, space: ImsituSpace) -> str:
-    if synset not in space.nouns:
-        raise UserError(f"the noun {synset!r} is not in {SPACE}")
-    return space.nouns[synset]

@@ -1,15 +1,12 @@
 """Visual Genome region graphs: a caption and its triples, `( trunk , is , large ) , ( trunk , on , deck )`.
 
-An `is` triple gives its subject an attribute, a lone `( deck )` is an object nothing is said of, any other
+An `is` triple gives its subject an attribute, a lone `( deck )` is an object without either, any other
 triple a relation. `clouds:1` is a second thing called clouds. `v:come through` marks a verb: the relation is
 called "come through", and a note keeps that it was marked. `pv:write on` keeps its mark in the name: what is
 written on paper does not write on it.
 """
 
-from __future__ import annotations
-
 import csv
-import gzip
 import io
 import re
 from collections.abc import Iterable, Iterator
@@ -18,7 +15,7 @@ from typing import NamedTuple
 
 from .. import json_files as _json
 from ..errors import UserError
-from ..files import write_whole
+from ..files import read_bytes
 from ..scene import FREE, Notes, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
@@ -48,7 +45,7 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 def read_scenes(path: Path) -> Iterator[Scene]:
     """One scene a region, called by the region's id; a region that was described twice comes twice."""
     try:
-        text = _json.read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -70,7 +67,6 @@ def read_scenes(path: Path) -> Iterator[Scene]:
 
 
 def parse_scene(image: str, region: str, caption: str, graph: str) -> Scene:
-    """A scene record from one row."""
     triples = parse_graph(graph)
     index: dict[str, int] = {}
     words: list[list[tuple[str, str]]] = []
@@ -100,7 +96,12 @@ def parse_scene(image: str, region: str, caption: str, graph: str) -> Scene:
         relations=tuple(Relation.of(name, found, len(index)) for name, found in pairs.items()),
         notes=(("image_id", image), ("caption", caption), ("verbs", tuple(sorted(verbs)))),
     )
-    return _note_order(scene, triples)
+    ours = {triple: i for i, triple in enumerate(_list_triples(scene))}
+    order = tuple(dict.fromkeys(ours[triple] for triple in triples))
+    if order == tuple(range(len(ours))):
+        return scene
+    notes: Notes = (*scene.notes, ("order", order))  # in which the triples were written
+    return Scene(scene.objects, scene.relations, schema=scene.schema, id=scene.id, notes=notes)
 
 
 def parse_graph(graph: str) -> list[RegionTriple]:
@@ -116,31 +117,23 @@ def parse_graph(graph: str) -> list[RegionTriple]:
     return triples
 
 
-def _note_order(scene: Scene, triples: list[RegionTriple]) -> Scene:
-    """The scene with a note of the order its triples were written in, where that is not ours."""
-    ours = {triple: i for i, triple in enumerate(_list_triples(scene))}
-    order = tuple(dict.fromkeys(ours[triple] for triple in triples))
-    if order == tuple(range(len(ours))):
-        return scene
-    notes: Notes = (*scene.notes, ("order", order))
-    return Scene(scene.objects, scene.relations, schema=scene.schema, id=scene.id, notes=notes)
-
-
 def _list_triples(scene: Scene) -> list[RegionTriple]:
     """What the scene says: its lone things, what each thing is, then the relations."""
     verbs = scene.note("verbs", ())
-    called = [o.id or o.values("name")[0] for o in scene.objects]
-    alone = set(range(len(called)))
-    said = []
-    for i, o in enumerate(scene.objects):
-        said += [RegionTriple(called[i], IS, v) for a, v in o.attributes if a != "name"]
-        alone -= {i} if len(o.attributes) > 1 else set()
+    names = [o.id or o.values("name")[0] for o in scene.objects]
+    alone = {i for i, o in enumerate(scene.objects) if len(o.attributes) < 2}
+    found = [
+        RegionTriple(name, IS, value)
+        for name, o in zip(names, scene.objects, strict=True)
+        for attribute, value in o.attributes
+        if attribute != "name"
+    ]
     for relation in scene.relations:
         predicate = VERB + relation.name if relation.name in verbs else relation.name
         for subject, target in relation.triples():
-            said.append(RegionTriple(called[subject], predicate, called[target]))
+            found.append(RegionTriple(names[subject], predicate, names[target]))
             alone -= {subject, target}
-    return [*(RegionTriple(called[i]) for i in sorted(alone)), *said]
+    return [*(RegionTriple(names[i]) for i in sorted(alone)), *found]
 
 
 def format_graph(scene: Scene) -> str:
@@ -153,14 +146,8 @@ def format_graph(scene: Scene) -> str:
 
 
 def write_scenes(path: Path, scenes: Iterable[Scene]) -> None:
-    """A table of region graphs; `.gz` is gzipped."""
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
-    table.writerows(format_row(scene) for scene in scenes)
-    data = text.getvalue().encode()
-    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-
-
-def format_row(scene: Scene) -> tuple[str, str, str, str]:
-    return scene.note("image_id", ""), scene.id, scene.note("caption", ""), format_graph(scene)
+    table.writerows((s.note("image_id", ""), s.id, s.note("caption", ""), format_graph(s)) for s in scenes)
+    _json.write_text(path, text.getvalue())

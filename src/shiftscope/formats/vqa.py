@@ -9,8 +9,6 @@ As columns (`read_question_table`): only the fields that an audit looks at. What
 None, and the row is noted as odd.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,8 +26,9 @@ import numpy.typing as npt
 from .. import json_files as _json
 from ..answer import Answer, read_answer, spell
 from ..errors import UserError
+from ..files import read_bytes
 from ..question import Notes, Provenance, Question
-from ..question_join import Account, build_question_table, find_missing, is_other_id, pair_rows, take_values
+from ..question_join import build_question_table, find_missing, is_other_id, pair_rows, take_values
 from ..question_table import Id, QuestionTable, RowOrigin, Rows
 
 SOURCE = "vqa"
@@ -73,12 +72,10 @@ class JoinedQuestions:
 
 
 def sniff_questions(file: _json.InputFile) -> bool:
-    """Whether it holds VQA questions, wrapped or as a bare list."""
     return file.first_row("questions").keys() >= _QUESTION_KEYS
 
 
 def sniff_annotations(file: _json.InputFile) -> bool:
-    """Whether it holds VQA annotations, wrapped or as a bare list."""
     return file.first_row("annotations").keys() >= {"question_id", "answers"}
 
 
@@ -87,30 +84,21 @@ def read_joined(questions: Path, annotations: Path | None = None) -> JoinedQuest
     if annotations is None:
         return JoinedQuestions(tuple(read_questions(questions)))
     known = {a.question: a for a in read_annotations(annotations)}
-    made: list[Question] = []
+    joined: list[Question] = []
     alone: list[str] = []
-    for question in read_questions(questions):
-        annotation = known.pop(question.id, None)
+    for q in read_questions(questions):
+        annotation = known.pop(q.id, None)
         if annotation is None:
-            alone.append(question.id)
-            made.append(question)
+            alone.append(q.id)
+            joined.append(q)
             continue
-        if annotation.image not in ("", question.scenes[0]):
-            raise UserError(
-                f"{annotations}: question {question.id} is annotated for image {annotation.image} "
-                f"but asks about image {question.scenes[0]}"
-            )
-        made.append(add_annotation(question, annotation))
-    return JoinedQuestions(tuple(made), tuple(alone), tuple(known))
-
-
-def add_annotation(question: Question, annotation: VqaAnnotation) -> Question:
-    """The question with what annotators answered."""
-    q = question  # spelled out, as `replace` takes longer than all the rest of the join
-    return Question(
-        *(q.id, q.text, q.scenes, q.program, annotation.answer, annotation.answers, annotation.kind),
-        *(q.action, q.provenance, q.notes + annotation.notes),
-    )
+        if annotation.image not in ("", q.scenes[0]):
+            where = f"{annotations}: question {q.id} is annotated for image {annotation.image}"
+            raise UserError(f"{where} but asks about image {q.scenes[0]}")
+        answer, notes = (annotation.answer, annotation.answers, annotation.kind), q.notes + annotation.notes
+        # Spelled out, as `replace` takes longer than all the rest of the join.
+        joined.append(Question(q.id, q.text, q.scenes, q.program, *answer, q.action, q.provenance, notes))
+    return JoinedQuestions(tuple(joined), tuple(alone), tuple(known))
 
 
 def read_questions(path: Path) -> Iterator[Question]:
@@ -119,26 +107,24 @@ def read_questions(path: Path) -> Iterator[Question]:
 
 
 def read_annotations(path: Path) -> Iterator[VqaAnnotation]:
-    """The annotations of a file, one at a time."""
     return _read_records(path, "annotations", parse_annotation, "question")
 
 
 def read_header(path: Path) -> dict[str, Any] | None:
     """What the file says besides its list (info, license, …); None for a bare list."""
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     if _json.first_byte(data) == b"[":
         return None
     return {k: v for k, v in _json.iterate_entries(data, path) if k not in ("questions", "annotations")}
 
 
 def _read_records(path: Path, key: str, parse: Callable[[Any], _Record], id_field: str = "id") -> Iterator[_Record]:
-    elements = _json.iterate_elements(_json.read_bytes(path), key, path)
+    elements = _json.iterate_elements(read_bytes(path), key, path)
     rows = ((f"{key[:-1]} {at}", (raw,)) for at, raw in enumerate(elements))
     return _json.parse_records(rows, parse, path, key, id_field)
 
 
 def parse_question(raw: dict[str, Any]) -> Question:
-    """A question record from one entry of a questions file."""
     _check_object(raw)
     text = raw["question"]
     if not isinstance(text, str):
@@ -149,13 +135,11 @@ def parse_question(raw: dict[str, Any]) -> Question:
         notes = tuple([(k, v) for k, v in raw.items() if k not in _QUESTION_KEYS])
     if type(question) is not int or type(image) is not int:
         notes += _note_text_id("question_id", question) + _note_text_id("image_id", image)
-    return Question(
-        id=str(question),
-        text=text,
-        scenes=(str(image),),
-        provenance=_provenance(str(raw.get("split", ""))),
-        notes=notes,
-    )
+    provenance = _build_provenance(SOURCE, str(raw.get("split", "")))
+    return Question(id=str(question), text=text, scenes=(str(image),), provenance=provenance, notes=notes)
+
+
+_build_provenance = cache(Provenance)
 
 
 def _check_object(raw: Any) -> None:
@@ -163,53 +147,33 @@ def _check_object(raw: Any) -> None:
         raise TypeError(f"expected an object, got {type(raw).__name__}")
 
 
-@cache
-def _provenance(split: str) -> Provenance:
-    return Provenance(SOURCE, split)
-
-
 def parse_annotation(raw: dict[str, Any]) -> VqaAnnotation:
-    """An annotation record from one entry of an annotations file."""
     _check_object(raw)
     question, image = raw["question_id"], raw.get("image_id", "")
     if type(question) is not int:
         _note_text_id("question_id", question)
-    answers, notes = _parse_answers(raw.get("answers", []))
+    listed = raw.get("answers", [])
+    answers = tuple([intern(a["answer"]) for a in listed])
+    notes: Notes = (_note_confidence(listed),)
     if "answer_type" in raw:
         notes = (("answer_type", intern(raw["answer_type"])), *notes)
     if not raw.keys() <= _ANNOTATION_KEYS:
         notes += tuple([(f"annotation.{k}", v) for k, v in raw.items() if k not in _ANNOTATION_KEYS])
-    return VqaAnnotation(
-        question=str(question),
-        image=str(image),
-        answer=read_answer(raw.get("multiple_choice_answer")),
-        answers=answers,
-        kind=intern(raw.get("question_type", "")),
-        notes=notes,
-    )
+    answer, kind = read_answer(raw.get("multiple_choice_answer")), intern(raw.get("question_type", ""))
+    return VqaAnnotation(str(question), str(image), answer, answers, kind, notes)
 
 
-def _parse_answers(listed: list[dict[str, Any]]) -> tuple[tuple[str, ...], Notes]:
-    """Every annotator's answer; how sure each was is one note, as words in the same order."""
-    answers = tuple([intern(a["answer"]) for a in listed])
+def _note_confidence(listed: list[dict[str, Any]]) -> tuple[str, Any]:
+    """How sure each annotator was, as words in their order; the whole list where it is not the usual one."""
     try:
         sure = " ".join([a["answer_confidence"] for a in listed])
         numbers = [a["answer_id"] for a in listed]
     except (KeyError, TypeError):
-        return answers, (("annotation.answers", listed),)
+        return "annotation.answers", listed
     usual = numbers == list(range(1, len(numbers) + 1)) and [len(a) for a in listed] == [3] * len(numbers)
     if usual and len(sure.split()) == len(numbers):
-        return answers, (("answer_confidence", intern(sure)),)
-    return answers, (("annotation.answers", listed),)
-
-
-def _format_answers(answers: tuple[str, ...], sure: list[str]) -> list[dict[str, Any]]:
-    if len(sure) != len(answers):
-        return [{"answer": a, "answer_id": k} for k, a in enumerate(answers, 1)]
-    return [
-        {"answer": a, "answer_confidence": c, "answer_id": k}
-        for k, (a, c) in enumerate(zip(answers, sure, strict=True), 1)
-    ]
+        return "answer_confidence", intern(sure)
+    return "annotation.answers", listed
 
 
 def _note_text_id(field: str, value: Any) -> Notes:
@@ -234,13 +198,11 @@ def write_annotations(path: Path, questions: Iterable[Question], header: dict[st
 
 
 def format_question(question: Question) -> dict[str, Any]:
-    """One entry of a questions file."""
     extra = {k: v for k, v in question.notes if k not in _ANNOTATION_NOTES and not k.startswith("annotation.")}
     return {**_format_ids(question), "question": question.text, **extra}
 
 
 def format_annotation(question: Question) -> dict[str, Any]:
-    """One entry of an annotations file."""
     notes = dict(question.notes)
     data = _format_ids(question)
     if question.kind:
@@ -250,20 +212,18 @@ def format_annotation(question: Question) -> dict[str, Any]:
     if question.answer is not None:
         data["multiple_choice_answer"] = question.answer
     if question.answers:
-        data["answers"] = _format_answers(question.answers, notes.get("answer_confidence", "").split())
+        sure = notes.get("answer_confidence", "").split()
+        sure = sure if len(sure) == len(question.answers) else [""] * len(question.answers)
+        stated = ({"answer_confidence": confidence} if confidence else {} for confidence in sure)
+        pairs = zip(question.answers, stated, strict=True)
+        data["answers"] = [{"answer": a, **confidence, "answer_id": k} for k, (a, confidence) in enumerate(pairs, 1)]
     return data | {k.removeprefix("annotation."): v for k, v in notes.items() if k.startswith("annotation.")}
 
 
 def _format_ids(question: Question) -> dict[str, Any]:
-    notes = dict(question.notes)
-    return {
-        "question_id": notes.get("question_id", _parse_id(question.id)),
-        "image_id": notes.get("image_id", _parse_id(question.scenes[0])),
-    }
-
-
-def _parse_id(name: str) -> int | str:
-    return int(name) if name.isascii() and name.removeprefix("-").isdigit() else name
+    names = {"question_id": question.id, "image_id": question.scenes[0]}
+    numbered = {k: int(v) if v.isascii() and v.removeprefix("-").isdigit() else v for k, v in names.items()}
+    return numbered | {k: v for k, v in question.notes if k in names}
 
 
 # As columns.
@@ -282,14 +242,13 @@ def read_question_table(
 
     `splits` names the split of each questions file; else a row's own `split` counts, or the file's subset.
     """
-    asked = [_read_question_rows(path) for path in questions]
-    answered, voted_rows = zip(*map(_read_annotation_rows, annotations), strict=True)
-    for one, split in zip(asked, splits, strict=False):
+    question_files = [_read_question_rows(path) for path in questions]
+    annotation_files, voted_rows = zip(*map(_read_annotation_rows, annotations), strict=True)
+    for one, split in zip(question_files, splits, strict=False):
         one.columns["split"][:] = [split] * len(one)
-    ids, images, texts, named = (_chain(asked, f) for f in ("question_id", "image_id", "question", "split"))
-    other_ids, other_images, answers, types = (
-        _chain(answered, f) for f in ("question_id", "image_id", "multiple_choice_answer", "question_type")
-    )
+    ids, images, texts, named = _chain_columns(question_files, "question_id", "image_id", "question", "split")
+    fields = ("question_id", "image_id", "multiple_choice_answer", "question_type")
+    other_ids, other_images, answers, types = _chain_columns(annotation_files, *fields)
     pairs = pair_rows(ids, images, (texts,), other_ids, other_images, (answers, types))
     rows, at = pairs.questions, pairs.annotations
     unanswered: list[Id] = []
@@ -299,29 +258,21 @@ def read_question_table(
         rows, at = rows[known], at[known]
     if not len(rows):
         raise UserError(f"{questions[0]}: no question in it has an answer in {annotations[0]}")
-    asking, written, shown = take_values(ids, rows), take_values(images, rows), take_values(images, rows)
+    question_ids, written, shown = take_values(ids, rows), take_values(images, rows), take_values(images, rows)
     annotated = take_values(other_images, at)
     if None in shown:
         shown = [t if s is None else s for s, t in zip(shown, annotated, strict=True)]
     elsewhere = _find_differences(shown, annotated)
     kinds = take_values(types, at)
     foreign = set(kinds) - {*question_types(), None}
-    voted = np.flatnonzero(np.isin(at, _flatten(answered, voted_rows)))
-    left_out: Account = (
-        *pairs.questions_left,
-        ("questions without an answer", "left out", unanswered),
-        *pairs.annotations_left,
-    )
-    moved = [k for k in elsewhere if annotated[k] is not None]
     own_types = [k for k, kind in enumerate(kinds) if kind in foreign] if foreign else []
+    voted = _find_rows(at, annotation_files, voted_rows)
+    moved = [k for k in elsewhere if annotated[k] is not None]
+    left_out = *pairs.questions_left, ("questions without an answer", "left out", unanswered), *pairs.annotations_left
     table = build_question_table(
-        SOURCE,
-        asking,
-        shown,
-        take_values(texts, rows),
-        left_out,
+        *(SOURCE, question_ids, shown, take_values(texts, rows), left_out),
         kept=(
-            ("answers that no annotation names", "most annotators'", voted.tolist()),
+            ("answers that no annotation names", "most annotators'", voted),
             ("questions annotated for another image", "kept with the question's image", moved),
         ),
         typed=(
@@ -332,18 +283,16 @@ def read_question_table(
         types=kinds,
         splits=take_values(named, rows),
     )
-    repaired = {*voted.tolist(), *_find_differences(list(table.ids), asking)}
+    repaired = {*voted, *_find_differences(list(table.ids), question_ids)}
     repaired.update(_find_differences(list(table.ids), take_values(other_ids, at)), _find_differences(shown, written))
-    odd = np.flatnonzero(np.isin(rows, _flatten(asked, [one.odd for one in asked])))
-    odd_annotations = np.flatnonzero(np.isin(at, _flatten(answered, [one.odd for one in answered])))
     origin = RowOrigin(
-        tuple(one.path for one in (*asked, *answered)),
-        tuple(one.raw for one in (*asked, *answered)),
-        _locate_rows(asked, rows, 0),
-        _locate_rows(answered, at, len(asked)),
+        tuple(one.path for one in (*question_files, *annotation_files)),
+        tuple(one.raw for one in (*question_files, *annotation_files)),
+        _locate_rows(question_files, rows, 0),
+        _locate_rows(annotation_files, at, len(question_files)),
         frozenset(repaired),
-        frozenset(odd.tolist()),
-        frozenset((*odd_annotations.tolist(), *elsewhere)),
+        frozenset(_find_rows(rows, question_files, [one.odd for one in question_files])),
+        frozenset((*_find_rows(at, annotation_files, [one.odd for one in annotation_files]), *elsewhere)),
     )
     return replace(table, origin=origin)
 
@@ -352,8 +301,8 @@ def _read_question_rows(path: Path) -> _json.JsonRows:
     rows = _json.decode_rows(path, "questions", QUESTION_FIELDS | {"split": (str | None, None)}, "data_subtype")
     if not len(rows):
         raise UserError(f"{path}: there are no questions in it")
-    parsers = {"question_id": _get_id, "image_id": _get_id, "question": _get_text, "split": _get_text}
-    rows.fill_odd(parsers, blank=("question_id", "image_id"))
+    ids = {"question_id": _get_id, "image_id": _get_id}
+    rows.fill_odd({**ids, "question": _get_text, "split": _get_text}, blank=[*ids])
     subset = _get_text(rows.header)
     if subset or "" in rows.columns["split"]:
         rows.columns["split"][:] = [split or subset for split in rows.columns["split"]]
@@ -365,10 +314,8 @@ def _read_annotation_rows(path: Path) -> tuple[_json.JsonRows, list[int]]:
     rows = _json.decode_rows(path, "annotations", ANNOTATION_FIELDS)
     if not len(rows):
         raise UserError(f"{path}: there are no annotations in it")
-    parsers = {"question_id": _get_id, "image_id": _get_id, "question_type": _get_text}
-    rows.fill_odd(
-        parsers | {"multiple_choice_answer": _get_answer}, blank=("question_id", "image_id", "multiple_choice_answer")
-    )
+    needed = {"question_id": _get_id, "image_id": _get_id, "multiple_choice_answer": _get_answer}
+    rows.fill_odd({**needed, "question_type": _get_text}, blank=[*needed])
     if "" in rows.columns["question_type"]:
         rows.columns["question_type"][:] = [kind or None for kind in rows.columns["question_type"]]
     answers, voted = rows.columns["multiple_choice_answer"], []
@@ -382,15 +329,19 @@ def _read_annotation_rows(path: Path) -> tuple[_json.JsonRows, list[int]]:
     return rows, voted
 
 
-def _chain(files: Sequence[_json.JsonRows], field: str) -> list[Any]:
-    """The values of all files one after the other; of one file its own list, so it must not be changed."""
-    return files[0].columns[field] if len(files) == 1 else list(chain(*(one.columns[field] for one in files)))
+def _chain_columns(files: Sequence[_json.JsonRows], *fields: str) -> list[list[Any]]:
+    """The values of all files one after the other; of one file its own lists, so they must not be changed."""
+    if len(files) == 1:
+        return [files[0].columns[field] for field in fields]
+    return [list(chain(*(one.columns[field] for one in files))) for field in fields]
 
 
-def _flatten(files: Sequence[_json.JsonRows], chosen: Sequence[Iterable[int]]) -> list[int]:
-    """Rows of each file, counted over all files."""
+def _find_rows(rows: Rows, files: Sequence[_json.JsonRows], chosen: Sequence[Iterable[int]]) -> list[int]:
+    """Where in `rows`, which are counted over all files, the chosen rows of each file are."""
     starts = np.cumsum([0, *map(len, files)]).tolist()
-    return [start + row for start, rows in zip(starts, chosen, strict=False) for row in rows]
+    wanted = [start + row for start, some in zip(starts, chosen, strict=False) for row in some]
+    found: list[int] = np.flatnonzero(np.isin(rows, wanted)).tolist()
+    return found
 
 
 def _locate_rows(files: Sequence[_json.JsonRows], rows: Rows, before: int) -> npt.NDArray[np.int32]:
@@ -420,9 +371,8 @@ def _get_answer(value: Any) -> str | None:
 
 def is_answer_list(listed: Any) -> bool:
     """Whether this is what VQA has under `answers`: records, each with an answer in words."""
-    return isinstance(listed, list) and all(
-        isinstance(one, dict) and isinstance(one.get("answer"), str) for one in listed
-    )
+    rows = listed if isinstance(listed, list) else [None]
+    return all(isinstance(row, dict) and isinstance(row.get("answer"), str) for row in rows)
 
 
 def parse_answer_list(listed: Any) -> tuple[str, ...]:

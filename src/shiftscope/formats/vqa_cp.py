@@ -5,8 +5,6 @@ writing them with `vqa` gives back what was read. Its annotations are read as VQ
 split and which the test, the files do not say: `shiftscope audit --train FILE --test FILE` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +20,6 @@ COCO_SPLIT = "coco_split"
 
 
 def sniff_questions(file: InputFile) -> bool:
-    """Whether it holds VQA-CP questions."""
     return isinstance(file.outline, list) and vqa.sniff_questions(file) and COCO_SPLIT in file.first_row("")
 
 

@@ -5,8 +5,6 @@ labels (in the same folder, or in `images/` next to `labels/`); elsewhere the sh
 `shares`. Classes are COCO's 80, or the lines of a `classes.txt` in the folder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -14,7 +12,7 @@ from pathlib import Path
 
 from .. import json_files as _json
 from ..errors import UserError
-from ..files import encode_utf8
+from ..files import encode_utf8, read_bytes
 from ..scene import Object, Scene
 from ..schema import OPEN
 from ..schemas import coco
@@ -23,8 +21,6 @@ from .coco import PixelBox, image_id
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 CLASSES_FILE = "classes.txt"
 SLACK = 1e-6  # what rounding may add to a share of 1
-
-ImageSize = tuple[int, int]
 
 
 def sniff_scenes(file: _json.InputFile) -> bool:
@@ -40,46 +36,37 @@ def read_scenes(path: Path) -> Iterator[Scene]:
     if not files:
         raise UserError(f"{path}: no label files (*.txt) in this folder")
     _json.refuse_repeated_ids((image_id(f.stem) for f in files), "image", path)
-    names = read_class_names(files[0].parent)
+    classes = files[0].parent / CLASSES_FILE
+    names: Sequence[str] = coco.NAMES
+    if classes.is_file():
+        names = tuple(line.strip() for line in _read_text(classes).splitlines() if line.strip())
     for file in files:
-        yield read_scene(file, names)
+        yield _read_scene(file, names)
 
 
-def read_scene(file: Path, names: Sequence[str] = coco.NAMES) -> Scene:
-    """The scene of one label file."""
+def _read_scene(file: Path, names: Sequence[str]) -> Scene:
     if encode_utf8(file.stem) != os.fsencode(file.stem):
         raise UserError(f"{file}: its name is not UTF-8, so that it cannot name an image")
     size = _read_image_size(file)
-    objects, shares = _parse_labels(_read_text(file), size, names, file)
-    notes: tuple[tuple[str, object], ...] = (("file", file.stem),)
-    if size is None:
-        notes += (("shares", shares),)
-    schema = coco.SCHEMA if names == coco.NAMES else OPEN
-    return Scene(objects, schema=schema, size=size, id=image_id(file.stem), notes=notes)
-
-
-def read_class_names(folder: Path) -> tuple[str, ...]:
-    """What the class numbers of this folder's labels mean."""
-    listed = folder / CLASSES_FILE
-    if not listed.is_file():
-        return coco.NAMES
-    return tuple(line.strip() for line in _read_text(listed).splitlines() if line.strip())
-
-
-def _parse_labels(
-    text: str, size: ImageSize | None, names: Sequence[str], file: Path
-) -> tuple[tuple[Object, ...], tuple[PixelBox, ...]]:
     objects: list[Object] = []
     shares: list[PixelBox] = []
-    for at, line in enumerate(text.splitlines(), 1):
+    for at, line in enumerate(_read_text(file).splitlines(), 1):
         if not line.strip():
             continue
         number, share = _parse_line(line, f"{file}: line {at}")
         if number >= len(names):
             raise UserError(f"{file}: line {at}: class {number}, but there are only {len(names)} (0 is the first)")
+        box = None
+        if size:
+            (cx, cy, w, h), (width, height) = share, size
+            box = ((cx - w / 2) * width, (cy - h / 2) * height, w * width, h * height)
         shares.append(share)
-        objects.append(Object((("name", names[number]),), box=_to_pixels(share, size) if size else None))
-    return tuple(objects), tuple(shares)
+        objects.append(Object((("name", names[number]),), box=box))
+    notes: tuple[tuple[str, object], ...] = (("file", file.stem),)
+    if size is None:
+        notes += (("shares", tuple(shares)),)
+    schema = coco.SCHEMA if names == coco.NAMES else OPEN
+    return Scene(tuple(objects), schema=schema, size=size, id=image_id(file.stem), notes=notes)
 
 
 def _parse_line(line: str, where: str) -> tuple[int, PixelBox]:
@@ -98,11 +85,6 @@ def _parse_line(line: str, where: str) -> tuple[int, PixelBox]:
     return int(fields[0]), (cx, cy, w, h)
 
 
-def _to_pixels(share: PixelBox, size: ImageSize) -> PixelBox:
-    cx, cy, w, h = share
-    return ((cx - w / 2) * size[0], (cy - h / 2) * size[1], w * size[0], h * size[1])
-
-
 def _list_label_files(path: Path) -> list[Path]:
     for folder in (path, path / "labels"):
         files = sorted(f for f in folder.glob("*.txt") if f.name != CLASSES_FILE)
@@ -113,13 +95,13 @@ def _list_label_files(path: Path) -> list[Path]:
 
 def _looks_like_labels(file: Path) -> bool:
     try:
-        lines = _json.read_bytes(file).decode().splitlines()
+        lines = read_bytes(file).decode().splitlines()
         return all(len(line.split()) == 5 and _parse_line(line, "")[0] >= 0 for line in lines[:20])
     except (OSError, UnicodeDecodeError, UserError):
         return False
 
 
-def _read_image_size(file: Path) -> ImageSize | None:
+def _read_image_size(file: Path) -> tuple[int, int] | None:
     """Width and height of the image that the labels belong to, or None if it is not there."""
     from PIL import Image  # only here: it takes longer to import than all else
 
@@ -137,6 +119,6 @@ def _read_image_size(file: Path) -> ImageSize | None:
 
 def _read_text(file: Path) -> str:
     try:
-        return _json.read_bytes(file).decode()
+        return read_bytes(file).decode()
     except UnicodeDecodeError:
         raise UserError(f"{file}: not a text file") from None

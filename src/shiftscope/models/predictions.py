@@ -9,7 +9,7 @@ from typing import Any
 from .. import json_files as _json
 from ..answer import read_answer
 from ..errors import UserError
-from ..files import digest_of, file_digest
+from ..files import digest_of, file_digest, read_bytes
 from ..model import ModelSetting, ModelTraits, Prompt, Response
 from ..question import Question
 from ..result import MISSING
@@ -60,7 +60,7 @@ def build(target: str, setting: ModelSetting) -> PredictionsFile:
     path = Path(target)
     if not path.exists() or path.is_dir():
         raise UserError(f"{path}: no such file of predictions")
-    data = _json.read_bytes(path)
+    data = read_bytes(path)
     responses: dict[str, Response] = {}
     for at, (name, given) in enumerate(_read_pairs(data, path)):
         if name in responses:

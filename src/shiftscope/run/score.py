@@ -12,7 +12,7 @@ from .. import json_files
 from ..answer import read_answer
 from ..columns import Column, column_of
 from ..errors import UserError
-from ..files import resolve_links
+from ..files import read_bytes, resolve_links
 from ..formats import read_questions, vqa
 from ..metrics import Metric, list_defaults, load_metric
 from ..metrics.significance import average_seeds
@@ -268,7 +268,7 @@ def _read_examples(path: Path) -> Iterator[QuestionRecord]:
 
 
 def _read_predictions(path: Path) -> Iterable[Prediction]:
-    data = json_files.read_bytes(path)
+    data = read_bytes(path)
     if json_files.first_byte(data) != b"[":
         json_files.decode_json(data, path)
         raise UserError(f"{path}: expected a list of results, each with an id and an answer")

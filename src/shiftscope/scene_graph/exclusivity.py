@@ -1,23 +1,22 @@
 """Mutual exclusivity m(x1, x2): how surely a thing that is x2 is not x1 as well.
 
-Sources are asked in order (a user's table, the schema and word tables, WordNet, an NLI model) and the first that knows
-decides; what none knows is taken to overlap, so that a distractor is never one by ignorance. For relations m is not
-symmetric: who rides is not said to be "near", so "near" may replace "riding", but who is near may well ride.
+Sources are consulted in order (a user's table, the schema and word tables, WordNet, an NLI model): the first that
+knows decides; what none knows is taken to overlap, so that a distractor is never one by ignorance. For relations m is
+not symmetric: "near" is not what one says of who rides, so it may replace "riding", but who is near may well ride.
 """
-
-from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from .. import json_files as _json
 from ..english.inflection import article
 from ..english.word_lists import word_groups, word_pairs, word_set, word_table
 from ..errors import UserError
+from ..files import read_bytes
 from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .pack import get_noun_attribute
@@ -49,7 +48,6 @@ class MutualExclusivity:
         self.sources = tuple(sources)
 
     def get_exclusivity(self, kind: NodeKind, first: str, second: str) -> float:
-        """m(first, second)."""
         return self.score_exclusivity(kind, first, [second])[0]
 
     def find_overlaps(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[bool]:
@@ -79,16 +77,14 @@ def build_exclusivity(
 ) -> MutualExclusivity:
     """The user's table first, then the schema and our own tables, WordNet, an NLI model; as far as given."""
     sources: list[ExclusivitySource] = [read_exclusivity_table(table)] if table else []
-    sources.append(ClosedSchemaSource(schema) if schema.closed else OpenSchemaSource(schema))
-    if not schema.closed:
-        sources += [RelationSource()]
-        if wordnet:
-            from .wordnet import WordNet
+    if schema.closed:
+        return MutualExclusivity([*sources, ClosedSchemaSource(schema)])
+    sources += [OpenSchemaSource(schema), RelationSource()]
+    if wordnet:
+        from .wordnet import WordNet
 
-            sources.append(WordNet(wordnet))
-        if nli:
-            sources.append(NLI(nli))
-    return MutualExclusivity(sources)
+        sources.append(WordNet(wordnet))
+    return MutualExclusivity([*sources, NLI(nli)] if nli else sources)
 
 
 class ClosedSchemaSource:
@@ -120,14 +116,9 @@ class OpenSchemaSource:
     """An open schema: nouns by what they contain, attributes by families of which a thing has one value."""
 
     def __init__(self, schema: Schema) -> None:
-        kinds = [dict(a.kinds) for a in schema.attributes if a.name == "name"]
-        self._inside: dict[str, frozenset[str]] = {}
-        for found in kinds:
-            for kind, members in found.items():
-                self._inside[kind] = frozenset({kind, *members})
-            for members in found.values():
-                for member in members:
-                    self._inside.setdefault(member, frozenset({member}))
+        kinds = {kind: members for a in schema.attributes if a.name == "name" for kind, members in a.kinds}
+        self._inside = {member: frozenset({member}) for members in kinds.values() for member in members}
+        self._inside |= {kind: frozenset({kind, *members}) for kind, members in kinds.items()}
         self._people = frozenset().union(*(self._inside.get(word, ()) for word in _PEOPLE))
         self._families: dict[str, set[int]] = {}
         for family, attribute in enumerate(schema.attributes):
@@ -145,11 +136,10 @@ class OpenSchemaSource:
 
     def _score_nouns(self, first: str, seconds: Sequence[str]) -> list[float | None]:
         one, lines, person = self._inside.get(first), _find_lines(first), first in self._people
-        ends, longer = _list_endings(first), f" {first}"
         verdicts: list[float | None] = []
         for second in seconds:
             other = self._inside.get(second)
-            if second in ends or second.endswith(longer) or (lines and not lines.isdisjoint(_find_lines(second))):
+            if _is_ending(first, second) or (lines and not lines.isdisjoint(_find_lines(second))):
                 verdicts.append(0.0)
             elif one is None or other is None:
                 verdicts.append(None)
@@ -165,11 +155,10 @@ class OpenSchemaSource:
 
     def _score_words(self, first: str, seconds: Sequence[str]) -> list[float | None]:
         one, near, apart = self._families.get(first), _NEAR.get(first, ()), _GROUPS.get(first)
-        ends, longer = _list_endings(first), f" {first}"
         verdicts: list[float | None] = []
         for second in seconds:
             other = self._families.get(second)
-            if second in ends or second.endswith(longer) or second in near:  # light green is green
+            if _is_ending(first, second) or second in near:  # light green is green
                 verdicts.append(0.0)
             elif apart and _are_apart(apart, _GROUPS.get(second)):
                 verdicts.append(1.0)
@@ -192,38 +181,29 @@ class RelationSource:
         return [None] * len(seconds)
 
 
-class RelationParts(NamedTuple):
-    """A relation in parts: `sitting on top of` → sit, on top."""
-
-    verb: str
-    place: str
-
-
 @lru_cache(maxsize=65_536)
 def score_relations(first: str, second: str) -> float | None:
     """m of two relations as far as their verbs and prepositions tell."""
-    one, other = _split_relation(first), _split_relation(second)
-    if one == other:
-        return 0.0 if any(one) else None
-    if _are_apart(_ACTIONS.get(one.verb), _ACTIONS.get(other.verb)):
+    (verb, place), (other_verb, other_place) = _split_relation(first), _split_relation(second)
+    if (verb, place) == (other_verb, other_place):
+        return 0.0 if verb or place else None
+    if _are_apart(_ACTIONS.get(verb), _ACTIONS.get(other_verb)):
         return 1.0
-    same_verb = one.verb == other.verb or not (one.verb and other.verb)
-    if same_verb and frozenset((one.place, other.place)) in EXCLUSIVE_PLACES:
+    same_verb = verb == other_verb or not (verb and other_verb)
+    if same_verb and frozenset((place, other_place)) in EXCLUSIVE_PLACES:
         return 1.0
-    if other.place == "near" and other.verb not in AT_WORK:
-        vague = one.place == "near" or not (one.verb in AT_WORK or one.place in TOUCHING)
+    if other_place == "near" and other_verb not in AT_WORK:
+        vague = place == "near" or not (verb in AT_WORK or place in TOUCHING)
         return 0.0 if vague else 1.0
-    if one.place == "near":
-        return 0.0
-    return None
+    return 0.0 if place == "near" else None
 
 
 @lru_cache(maxsize=65_536)
-def _split_relation(relation: str) -> RelationParts:
+def _split_relation(relation: str) -> tuple[str, str]:
+    """Verb and place: `sitting on top of` → sit, on top."""
     words = relation.removeprefix("pv:").lower().split()
     verb = _BASE.get(words[0], "") if words else ""
-    rest = " ".join(words[1:] if verb else words)
-    return RelationParts(verb, PLACES.get(rest, ""))
+    return verb, PLACES.get(" ".join(words[1:] if verb else words), "")
 
 
 WordGroups = dict[int, int]  # line of a table → the group there that the word is in
@@ -245,9 +225,9 @@ def _are_apart(one: WordGroups | None, other: WordGroups | None) -> bool:
     return any(other.get(line, group) != group for line, group in one.items())
 
 
-def _list_endings(words: str) -> tuple[str, ...]:
-    """What is left of several words without the first ones: a picnic table is a table."""
-    return tuple(words[k + 1 :] for k, letter in enumerate(words) if letter == " ")
+def _is_ending(first: str, second: str) -> bool:
+    """Whether one is the last words of the other: a picnic table is a table."""
+    return first.endswith(f" {second}") or second.endswith(f" {first}")
 
 
 @lru_cache(maxsize=65_536)
@@ -283,7 +263,7 @@ class UserTableSource:
 def read_exclusivity_table(path: Path) -> UserTableSource:
     """A CSV file: first, second, type (object, attribute, …), exclusive (from 0 to 1, or yes, no)."""
     try:
-        text = _json.read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
     rows = csv.reader(io.StringIO(text, newline=""))
@@ -300,19 +280,14 @@ def read_exclusivity_table(path: Path) -> UserTableSource:
             raise UserError(f"{path}: line {at}: the type is one of {', '.join(NODE_KINDS)}, not {kind!r}")
         if (kind, first, second) in verdicts:
             raise UserError(f"{path}: line {at}: {first!r} and {second!r} come twice")
-        verdicts[kind, first, second] = _parse_probability(exclusive, path, at)
+        value = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}.get(exclusive.lower(), -1.0)
+        if value < 0:
+            with suppress(ValueError):
+                value = float(exclusive)
+        if not 0 <= value <= 1:
+            raise UserError(f"{path}: line {at}: exclusive is yes, no or a number from 0 to 1, not {exclusive!r}")
+        verdicts[kind, first, second] = value
     return UserTableSource(verdicts)
-
-
-def _parse_probability(text: str, path: Path, at: int) -> float:
-    said = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}.get(text.lower())
-    try:
-        value = float(text) if said is None else said
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise UserError(f"{path}: line {at}: exclusive is yes, no or a number from 0 to 1, not {text!r}")
-    return value
 
 
 # An NLI model of the user's: does "There is a cat." contradict "There is a dog."? Any transformers model with a label
@@ -323,7 +298,6 @@ CONTRADICTION = "contradiction"
 
 
 def build_sentence(kind: NodeKind, word: str) -> str:
-    """A short sentence that is true where the word holds."""
     if kind == "object":
         return f"There is {article(word)} {word}."
     if kind == "attribute":
@@ -362,10 +336,9 @@ class NLI:
         import torch
 
         premises = [build_sentence(kind, second) for second in seconds]
-        given = self._tokens(
-            premises, [build_sentence(kind, first)] * len(seconds), return_tensors="pt", padding=True, truncation=True
-        )
+        hypotheses = [build_sentence(kind, first)] * len(seconds)
+        tokens = self._tokens(premises, hypotheses, return_tensors="pt", padding=True, truncation=True)
         with torch.inference_mode():
-            chances = self._model(**given).logits.softmax(-1)[:, self._label]
-        found: list[float] = chances.tolist()
-        return found
+            probabilities = self._model(**tokens).logits.softmax(-1)[:, self._label]
+        scores: list[float] = probabilities.tolist()
+        return scores

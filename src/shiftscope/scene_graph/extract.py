@@ -4,12 +4,11 @@ A tree's things are different objects. Forms are drawn apart, so that the many d
 drown its simple ones. How often a thing is there ("2", "several", "group of") is no attribute to ask about.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, combinations
+from math import prod
 from typing import NamedTuple
 
 from .. import rng
@@ -41,9 +40,8 @@ def extract_subgraphs(
     found: dict[ObjectNode, None] = {}
     for form in range(forms):
         parts = [part for thing in range(start, end) for part in trees.list_form(thing, form)]
-        for tree, objects in _draw_trees(parts, most // FORMS, (*path, graphs.ids[number], form)):
-            if len(set(objects)) == len(objects):
-                found[tree] = None
+        drawn = _draw_trees(parts, most // FORMS, (*path, graphs.ids[number], form))
+        found |= {tree: None for tree, objects in drawn if len(set(objects)) == len(objects)}
     return tuple(sorted(found, key=lambda tree: tree.key))
 
 
@@ -92,29 +90,27 @@ class _TreeEnumerator:
             return [self._build_with(thing, (one,)) for one in leaves if one.size]
         if form == 3:
             return [self._build_with(thing, (one,)) for one in further if one.size]
-        pairs = list(combinations(range(len(leaves)), MOST_RELATIONS))
-        if form == 2:
-            chosen = [(leaves[i], leaves[j]) for i, j in pairs]
-        else:
-            chosen = [
-                two
-                for i, j in pairs
-                for two in ((further[i], leaves[j]), (leaves[i], further[j]), (further[i], further[j]))
-            ]
+        chosen: list[tuple[_TreeFamily, _TreeFamily]] = []
+        for i, j in combinations(range(len(leaves)), MOST_RELATIONS):
+            if form == 2:
+                chosen.append((leaves[i], leaves[j]))
+            else:
+                chosen += [(further[i], leaves[j]), (leaves[i], further[j]), (further[i], further[j])]
         return [self._build_with(thing, two) for two in chosen if two[0].size and two[1].size]
 
     def _list_words(self, thing: int) -> tuple[str, ...]:
-        """Nothing, or one of the attributes."""
-        return "", *(word for word in self.graphs.list_attributes(thing) if _is_description(word))
+        """Nothing, or one of the attributes that are no counts."""
+        words = self.graphs.list_attributes(thing)
+        firsts = (word.split()[0].lower() for word in words)
+        return "", *(w for w, first in zip(words, firsts, strict=True) if not first.isdigit() and first not in COUNTS)
 
     def _list_links(self, thing: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """The plain triples of an object, each with the triples that modify it."""
-        graphs = self.graphs
+        graphs, relations = self.graphs, self.graphs.triple_relations
         triples = graphs.list_triples(thing)
         plain = [k for k in triples if graphs.triple_modifiers[k] < 0 and graphs.triple_objects[k] != thing]
         extra = [k for k in triples if graphs.triple_modifiers[k] >= 0]
-        same = graphs.triple_relations
-        return tuple((k, tuple(m for m in extra if same[m] == same[k])) for k in plain)
+        return tuple((k, tuple(m for m in extra if relations[m] == relations[k])) for k in plain)
 
     def _list_reached(self, thing: int) -> tuple[list[_TreeFamily], list[_TreeFamily]]:
         """What each relation of an object leads to: without relations, and with some."""
@@ -129,7 +125,15 @@ class _TreeEnumerator:
             reached = [self._build_reach(link, depth - 1) for link in self.links(thing)]
             parts += [self._build_with(thing, (one,)) for one in reached if one.size]
             parts += [self._build_with(thing, two) for two in combinations(reached, 2) if two[0].size * two[1].size]
-        return _concatenate(parts)
+
+        def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
+            for part in parts:
+                if number < part.size:
+                    return part.tree(number)
+                number -= part.size
+            raise IndexError(number)
+
+        return _TreeFamily(sum(part.size for part in parts), build_tree)
 
     def _build_reach(self, link: tuple[int, tuple[int, ...]], depth: int, inner: bool = False) -> _TreeFamily:
         """What a relation can lead to, with any of its modifiers; the tree only holds the link."""
@@ -168,23 +172,4 @@ class _TreeEnumerator:
                 objects += inside
             return ObjectNode(name, words[word], held), objects
 
-        count = len(words)
-        for part in links:
-            count *= part.size
-        return _TreeFamily(count, build_tree)
-
-
-def _concatenate(parts: Sequence[_TreeFamily]) -> _TreeFamily:
-    def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
-        for part in parts:
-            if number < part.size:
-                return part.tree(number)
-            number -= part.size
-        raise IndexError(number)
-
-    return _TreeFamily(sum(part.size for part in parts), build_tree)
-
-
-def _is_description(word: str) -> bool:
-    first = word.split()[0].lower()
-    return not first.isdigit() and first not in COUNTS
+        return _TreeFamily(len(words) * prod(part.size for part in links), build_tree)

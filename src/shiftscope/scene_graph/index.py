@@ -5,12 +5,10 @@ Atoms go by annotated names; searches include the narrower ones, so "dog" finds 
 flattens a subgraph and the index into the arrays that the compiled search takes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +21,7 @@ from ..files import digest_of, write_whole
 from ..scene import load_schema
 from ..schema import OPEN, Schema
 from .pack import Codes, PackedGraphs, Starts
-from .subgraph import NODE_KINDS, NodeKind, ObjectNode, Subgraph, SubgraphLink, SubgraphNode
+from .subgraph import NODE_KINDS, NodeKind, ObjectNode, Subgraph, SubgraphNode
 
 VERSION = 1
 BITS = 20  # of a code within a key
@@ -49,15 +47,13 @@ class GraphIndex:
         return len(self.keys)
 
     def content_id(self) -> str:
-        """The digest of all that the index says."""
         return _compute_content_id(_collect_arrays(self))
 
     def save(self, path: Path) -> None:
         """Write the graphs and their index as one file, whole or not at all."""
-        parts = _collect_arrays(self)
+        parts: dict[str, Any] = _collect_arrays(self)
         file = io.BytesIO()
-        arrays: dict[str, Any] = {"digest": np.array(_compute_content_id(parts)), **parts}
-        np.savez(file, **arrays)
+        np.savez(file, digest=np.array(_compute_content_id(parts)), **parts)
         write_whole(path, file.getbuffer())
 
 
@@ -67,36 +63,24 @@ def build_index(graphs: PackedGraphs) -> GraphIndex:
         if len(words) >= ANY:
             raise UserError(f"an index holds up to {ANY:,} different words of a kind; here are {len(words):,}")
     built = [_build_postings(*atoms) for atoms in _list_atoms(graphs)]
-    keys = np.concatenate([keys for keys, _, _ in built])
-    sizes = np.concatenate([sizes for _, sizes, _ in built])
-    postings = np.concatenate([postings for _, _, postings in built])
+    keys, sizes, postings = (np.concatenate(parts) for parts in zip(*built, strict=True))
     return GraphIndex(graphs, keys, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), postings)
 
 
 def _list_atoms(graphs: PackedGraphs) -> list[tuple[Keys, Codes]]:
     """For each kind of atom, (key, graph) of its occurrences, graphs ascending; kinds ascend by key."""
-    names = graphs.object_names.astype(np.int64)
-    owner = np.repeat(np.arange(len(names)), np.diff(graphs.attribute_starts))
+    names, owner = graphs.object_names.astype(np.int64), graphs.attribute_owners
     plain = graphs.triple_modifiers < 0
-    subject, target = graphs.triple_subjects[plain], graphs.triple_objects[plain]
     relation = graphs.triple_relations[plain].astype(np.int64)
-    ends = names[subject], names[target]
-    where = graphs.graph_of[subject]
-    triples = [
-        _make_key(ends[0], relation, ends[1]),
-        _make_key(ANY, relation, ends[1]),
-        _make_key(ends[0], ANY, ends[1]),
-        _make_key(ends[0], relation, ANY),
-    ]
+    subject, target = names[graphs.triple_subjects[plain]], names[graphs.triple_objects[plain]]
+    slots: list[tuple[Any, Any, Any]] = [(subject, relation, target), (ANY, relation, target)]
+    slots += [(subject, ANY, target), (subject, relation, ANY)]
+    triples = [TRIPLE | one << (2 * BITS) | how << BITS | other for one, how, other in slots]
     return [
         (THING | names, graphs.graph_of),
         (ATTRIBUTE | names[owner] << BITS | graphs.object_attributes, graphs.graph_of[owner]),
-        (np.concatenate(triples), np.tile(where, 4)),
+        (np.concatenate(triples), np.tile(graphs.graph_of[graphs.triple_subjects[plain]], 4)),
     ]
-
-
-def _make_key(subject: Any, relation: Any, target: Any) -> Keys:
-    return np.asarray(TRIPLE | subject << (2 * BITS) | relation << BITS | target, np.int64)
 
 
 def _build_postings(keys: Keys, graphs: Codes) -> tuple[Keys, Starts, Codes]:
@@ -113,26 +97,17 @@ def _build_postings(keys: Keys, graphs: Codes) -> tuple[Keys, Starts, Codes]:
 
 
 def _collect_arrays(index: GraphIndex) -> dict[str, NDArray[Any]]:
-    graphs = index.graphs
-    known = graphs.schema.name == OPEN.name or graphs.schema == _find_schema(graphs.schema.name)
-    about = {
-        "version": VERSION,
-        "noun": graphs.noun,
-        "schema": graphs.schema.name if known else graphs.schema.to_json(),
-        **{name: getattr(graphs, name) for name in _WORDS},
-    }
+    graphs, schema = index.graphs, index.graphs.schema
+    known = schema.name == OPEN.name
+    with suppress(UserError):
+        known = known or schema == load_schema(schema.name)
+    about = {"version": VERSION, "noun": graphs.noun, "schema": schema.name if known else schema.to_json()}
+    about |= {name: getattr(graphs, name) for name in _WORDS}
     return {
         "about": np.frombuffer(json.dumps(about, ensure_ascii=False).encode(), np.uint8),
         **{name: getattr(graphs, name) for name in _ARRAYS},
         **{name: getattr(index, name) for name in ("keys", "starts", "postings")},
     }
-
-
-def _find_schema(name: str) -> Schema | None:
-    try:
-        return load_schema(name)
-    except UserError:
-        return None
 
 
 def _compute_content_id(parts: dict[str, NDArray[Any]]) -> str:
@@ -156,12 +131,9 @@ def load_index(path: Path) -> GraphIndex:
         raise UserError(f"{path}: the index is damaged, its content is not what was written; build it again")
     if about["version"] != VERSION:
         raise UserError(f"{path}: written by another version of ShiftScope; build the index again")
-    schema = about["schema"]
+    schema = load_schema(about["schema"]) if isinstance(about["schema"], str) else Schema.from_json(about["schema"])
     held: dict[str, Any] = {name: tuple(about[name]) for name in _WORDS}
-    held |= {name: parts[name] for name in _ARRAYS}
-    graphs = PackedGraphs(
-        schema=load_schema(schema) if isinstance(schema, str) else Schema.from_json(schema), noun=about["noun"], **held
-    )
+    graphs = PackedGraphs(schema=schema, noun=about["noun"], **held, **{name: parts[name] for name in _ARRAYS})
     return GraphIndex(graphs, parts["keys"], parts["starts"], parts["postings"])
 
 
@@ -188,7 +160,7 @@ class PatternTree(NamedTuple):
     modifier_names: Codes
     modifier_nodes: Codes
     kinds: Codes  # [node] place in KINDS
-    places: Codes  # [node] which thing, link or modifier it is, or the thing it is said of
+    places: Codes  # [node] which thing, link or modifier it is, or the thing it describes
 
 
 class GraphColumns(NamedTuple):
@@ -211,25 +183,19 @@ class GraphColumns(NamedTuple):
     postings: Codes
 
 
-@dataclass(frozen=True, eq=False)
-class SubgraphPattern:
+class SubgraphPattern(NamedTuple):
     tree: PatternTree
     nodes: tuple[SubgraphNode, ...]
-    absent: tuple[int, ...]  # the nodes whose word no graph uses
+    absent: bool  # whether no graph uses one of its words
 
 
 def build_columns(index: GraphIndex) -> GraphColumns:
     graphs = index.graphs
-    sizes = [len(found) for found in graphs.narrower]
-    record_starts, records = _build_records(graphs)
-    own = {
-        "record_starts": record_starts,
-        "records": records,
-        "narrower_starts": np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
-        "narrower": np.concatenate([*graphs.narrower, np.empty(0, np.int32)]),
-        **{name: getattr(index, name) for name in ("keys", "starts", "postings")},
-    }
-    return GraphColumns(*(own[name] if name in own else getattr(graphs, name) for name in GraphColumns._fields))
+    narrower_starts = np.cumsum([0, *map(len, graphs.narrower)], dtype=np.int64)
+    narrower = np.concatenate([*graphs.narrower, np.empty(0, np.int32)])
+    packed = [getattr(graphs, name) for name in GraphColumns._fields[:8]]
+    own = narrower_starts, narrower, *_build_records(graphs), index.keys, index.starts, index.postings
+    return GraphColumns._make((*packed, *own))
 
 
 def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
@@ -238,21 +204,20 @@ def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
     How many objects there are; their names; then facts, each of three: subject, relation, object, or subject,
     attribute, −1. Objects go by their numbers in the graph, and what modifies a relation is left out.
     """
-    plain = graphs.triple_modifiers < 0
-    owners = np.repeat(np.arange(len(graphs.object_names)), np.diff(graphs.attribute_starts))
+    plain, owners = graphs.triple_modifiers < 0, graphs.attribute_owners
     subjects, targets = graphs.triple_subjects[plain], graphs.triple_objects[plain]
-    said = graphs.attribute_starts[graphs.object_starts]  # [graph + 1] attributes before it
+    described = graphs.attribute_starts[graphs.object_starts]  # [graph + 1] attributes before it
     related = np.concatenate(([0], np.cumsum(plain)))[graphs.triple_starts[graphs.object_starts]]
     base, number = graphs.object_starts, np.arange(len(graphs) + 1)
-    starts = number + base + 3 * (said + related)
+    starts = number + base + 3 * (described + related)
     records = np.empty(starts[-1], np.int32)
     records[starts[:-1]] = np.diff(base)
     at = graphs.graph_of
-    records[np.arange(len(at)) + at + 1 + 3 * (said + related)[at]] = graphs.object_names
+    records[np.arange(len(at)) + at + 1 + 3 * (described + related)[at]] = graphs.object_names
     none = np.full(len(owners), -1, np.int32)
     for things, before, codes, others in (
         (owners, related[:-1], graphs.object_attributes, none),
-        (subjects, said[1:], graphs.triple_relations[plain], targets - base[graphs.graph_of[subjects]]),
+        (subjects, described[1:], graphs.triple_relations[plain], targets - base[graphs.graph_of[subjects]]),
     ):
         at = graphs.graph_of[things]
         place = 3 * (np.arange(len(things)) + before[at]) + at + 1 + base[at + 1]
@@ -262,62 +227,44 @@ def _build_records(graphs: PackedGraphs) -> tuple[Starts, Codes]:
 
 
 def compile_pattern(subgraph: Subgraph, graphs: PackedGraphs) -> SubgraphPattern:
-    growing = _PatternBuilder(graphs)
-    growing.add_thing(subgraph)
-    if len(growing.nodes) > MOST_NODES:
-        raise ValueError(f"a subgraph has up to {MOST_NODES} nodes, not {len(growing.nodes)}")
-    columns = growing.columns.values()
-    flat = np.array(list(chain.from_iterable(columns)), np.int32)
-    ends = accumulate(map(len, columns), initial=0)
-    tree = PatternTree(*(flat[start:end] for start, end in pairwise(ends)))
-    return SubgraphPattern(tree, tuple(growing.nodes), tuple(growing.absent))
+    tree: Any = PatternTree._make([] for _ in PatternTree._fields)  # lists, until it is whole
+    nodes: list[SubgraphNode] = []
 
+    def add_node(kind: NodeKind, word: str, codes: dict[str, int], at: int, into: Any, numbers: Any) -> None:
+        into.append(codes.get(word, ABSENT))
+        numbers.append(len(nodes))
+        tree.kinds.append(NODE_KINDS.index(kind))
+        tree.places.append(at)
+        nodes.append(SubgraphNode(kind, word))
 
-class _PatternBuilder:
-    def __init__(self, graphs: PackedGraphs) -> None:
-        self.graphs = graphs
-        self.columns: dict[str, list[int]] = {name: [] for name in PatternTree._fields}
-        self.nodes: list[SubgraphNode] = []
-        self.absent: list[int] = []
-
-    def add_node(self, codes: dict[str, int], word: str, kind: NodeKind, at: int) -> tuple[int, int]:
-        """The code of the word, and the number of its node."""
-        number = len(self.nodes)
-        code = codes.get(word, ABSENT)
-        if code == ABSENT:
-            self.absent.append(number)
-        self.nodes.append(SubgraphNode(kind, word))
-        self.columns["kinds"].append(NODE_KINDS.index(kind))
-        self.columns["places"].append(at)
-        return code, number
-
-    def append_pair(self, codes: str, nodes: str, values: tuple[int, int]) -> None:
-        self.columns[codes].append(values[0])
-        self.columns[nodes].append(values[1])
-
-    def add_thing(self, thing: ObjectNode) -> int:
-        at = len(self.columns["names"])
-        self.append_pair("names", "name_nodes", self.add_node(self.graphs.name_codes, thing.name, "object", at))
-        said = NONE, NONE
+    def add_thing(thing: ObjectNode) -> int:
+        at = len(tree.names)
+        add_node("object", thing.name, graphs.name_codes, at, tree.names, tree.name_nodes)
         if thing.attribute:
-            said = self.add_node(self.graphs.attribute_codes, thing.attribute, "attribute", at)
-        self.append_pair("attributes", "attribute_nodes", said)
+            codes = graphs.attribute_codes
+            add_node("attribute", thing.attribute, codes, at, tree.attributes, tree.attribute_nodes)
+        else:
+            tree.attributes.append(NONE)
+            tree.attribute_nodes.append(NONE)
         for link in thing.relations:
-            self.add_link(link, at)
+            k = len(tree.link_from)
+            tree.link_from.append(at)
+            tree.link_to.append(-1)
+            add_node("relation", link.relation, graphs.relation_codes, k, tree.link_relations, tree.link_nodes)
+            tree.link_to[k] = add_thing(link.thing)
+            for modifier in link.modifiers:
+                m = len(tree.modifier_links)
+                tree.modifier_links.append(k)
+                tree.modifier_to.append(-1)
+                codes = graphs.modifier_codes
+                add_node("modifier", modifier.name, codes, m, tree.modifier_names, tree.modifier_nodes)
+                tree.modifier_to[m] = add_thing(modifier.thing)
         return at
 
-    def add_link(self, link: SubgraphLink, owner: int) -> None:
-        into = self.columns
-        at = len(into["link_from"])
-        into["link_from"].append(owner)
-        related = self.add_node(self.graphs.relation_codes, link.relation, "relation", at)
-        self.append_pair("link_relations", "link_nodes", related)
-        into["link_to"].append(-1)
-        into["link_to"][at] = self.add_thing(link.thing)
-        for modifier in link.modifiers:
-            k = len(into["modifier_links"])
-            into["modifier_links"].append(at)
-            extra = self.add_node(self.graphs.modifier_codes, modifier.name, "modifier", k)
-            self.append_pair("modifier_names", "modifier_nodes", extra)
-            into["modifier_to"].append(-1)
-            into["modifier_to"][k] = self.add_thing(modifier.thing)
+    add_thing(subgraph)
+    if len(nodes) > MOST_NODES:
+        raise ValueError(f"a subgraph has up to {MOST_NODES} nodes, not {len(nodes)}")
+    absent = any(ABSENT in codes for codes in (tree.names, tree.attributes, tree.link_relations, tree.modifier_names))
+    flat = np.array(list(chain.from_iterable(tree)), np.int32)
+    ends = accumulate(map(len, tree), initial=0)
+    return SubgraphPattern(PatternTree(*(flat[start:end] for start, end in pairwise(ends))), tuple(nodes), absent)

@@ -5,8 +5,6 @@ scenes, programs, texts and answers have one word for it, and names that read al
 synonyms are one name: beside an airplane there is no other plane.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache

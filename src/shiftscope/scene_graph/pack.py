@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,15 +67,14 @@ class PackedGraphs:
 
     @cached_property
     def narrower(self) -> tuple[Codes, ...]:
-        """[name] the names whose things answer to this one: the other way round."""
-        of = np.repeat(np.arange(len(self.names)), np.diff(self.wider_starts))
+        """[name] the names whose things answer to this one: `wider` the other way round."""
+        of = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.wider_starts))
         order = np.argsort(self.wider, kind="stable")
-        cuts = np.searchsorted(self.wider[order], np.arange(1, len(self.names)))
-        return tuple(np.split(of[order].astype(np.int32), cuts))
+        return tuple(np.split(of[order], np.searchsorted(self.wider[order], np.arange(1, len(self.names)))))
 
     @cached_property
     def attribute_owners(self) -> Codes:
-        """[attribute] the object it is said of."""
+        """[attribute] the object that has it."""
         return np.repeat(np.arange(len(self.object_names), dtype=np.int32), np.diff(self.attribute_starts))
 
     @cached_property
@@ -87,7 +87,6 @@ class PackedGraphs:
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.object_starts))
 
     def list_attributes(self, thing: int) -> list[str]:
-        """What is said of an object."""
         start, end = self.attribute_starts[thing : thing + 2]
         return [self.attributes[a] for a in self.object_attributes[start:end]]
 
@@ -104,48 +103,42 @@ def pack_graphs(scenes: Iterable[Scene], *, keep_spatial: bool = False) -> Packe
     """Pack the scenes' graphs, with or without the relations that only say on which side things are."""
     packer = _GraphPacker(keep_spatial)
     for scene in scenes:
-        if scene.id in packer.seen:
-            raise UserError(f"image {scene.id!r} has two scene graphs; an image can have only one")
         packer.add(scene)
     return packer.build()
 
 
-class _WordCodes:
-    """Words in the order they are met; their codes are sorted at the end."""
-
-    def __init__(self) -> None:
-        self.codes: dict[str, int] = {}
-
-    def get_code(self, word: str) -> int:
-        return self.codes.setdefault(word, len(self.codes))
-
-    def sort_codes(self, codes: array[int], more: Iterable[str] = ()) -> tuple[tuple[str, ...], Codes]:
-        """The vocabulary, with more words besides, and the codes given so far as places in it."""
-        words = tuple(sorted({*self.codes, *more}))
-        places = np.empty(len(self.codes) + 1, np.int32)
-        places[-1] = -1  # for −1: none
-        for place, word in enumerate(words):
-            if word in self.codes:
-                places[self.codes[word]] = place
-        return words, places[np.frombuffer(codes, np.int32) if codes else np.empty(0, np.int32)]
+def _sort_codes(codes: dict[str, int], values: array[int], more: Iterable[str] = ()) -> tuple[tuple[str, ...], Codes]:
+    """The words of the codes, with more words besides, sorted, and the values as places in them."""
+    words = tuple(sorted({*codes, *more}))
+    places = np.empty(len(codes) + 1, np.int32)
+    places[-1] = -1  # for −1: none
+    for place, word in enumerate(words):
+        if word in codes:
+            places[codes[word]] = place
+    return words, places[_to_codes(values)]
 
 
 class _GraphPacker:
-    """The arrays while they grow."""
+    """The arrays while they grow; words are numbered in the order they are met, and sorted at the end."""
 
     def __init__(self, keep_spatial: bool) -> None:
         self.keep_spatial = keep_spatial
         self.schema: Schema | None = None
         self.noun = ""
         self.seen: dict[str, None] = {}
-        self.vocabularies = {kind: _WordCodes() for kind in ("name", "attribute", "relation", "modifier")}
-        self.counts = array("i")  # objects of each graph
-        self.names = array("i")
+        self.codes: dict[str, dict[str, int]] = {k: {} for k in ("name", "attribute", "relation", "modifier")}
+        self.counts, self.names = array("i"), array("i")  # objects of each graph, name of each object
         self.owners, self.attributes = array("i"), array("i")
         self.subjects, self.relations = array("i"), array("i")
         self.modifiers, self.objects = array("i"), array("i")
 
+    def number_word(self, kind: str, word: str) -> int:
+        codes = self.codes[kind]
+        return codes.setdefault(word, len(codes))
+
     def add(self, scene: Scene) -> None:
+        if scene.id in self.seen:
+            raise UserError(f"image {scene.id!r} has two scene graphs; an image can have only one")
         if self.schema is None:
             self.schema, self.noun = scene.schema, get_noun_attribute(scene.schema)
         elif scene.schema != self.schema:
@@ -155,26 +148,22 @@ class _GraphPacker:
             )
         self.seen[scene.id] = None
         base = len(self.names)
-        name, attribute = self.vocabularies["name"].get_code, self.vocabularies["attribute"].get_code
         for at, thing in enumerate(scene.objects):
-            named = False
             for what, value in thing.attributes:
                 if what == self.noun:
-                    if named or not value:
+                    if len(self.names) > base + at or not value:
                         raise UserError(f"image {scene.id!r}: object {thing.id or at} needs one {self.noun}")
-                    named = True
-                    self.names.append(name(value))
+                    self.names.append(self.number_word("name", value))
                 elif what not in DERIVED and value:
                     self.owners.append(base + at)
-                    self.attributes.append(attribute(value))
-            if not named:
+                    self.attributes.append(self.number_word("attribute", value))
+            if len(self.names) == base + at:
                 raise UserError(f"image {scene.id!r}: object {thing.id or at} has no {self.noun}")
         self.counts.append(len(scene.objects))
         self._add_relations(scene, base)
 
     def _add_relations(self, scene: Scene, base: int) -> None:
         assert self.schema is not None
-        relation, modifier = self.vocabularies["relation"].get_code, self.vocabularies["modifier"].get_code
         dropped = frozenset() if self.keep_spatial else PLANE if self.schema.closed else SIDES
         if self.schema.closed:  # that a centre is higher than another's is not to be above it
             dropped |= {name for name, _ in scene.directions} - set(self.schema.relations)
@@ -184,7 +173,7 @@ class _GraphPacker:
             if name in dropped:
                 continue
             plain, extra = parted.get(name, (name, ""))
-            codes = relation(plain), modifier(extra) if extra else -1
+            codes = self.number_word("relation", plain), self.number_word("modifier", extra) if extra else -1
             for subject, target in one.triples():
                 self._add_triple(base + subject, *codes, base + target)
         for name, _ in scene.directions:
@@ -192,7 +181,7 @@ class _GraphPacker:
                 for target, row in enumerate(scene.relation(name) or ()):
                     for subject in range(len(scene.objects)):
                         if row >> subject & 1:
-                            self._add_triple(base + subject, relation(name), -1, base + target)
+                            self._add_triple(base + subject, self.number_word("relation", name), -1, base + target)
 
     def _add_triple(self, subject: int, relation: int, modifier: int, target: int) -> None:
         self.subjects.append(subject)
@@ -203,16 +192,20 @@ class _GraphPacker:
     def build(self) -> PackedGraphs:
         if self.schema is None:
             raise UserError("there are no scene graphs to pack")
-        size = len(self.names)
-        called = self.vocabularies["name"]
-        answers = _list_kinds(called.codes, self.schema, self.noun)
-        names, object_names = called.sort_codes(self.names, (k for kinds in answers.values() for k in kinds))
-        attributes, said = self.vocabularies["attribute"].sort_codes(self.attributes)
-        relations, related = self.vocabularies["relation"].sort_codes(self.relations)
-        modifiers, modified = self.vocabularies["modifier"].sort_codes(self.modifiers)
-        owned = _sort_unique_rows(_to_codes(self.owners), said)
+        size, words = len(self.names), self.codes
+        kinds: dict[str, set[str]] = {name: set() for name in words["name"]}  # that contain it
+        for attribute in self.schema.attributes:
+            for kind, members in attribute.kinds if attribute.name == self.noun else ():
+                for member in kinds.keys() & members:
+                    kinds[member].add(kind)
+        names, object_names = _sort_codes(words["name"], self.names, chain.from_iterable(kinds.values()))
+        codes = _number_words(names)
+        wider = [sorted({codes[word], *(codes[k] for k in kinds.get(word, ()))}) for word in names]
+        attributes, described = _sort_codes(words["attribute"], self.attributes)
+        relations, related = _sort_codes(words["relation"], self.relations)
+        modifiers, modified = _sort_codes(words["modifier"], self.modifiers)
+        owned = _sort_unique_rows(_to_codes(self.owners), described)
         triples = _sort_unique_rows(_to_codes(self.subjects), related, modified, _to_codes(self.objects))
-        wider_starts, wider = _build_wider(names, answers)
         return PackedGraphs(
             schema=self.schema,
             noun=self.noun,
@@ -221,7 +214,7 @@ class _GraphPacker:
             attributes=attributes,
             relations=relations,
             modifiers=modifiers,
-            object_starts=np.concatenate(([0], np.cumsum(_to_codes(self.counts), dtype=np.int64))),
+            object_starts=np.cumsum([0, *self.counts], dtype=np.int64),
             object_names=object_names,
             attribute_starts=_compute_starts(owned[0], size),
             object_attributes=owned[1],
@@ -229,8 +222,8 @@ class _GraphPacker:
             triple_relations=triples[1],
             triple_modifiers=triples[2],
             triple_objects=triples[3],
-            wider_starts=wider_starts,
-            wider=wider,
+            wider_starts=np.cumsum([0, *map(len, wider)], dtype=np.int64),
+            wider=np.array([*chain.from_iterable(wider)], np.int32),
         )
 
 
@@ -260,23 +253,3 @@ def _sort_unique_rows(*columns: Codes) -> tuple[Codes, ...]:
 
 def _compute_starts(owners: Codes, size: int) -> Starts:
     return np.searchsorted(owners, np.arange(size + 1)).astype(np.int64)
-
-
-def _list_kinds(names: Iterable[str], schema: Schema, noun: str) -> dict[str, set[str]]:
-    """For each name the kinds that contain it."""
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for attribute in schema.attributes:
-        if attribute.name == noun:
-            for kind, members in attribute.kinds:
-                for member in members:
-                    if member in found:
-                        found[member].add(kind)
-    return found
-
-
-def _build_wider(names: tuple[str, ...], answers: dict[str, set[str]]) -> tuple[Starts, Codes]:
-    """For each name the codes of what its things answer to."""
-    codes = _number_words(names)
-    each = [sorted({codes[word], *(codes[k] for k in answers.get(word, ()))}) for word in names]
-    starts = np.concatenate(([0], np.cumsum([len(found) for found in each], dtype=np.int64)))
-    return starts, np.array([code for found in each for code in found], np.int32)

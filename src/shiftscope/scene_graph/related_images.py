@@ -5,8 +5,6 @@ image does not contain the subgraph itself. Candidates come from the index, what
 graph. Which images are chosen, and in which order, is a function of the random path alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,16 +14,9 @@ import numpy as np
 
 from .. import rng
 from .exclusivity import THRESHOLD, MutualExclusivity
-from .index import GraphIndex, SubgraphPattern, build_columns, compile_pattern
+from .index import GraphIndex, build_columns, compile_pattern
 from .pack import Codes, PackedGraphs
-from .search import (
-    ExclusivityTable,
-    ExclusivityTables,
-    collect_candidates,
-    find_roots,
-    search_containing,
-    search_distractors,
-)
+from .search import ExclusivityTables, collect_candidates, find_roots, search_containing, search_distractors
 from .subgraph import NODE_KINDS, NodeKind, Subgraph, SubgraphNode
 
 LARGEST = 1 << 28  # bytes of verdicts about words of one kind; then all are forgotten
@@ -39,7 +30,7 @@ class ExclusivityCache:
         words = graphs.names, graphs.attributes, graphs.relations, graphs.modifiers
         self.words: dict[NodeKind, tuple[str, ...]] = dict(zip(NODE_KINDS, words, strict=True))
         self._rows: dict[NodeKind, dict[str, int]] = {kind: {} for kind in NODE_KINDS}
-        self._tables = {kind: _make_undecided(1, len(self.words[kind])) for kind in NODE_KINDS}
+        self._tables = {kind: np.full((1, len(self.words[kind])), -1, np.int8) for kind in NODE_KINDS}
         self.tables = ExclusivityTables(*self._tables.values())
 
     def get_rows(self, nodes: Sequence[SubgraphNode]) -> Codes:
@@ -49,22 +40,17 @@ class ExclusivityCache:
             if word not in self._rows[kind]:
                 new.setdefault(kind, {})[word] = None
         for kind, words in new.items():
-            self._add_rows(kind, words, [node.name for node in nodes if node.kind == kind])
+            rows, table, width = self._rows[kind], self._tables[kind], len(self.words[kind])
+            if rows and (len(rows) + len(words)) * width > LARGEST:
+                rows.clear()
+                table.fill(-1)
+                words = dict.fromkeys(node.name for node in nodes if node.kind == kind)
+            for word in words:
+                rows.setdefault(word, len(rows))
+            if len(rows) > len(table):
+                self._tables[kind] = np.concatenate([table, np.full((len(rows), width), -1, np.int8)])
+                self.tables = ExclusivityTables(*self._tables.values())
         return np.array([self._rows[kind][word] for kind, word in nodes], np.int32)
-
-    def _add_rows(self, kind: NodeKind, new: Iterable[str], needed: Iterable[str]) -> None:
-        rows, table = self._rows[kind], self._tables[kind]
-        size, width = len(rows) + len(set(new)), len(self.words[kind])
-        if size * width > LARGEST and rows:
-            rows.clear()
-            table.fill(-1)
-            new = needed
-        for word in new:
-            rows.setdefault(word, len(rows))
-        if len(rows) > len(table):
-            more = _make_undecided(len(rows), width)
-            self._tables[kind] = np.concatenate([table, more])
-            self.tables = ExclusivityTables(*self._tables.values())
 
     def decide(self, nodes: Sequence[SubgraphNode], rows: Codes, numbers: Codes, codes: Codes) -> None:
         """Decide on these words, each for the node of a number."""
@@ -74,12 +60,8 @@ class ExclusivityCache:
         for number, found in open_.items():
             kind, word = nodes[number]
             mine, words = list(found), self.words[kind]
-            judged = self._overlap.score_exclusivity(kind, word, [words[code] for code in mine])
-            self._tables[kind][rows[number], mine] = np.array(judged) > THRESHOLD
-
-
-def _make_undecided(rows: int, words: int) -> ExclusivityTable:
-    return np.full((rows, words), -1, np.int8)
+            scores = self._overlap.score_exclusivity(kind, word, [words[code] for code in mine])
+            self._tables[kind][rows[number], mine] = np.array(scores) > THRESHOLD
 
 
 Edit = tuple[int, ...]  # the numbers of the nodes to replace, ascending
@@ -108,7 +90,6 @@ class Distractor:
 
     @property
     def subgraph(self) -> Subgraph:
-        """What is there."""
         return self.instead_of.replace_nodes({change.node: change.after for change in self.changes})
 
     @property
@@ -126,10 +107,6 @@ class ContainingImage:
 
     graph: int
     roots: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        return len(self.roots)
 
 
 @lru_cache(maxsize=64)
@@ -149,12 +126,15 @@ class RelatedImages:
 
     def find_roots(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
         """The objects of a graph at which the subgraph occurs, as its scene numbers them."""
-        _, found = self._find_roots_in(self._pattern(subgraph), np.array([graph], np.int32))
+        _, found = self.find_instances(subgraph, [graph])
         return tuple((found - self.graphs.object_starts[graph]).tolist())
 
     def find_instances(self, subgraph: Subgraph, graphs: Sequence[int]) -> tuple[Codes, Codes]:
         """How many instances each of these graphs has, and all their roots, numbered through all graphs."""
-        return self._find_roots_in(self._pattern(subgraph), np.array(graphs, np.int32))
+        pattern = self._pattern(subgraph)
+        if pattern.absent or not len(graphs):
+            return np.zeros(len(graphs), np.int32), np.zeros(0, np.int32)
+        return find_roots(np.array(graphs, np.int32), pattern.tree, self._exclusivity.tables, self._columns)
 
     def find_containing(
         self, subgraph: Subgraph, count: int, *path: str | int, without: Iterable[int] = ()
@@ -164,9 +144,8 @@ class RelatedImages:
         if pattern.absent or count < 1:
             return ()
         seed, left_out = _derive_seed("containing", *path), np.array(sorted(without), np.int32)
-        graphs, counts, roots = search_containing(
-            count, seed, left_out, pattern.tree, self._exclusivity.tables, self._columns
-        )
+        tables = self._exclusivity.tables
+        graphs, counts, roots = search_containing(count, seed, left_out, pattern.tree, tables, self._columns)
         found, at = [], 0
         for graph, number in zip(graphs.tolist(), counts.tolist(), strict=True):
             mine = roots[at : at + number] - self.graphs.object_starts[graph]
@@ -199,29 +178,21 @@ class RelatedImages:
         share, left_out = max(1, count // EACH), np.array(sorted(without), np.int32)
         tried = collect_candidates(first, second, _derive_seed("distractors", *path), tree, columns)
         while True:
-            found, open_nodes, codes = search_distractors(
-                tried, count, share, left_out, rows, tree, exclusivity.tables, columns
-            )
+            tables = exclusivity.tables
+            found, nodes, codes = search_distractors(tried, count, share, left_out, rows, tree, tables, columns)
             if not len(codes):
                 break
-            exclusivity.decide(pattern.nodes, rows, open_nodes, codes)
-        columns_found = (part.tolist() for part in found)
-        return tuple(self._build_distractor(subgraph, pattern, *one) for one in zip(*columns_found, strict=True))
-
-    def _build_distractor(
-        self, subgraph: Subgraph, pattern: SubgraphPattern, graph: int, numbers: list[int], words: list[int], root: int
-    ) -> Distractor:
-        changes = []
-        for node, code in zip(numbers, words, strict=True):
-            if node >= 0:
-                kind, word = pattern.nodes[node]
-                changes.append(NodeReplacement(node, kind, word, self._exclusivity.words[kind][code]))
-        return Distractor(graph, subgraph, tuple(changes), root - int(self.graphs.object_starts[graph]))
-
-    def _find_roots_in(self, pattern: SubgraphPattern, numbers: Codes) -> tuple[Codes, Codes]:
-        if pattern.absent or not len(numbers):
-            return np.zeros(len(numbers), np.int32), np.zeros(0, np.int32)
-        return find_roots(numbers, pattern.tree, self._exclusivity.tables, self._columns)
+            exclusivity.decide(pattern.nodes, rows, nodes, codes)
+        distractors = []
+        for graph, numbers, words, root in zip(*(part.tolist() for part in found), strict=True):
+            changes = []
+            for node, code in zip(numbers, words, strict=True):
+                if node >= 0:
+                    kind, word = pattern.nodes[node]
+                    changes.append(NodeReplacement(node, kind, word, exclusivity.words[kind][code]))
+            root -= int(self.graphs.object_starts[graph])
+            distractors.append(Distractor(graph, subgraph, tuple(changes), root))
+        return tuple(distractors)
 
 
 def _derive_seed(*path: str | int) -> np.uint64:

@@ -10,8 +10,6 @@ missing there, and so which edits it is worth trying. Numba's cache notices chan
 only, hence one long file; its order is: dice, matching, atoms, a first look, the search.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +21,7 @@ from .pack import Codes, Starts
 from .subgraph import NODE_KINDS
 
 BitWords = NDArray[np.uint64]  # bit k: thing, link or node k
-ExclusivityTable = NDArray[
-    np.int8
-]  # [row, word] 1 where it excludes the row's own, 0 where not, −1 where nobody asked yet
+ExclusivityTable = NDArray[np.int8]  # [row, word] 1 where it excludes the row's own, 0 where not, −1 if undecided
 ZERO, ONE = np.uint64(0), np.uint64(1)
 SUBJECT_BITS = 2 * BITS
 WIDEST = 512  # keys of one atom; wider ones are left to the check on the graph
@@ -33,9 +29,9 @@ DEPTH = 128  # candidates looked at for an edit; what has not shown up by then i
 FEW = 64  # candidates drawn at once where all may be needed
 AHEAD = 8  # graphs of an edit whose words are asked about at once
 MOST_UNDECIDED = 1024  # words asked about at once
-OBJECT, SAID, RELATED, MODIFIED = (NODE_KINDS.index(k) for k in ("object", "attribute", "relation", "modifier"))
+IS_OBJECT, IS_ATTRIBUTE, IS_RELATION, IS_MODIFIER = range(len(NODE_KINDS))  # as these are ordered
 NEW, OPEN, CLOSED = range(3)  # a candidate not looked at; one that may be a distractor; one that cannot
-FLAG, MISSING, COMPLETE, NO_TARGET, NO_RELATION, NO_SUBJECT, SAID_OF = range(7)  # columns of `seen`
+FLAG, MISSING, COMPLETE, NO_TARGET, NO_RELATION, NO_SUBJECT, DESCRIBED = range(7)  # columns of `seen`
 
 
 class ExclusivityTables(NamedTuple):
@@ -47,12 +43,38 @@ class ExclusivityTables(NamedTuple):
     modifiers: ExclusivityTable
 
 
+class PatternBits(NamedTuple):
+    """What of the tree has this word: things and links, as bits."""
+
+    of_name: BitWords  # [name, 3] things, links from these, links to these
+    of_attribute: BitWords  # [attribute] things
+    of_relation: BitWords  # [relation] links
+
+
+class SearchArrays(NamedTuple):
+    """What every step looks at: the subgraph, which words exclude which, the graphs, and the subgraph's words."""
+
+    tree: PatternTree
+    verdicts: ExclusivityTables
+    columns: GraphColumns
+    bits: PatternBits
+
+
 class UndecidedWords(NamedTuple):
     """Words that a search cannot do without a verdict on, as codes, each with its node."""
 
     nodes: Codes
     codes: Codes
     used: Codes  # [1] how many
+
+
+class TreeAssignment(NamedTuple):
+    """What stands for each part of the tree in a graph."""
+
+    things: Codes  # objects
+    attributes: Codes  # words
+    links: Codes  # triples
+    modifiers: Codes  # triples
 
 
 class DistractorCandidates(NamedTuple):
@@ -63,7 +85,7 @@ class DistractorCandidates(NamedTuple):
     group: Codes  # [edit] which candidates it has
     starts: Starts  # [group + 1]
     graphs: Codes
-    seen: BitWords  # [graph, column] what a first look at it said
+    seen: BitWords  # [graph, column] what a first look at it found
 
 
 class DistractorArrays(NamedTuple):
@@ -77,7 +99,6 @@ class DistractorArrays(NamedTuple):
 
 @exact_inline
 def _draw_below(seed: Any, turn: Any, limit: Any) -> Any:
-    """A number from 0 to limit − 1."""
     bits = mix_bits(seed + np.uint64(turn + 1) * np.uint64(0x9E3779B97F4A7C15))
     return np.int64(((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
@@ -118,18 +139,9 @@ def _match_attribute(thing: int, wanted: int, row: int, verdicts: ExclusivityTab
 
 
 @exact_inline
-def _match_modifier(
-    thing: int,
-    relation: int,
-    m: int,
-    ok: Any,
-    base: int,
-    rows: Codes,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
-) -> int:
+def _match_modifier(thing: int, relation: int, m: int, ok: Any, base: int, rows: Codes, arrays: SearchArrays) -> int:
     """The triple that is this modifier of the object's relation, −1 if there is none."""
+    tree, verdicts, columns, _ = arrays
     wanted, below, row = tree.modifier_names[m], tree.modifier_to[m], rows[tree.modifier_nodes[m]]
     for k in range(columns.triple_starts[thing], columns.triple_starts[thing + 1]):
         modifier = columns.triple_modifiers[k]
@@ -156,21 +168,12 @@ def _is_related(thing: int, relation: int, target: int, columns: GraphColumns) -
 
 
 @exact_inline
-def _match_link(
-    thing: int,
-    link: int,
-    ok: Any,
-    base: int,
-    taken: Codes,
-    rows: Codes,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
-) -> int:
+def _match_link(thing: int, link: int, ok: Any, base: int, taken: Codes, rows: Codes, arrays: SearchArrays) -> int:
     """The triple by which the object has the relation and all its modifiers, −1 if there is none.
 
     It leads to none of the objects taken.
     """
+    tree, verdicts, columns, _ = arrays
     wanted, to, row = tree.link_relations[link], tree.link_to[link], rows[tree.link_nodes[link]]
     for k in range(columns.triple_starts[thing], columns.triple_starts[thing + 1]):
         relation, target = columns.triple_relations[k], columns.triple_objects[k]
@@ -186,44 +189,34 @@ def _match_link(
             good = good and taken[t] != target
         for m in range(len(tree.modifier_links)):
             if good and tree.modifier_links[m] == link:
-                good = _match_modifier(thing, relation, m, ok, base, rows, tree, verdicts, columns) >= 0
+                good = _match_modifier(thing, relation, m, ok, base, rows, arrays) >= 0
         if good:
             return k
     return -1
 
 
 @exact_inline
-def _fill_matches(
-    ok: Any,
-    base: int,
-    end: int,
-    nobody: Codes,
-    rows: Codes,
-    meanings: PatternBits,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
-) -> bool:
+def _fill_matches(ok: Any, base: int, end: int, nobody: Codes, rows: Codes, arrays: SearchArrays) -> bool:
     """Which objects match which thing, from the leaves up; False as soon as a thing has no match.
 
-    What nobody decided yet counts as a match.
+    What is undecided counts as a match.
     """
+    tree, verdicts, columns, bits = arrays
     for thing in range(len(tree.names) - 1, -1, -1):
         some = False
         row, wanted, bit = rows[tree.name_nodes[thing]], tree.attributes[thing], np.uint64(thing)
-        said = rows[tree.attribute_nodes[thing]] if wanted != NONE else -1
+        described = rows[tree.attribute_nodes[thing]] if wanted != NONE else -1
         for o in range(base, end):
             name = columns.object_names[o]
             if row >= 0:
                 good = verdicts.objects[row, name] != 0
             else:
-                good = meanings.of_name[name, 0] >> bit & ONE != ZERO
+                good = bits.of_name[name, 0] >> bit & ONE != ZERO
             if good and wanted != NONE:
-                good = _match_attribute(o, wanted, said, verdicts, columns) >= 0
-            if good:
-                for link in range(len(tree.link_from)):
-                    if good and tree.link_from[link] == thing:
-                        good = _match_link(o, link, ok, base, nobody, rows, tree, verdicts, columns) >= 0
+                good = _match_attribute(o, wanted, described, verdicts, columns) >= 0
+            for link in range(len(tree.link_from)):
+                if good and tree.link_from[link] == thing:
+                    good = _match_link(o, link, ok, base, nobody, rows, arrays) >= 0
             ok[thing, o - base] = good
             some = some or good
         if not some:
@@ -234,14 +227,6 @@ def _fill_matches(
 @exact_inline
 def _count_names(name: int, columns: GraphColumns) -> Any:
     return columns.narrower_starts[name + 1] - columns.narrower_starts[name] if name >= 0 else 0
-
-
-class PatternBits(NamedTuple):
-    """What of the tree is called so: things and links, as bits."""
-
-    of_name: BitWords  # [name, 3] things, links from these, links to these
-    of_attribute: BitWords  # [attribute] things
-    of_relation: BitWords  # [relation] links
 
 
 @exact
@@ -275,13 +260,13 @@ def find_roots(
     graphs: Codes, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns
 ) -> tuple[Codes, Codes]:
     """For each graph how many objects match the root, and these objects, graph after graph."""
-    return _find_roots(graphs, _build_pattern_bits(tree, verdicts, columns), tree, verdicts, columns)
+    bits = _build_pattern_bits(tree, verdicts, columns)
+    return _find_roots(graphs, SearchArrays(tree, verdicts, columns, bits))
 
 
 @exact
-def _find_roots(
-    graphs: Codes, meanings: PatternBits, tree: PatternTree, verdicts: ExclusivityTables, columns: GraphColumns
-) -> tuple[Codes, Codes]:
+def _find_roots(graphs: Codes, arrays: SearchArrays) -> tuple[Codes, Codes]:
+    tree, _, columns, _ = arrays
     total, widest = 0, 0
     for graph in graphs:
         size = columns.object_starts[graph + 1] - columns.object_starts[graph]
@@ -293,7 +278,7 @@ def _find_roots(
     used = 0
     for k in range(len(graphs)):
         base, end = columns.object_starts[graphs[k]], columns.object_starts[graphs[k] + 1]
-        if _fill_matches(ok, base, end, nobody, rows, meanings, tree, verdicts, columns):
+        if _fill_matches(ok, base, end, nobody, rows, arrays):
             for o in range(base, end):
                 if ok[0, o - base]:
                     roots[used] = o
@@ -318,8 +303,8 @@ def _count_postings(atoms: PatternAtoms, atom: int) -> Any:
 
 
 @exact_inline
-def _find_key(keys: Starts, key: Any) -> Any:
-    """Where a key is, −1 if it is not there."""
+def _find_key(keys: Any, key: Any) -> Any:
+    """Where a key is among sorted ones, −1 if it is not there."""
     low, high = 0, len(keys)
     while low < high:
         middle = (low + high) >> 1
@@ -430,70 +415,54 @@ def _draw_graphs(atoms: PatternAtoms, atom: int, seed: Any, first: int, into: Co
 
 
 @exact_inline
-def _inspect_candidate(
-    graph: int,
-    c: int,
-    most: int,
-    seen: BitWords,
-    called: BitWords,
-    meanings: PatternBits,
-    tree: PatternTree,
-    columns: GraphColumns,
-) -> bool:
+def _inspect_candidate(graph: int, c: int, most: int, seen: BitWords, called: BitWords, arrays: SearchArrays) -> bool:
     """What of the tree a candidate has; whether it may have all."""
+    tree, _, columns, bits = arrays
     base, last = columns.record_starts[graph] + 1, columns.record_starts[graph + 1]
     size = columns.records[base - 1]
     all_called = ZERO
     for o in range(size):
-        all_called |= meanings.of_name[columns.records[base + o], 0]
-    missing, absent, said = ZERO, 0, ZERO
+        all_called |= bits.of_name[columns.records[base + o], 0]
+    missing, absent, described = ZERO, 0, ZERO
     for thing in range(len(tree.names)):
         bit = ONE << np.uint64(thing)
         if all_called & bit == ZERO:
             missing |= ONE << np.uint64(tree.name_nodes[thing])
             absent += 1
         if tree.attributes[thing] == NONE:
-            said |= bit
+            described |= bit
     if absent > most:
         seen[c, FLAG] = CLOSED
         return False
     for o in range(size):
         for k in range(3):
-            called[o, k] = meanings.of_name[columns.records[base + o], k]
+            called[o, k] = bits.of_name[columns.records[base + o], k]
     complete, no_target, no_relation, no_subject = ZERO, ZERO, ZERO, ZERO
     for k in range(base + size, last, 3):
         owner, code, other = columns.records[k], columns.records[k + 1], columns.records[k + 2]
         if other < 0:
-            said |= called[owner, 0] & meanings.of_attribute[code]
+            described |= called[owner, 0] & bits.of_attribute[code]
         else:
-            subject, relation, target = called[owner, 1], meanings.of_relation[code], called[other, 2]
+            subject, relation, target = called[owner, 1], bits.of_relation[code], called[other, 2]
             complete |= subject & relation & target
             no_target |= subject & relation
             no_relation |= subject & target
             no_subject |= relation & target
-    seen[c, FLAG], seen[c, MISSING], seen[c, SAID_OF] = OPEN, missing, said
+    seen[c, FLAG], seen[c, MISSING], seen[c, DESCRIBED] = OPEN, missing, described
     seen[c, COMPLETE], seen[c, NO_TARGET] = complete, no_target
     seen[c, NO_RELATION], seen[c, NO_SUBJECT] = no_relation, no_subject
     whole = missing == ZERO
     for thing in range(len(tree.names)):
-        whole = whole and said >> np.uint64(thing) & ONE != ZERO
+        whole = whole and described >> np.uint64(thing) & ONE != ZERO
     for link in range(len(tree.link_from)):
         whole = whole and complete >> np.uint64(link) & ONE != ZERO
     return bool(whole)
 
 
 @exact_inline
-def _can_match(
-    graph: int,
-    can: BitWords,
-    has: Any,
-    rows: Codes,
-    meanings: PatternBits,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
-) -> bool:
+def _can_match(graph: int, can: BitWords, has: Any, rows: Codes, arrays: SearchArrays) -> bool:
     """Whether the tree may match, as far as attributes and relations tell, one by one, from the leaves up."""
+    tree, verdicts, columns, bits = arrays
     base, last = columns.record_starts[graph] + 1, columns.record_starts[graph + 1]
     size = columns.records[base - 1]
     for o in range(size):
@@ -505,7 +474,7 @@ def _can_match(
             if row >= 0:
                 has[o] = verdicts.objects[row, name] != 0
             else:
-                has[o] = meanings.of_name[name, 0] & bit != ZERO
+                has[o] = bits.of_name[name, 0] & bit != ZERO
         needs, wanted = 1, tree.attributes[thing]
         if wanted != NONE:
             needs, row = 3, rows[tree.attribute_nodes[thing]]
@@ -544,7 +513,7 @@ def _is_worth_trying(c: int, nodes: Any, seen: BitWords, tree: PatternTree) -> b
     if seen[c, MISSING] & ~nodes:
         return False
     for thing in range(len(tree.names)):
-        if not seen[c, SAID_OF] >> np.uint64(thing) & ONE:
+        if not seen[c, DESCRIBED] >> np.uint64(thing) & ONE:
             both = ONE << np.uint64(tree.name_nodes[thing]) | ONE << np.uint64(tree.attribute_nodes[thing])
             if not both & nodes:
                 return False
@@ -572,56 +541,39 @@ def _note_undecided(node: int, verdict: int, code: int, undecided: UndecidedWord
 
 @exact_inline
 def _note_all_undecided(
-    node: int,
-    ok: Any,
-    base: int,
-    end: int,
-    rows: Codes,
-    undecided: UndecidedWords,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
+    node: int, ok: Any, base: int, end: int, rows: Codes, undecided: UndecidedWords, arrays: SearchArrays
 ) -> None:
-    """Note the words that may replace the node's in what is filled, and that nobody decided on."""
+    """Note the undecided words that may replace the node's in what is filled."""
+    tree, verdicts, columns, _ = arrays
     kind, at, row = tree.kinds[node], tree.places[node], rows[node]
-    if kind == MODIFIED:
+    if kind == IS_MODIFIER:
         at = tree.modifier_links[at]
-    thing = at if kind in (OBJECT, SAID) else tree.link_from[at]
+    thing = at if kind in (IS_OBJECT, IS_ATTRIBUTE) else tree.link_from[at]
     for o in range(base, end):
         if not ok[thing, o - base]:
             continue
-        if kind == OBJECT:
+        if kind == IS_OBJECT:
             code = columns.object_names[o]
             _note_undecided(node, verdicts.objects[row, code], code, undecided)
-        elif kind == SAID:
+        elif kind == IS_ATTRIBUTE:
             for k in range(columns.attribute_starts[o], columns.attribute_starts[o + 1]):
                 code = columns.object_attributes[k]
                 _note_undecided(node, verdicts.attributes[row, code], code, undecided)
         else:
             for k in range(columns.triple_starts[o], columns.triple_starts[o + 1]):
                 code = columns.triple_modifiers[k]
-                if kind == MODIFIED and code >= 0:
+                if kind == IS_MODIFIER and code >= 0:
                     _note_undecided(node, verdicts.modifiers[row, code], code, undecided)
-                elif kind == RELATED and code < 0 and ok[tree.link_to[at], columns.triple_objects[k] - base]:
+                elif kind == IS_RELATION and code < 0 and ok[tree.link_to[at], columns.triple_objects[k] - base]:
                     code = columns.triple_relations[k]
                     _note_undecided(node, verdicts.relations[row, code], code, undecided)
 
 
 @exact_inline
-def _assign_objects(
-    root: int,
-    ok: Any,
-    base: int,
-    things: Codes,
-    attributes: Codes,
-    links: Codes,
-    modifiers: Codes,
-    rows: Codes,
-    tree: PatternTree,
-    verdicts: ExclusivityTables,
-    columns: GraphColumns,
-) -> bool:
+def _assign_objects(root: int, ok: Any, base: int, to: TreeAssignment, rows: Codes, arrays: SearchArrays) -> bool:
     """Choose an object for every thing from the root down, none for two; False if that does not work out."""
+    tree, verdicts, columns, _ = arrays
+    things, attributes, links, modifiers = to
     for thing in range(len(things)):
         things[thing] = -1
     things[0] = root
@@ -633,7 +585,7 @@ def _assign_objects(
         for link in range(len(tree.link_from)):
             if tree.link_from[link] != thing:
                 continue
-            triple = _match_link(o, link, ok, base, things, rows, tree, verdicts, columns)
+            triple = _match_link(o, link, ok, base, things, rows, arrays)
             if triple < 0:
                 return False
             links[link] = triple
@@ -641,14 +593,13 @@ def _assign_objects(
             relation = columns.triple_relations[triple]
             for m in range(len(tree.modifier_links)):
                 if tree.modifier_links[m] == link:
-                    modifiers[m] = _match_modifier(o, relation, m, ok, base, rows, tree, verdicts, columns)
+                    modifiers[m] = _match_modifier(o, relation, m, ok, base, rows, arrays)
                     things[tree.modifier_to[m]] = columns.triple_objects[modifiers[m]]
     return True
 
 
 @exact_inline
 def _build_mask(one: int, other: int) -> Any:
-    """The bits of one node or two."""
     mask = ONE << np.uint64(one)
     return mask | ONE << np.uint64(other) if other >= 0 else mask
 
@@ -660,18 +611,6 @@ def _is_one_of(graph: int, graphs: Codes, count: int) -> bool:
     for k in range(count):
         there = there or graphs[k] == graph
     return there
-
-
-@exact_inline
-def _is_among(graph: int, sorted_graphs: Codes) -> bool:
-    low, high = 0, len(sorted_graphs)
-    while low < high:
-        middle = (low + high) >> 1
-        if sorted_graphs[middle] < graph:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(sorted_graphs) and sorted_graphs[low] == graph
 
 
 @exact
@@ -745,7 +684,7 @@ def search_distractors(
     Where words are to be decided, the search is to be done again; what it found until then does not count.
     """
     first, second, group, starts, candidates, seen = tried
-    meanings = _build_pattern_bits(tree, verdicts, columns)
+    arrays = SearchArrays(tree, verdicts, columns, _build_pattern_bits(tree, verdicts, columns))
     widest, things = 1, len(tree.names)
     for graph in candidates:
         widest = max(widest, columns.object_starts[graph + 1] - columns.object_starts[graph])
@@ -755,12 +694,12 @@ def search_distractors(
     changed = np.full(len(tree.kinds), -1, np.int32)
     objects, attributes = np.zeros(things, np.int32), np.zeros(things, np.int32)
     links, modifiers = np.zeros(len(tree.link_from), np.int32), np.zeros(len(tree.modifier_links), np.int32)
+    assignment = TreeAssignment(objects, attributes, links, modifiers)
     position = np.zeros(len(first), np.int64)
     graphs, roots = np.zeros(count, np.int32), np.zeros(count, np.int32)
     nodes, words = np.zeros((count, 2), np.int32), np.zeros((count, 2), np.int32)
-    undecided = UndecidedWords(
-        np.zeros(MOST_UNDECIDED, np.int32), np.zeros(MOST_UNDECIDED, np.int32), np.zeros(1, np.int32)
-    )
+    pair = np.zeros((2, MOST_UNDECIDED), np.int32)
+    undecided = UndecidedWords(pair[0], pair[1], np.zeros(1, np.int32))
     most = 2 if len(second) and second.max() >= 0 else 1
     found, before, pending = 0, -1, 0  # before: when the round began
     while found + pending < count and found + pending > before:
@@ -775,10 +714,9 @@ def search_distractors(
                 graph = candidates[c]
                 base, end = columns.object_starts[graph], columns.object_starts[graph + 1]
                 if seen[c, FLAG] == NEW:
-                    whole = _inspect_candidate(graph, c, most, seen, called, meanings, tree, columns) and _fill_matches(
-                        ok, base, end, nobody, changed, meanings, tree, verdicts, columns
-                    )
-                    if whole or _is_among(graph, without):
+                    whole = _inspect_candidate(graph, c, most, seen, called, arrays)
+                    whole = whole and _fill_matches(ok, base, end, nobody, changed, arrays)
+                    if whole or _find_key(without, graph) >= 0:
                         seen[c, FLAG] = CLOSED
                 if (
                     seen[c, FLAG] == CLOSED
@@ -789,22 +727,19 @@ def search_distractors(
                 changed[one] = rows[one]
                 if other >= 0:
                     changed[other] = rows[other]
-                good = _can_match(graph, can, has, changed, meanings, tree, verdicts, columns) and _fill_matches(
-                    ok, base, end, nobody, changed, meanings, tree, verdicts, columns
-                )
+                good = _can_match(graph, can, has, changed, arrays)
+                good = good and _fill_matches(ok, base, end, nobody, changed, arrays)
                 if good:
                     open_words = undecided.used[0]
-                    _note_all_undecided(one, ok, base, end, rows, undecided, tree, verdicts, columns)
+                    _note_all_undecided(one, ok, base, end, rows, undecided, arrays)
                     if other >= 0:
-                        _note_all_undecided(other, ok, base, end, rows, undecided, tree, verdicts, columns)
+                        _note_all_undecided(other, ok, base, end, rows, undecided, arrays)
                     if undecided.used[0] > open_words:
                         good = False
                         ahead += 1
                         pending += ahead == 1
                 for root in range(base, end if good else base):
-                    good = ok[0, root - base] and _assign_objects(
-                        root, ok, base, objects, attributes, links, modifiers, changed, tree, verdicts, columns
-                    )
+                    good = ok[0, root - base] and _assign_objects(root, ok, base, assignment, changed, arrays)
                     if good:
                         break
                 changed[one] = -1
@@ -816,11 +751,11 @@ def search_distractors(
                     for which in range(2 if other >= 0 else 1):
                         node = nodes[found, which]
                         place = tree.places[node]
-                        if tree.kinds[node] == OBJECT:
+                        if tree.kinds[node] == IS_OBJECT:
                             words[found, which] = columns.object_names[objects[place]]
-                        elif tree.kinds[node] == SAID:
+                        elif tree.kinds[node] == IS_ATTRIBUTE:
                             words[found, which] = attributes[place]
-                        elif tree.kinds[node] == RELATED:
+                        elif tree.kinds[node] == IS_RELATION:
                             words[found, which] = columns.triple_relations[links[place]]
                         else:
                             words[found, which] = columns.triple_modifiers[modifiers[place]]
@@ -832,12 +767,9 @@ def search_distractors(
                 break
         if undecided.used[0] == MOST_UNDECIDED:
             break
+    made = DistractorArrays(graphs[:found], nodes[:found], words[:found], roots[:found])
     some = undecided.used[0]
-    return (
-        DistractorArrays(graphs[:found], nodes[:found], words[:found], roots[:found]),
-        undecided.nodes[:some],
-        undecided.codes[:some],
-    )
+    return made, undecided.nodes[:some], undecided.codes[:some]
 
 
 @exact
@@ -850,7 +782,8 @@ def search_containing(
     for atom in range(len(atoms.nodes)):
         if rarest < 0 or _count_postings(atoms, atom) < _count_postings(atoms, rarest):
             rarest = atom
-    meanings = _build_pattern_bits(tree, verdicts, columns)
+    bits = _build_pattern_bits(tree, verdicts, columns)
+    arrays = SearchArrays(tree, verdicts, columns, bits)
     everything = ZERO
     for thing in range(len(tree.names)):
         everything |= ONE << np.uint64(thing)
@@ -862,15 +795,15 @@ def search_containing(
         for graph in candidates[:drawn]:
             called = ZERO
             for o in range(columns.object_starts[graph], columns.object_starts[graph + 1]):
-                called |= meanings.of_name[columns.object_names[o], 0]
-            if called != everything or _is_among(graph, without) or _is_one_of(graph, graphs, found):
+                called |= bits.of_name[columns.object_names[o], 0]
+            if called != everything or _find_key(without, graph) >= 0 or _is_one_of(graph, graphs, found):
                 continue
             graphs[found] = graph
-            number, _ = _find_roots(graphs[found : found + 1], meanings, tree, verdicts, columns)
+            number, _ = _find_roots(graphs[found : found + 1], arrays)
             counts[found] = number[0]
             found += number[0] > 0
             if found == count:
                 break
         at += drawn
-    _, roots = _find_roots(graphs[:found], meanings, tree, verdicts, columns)
+    _, roots = _find_roots(graphs[:found], arrays)
     return graphs[:found], counts[:found], roots

@@ -68,6 +68,11 @@ class SubgraphLink:
     def __hash__(self) -> int:
         return self.mark
 
+    @property
+    def things(self) -> tuple[ObjectNode, ...]:
+        """What it leads to, and what its modifiers do."""
+        return self.thing, *(modifier.thing for modifier in self.modifiers)
+
 
 @pickle_by_fields
 @dataclass(frozen=True, slots=True)
@@ -93,17 +98,13 @@ class ObjectNode:
     @property
     def depth(self) -> int:
         """Most relations on a path from here to a leaf."""
-        inside = [d for link in self.relations for d in (t.depth for t in _list_things_below(link))]
-        return 1 + max(inside) if inside else 0
+        return max((1 + t.depth for link in self.relations for t in link.things), default=0)
 
     @property
     def shape(self) -> SubgraphShape:
-        things = tuple(self.things())
-        return SubgraphShape(
-            any(len(t.relations) > 1 for t in things),
-            self.depth > 1,
-            any(link.modifiers for t in things for link in t.relations),
-        )
+        relations = [thing.relations for thing in self.things()]
+        modified = any(link.modifiers for links in relations for link in links)
+        return SubgraphShape(any(len(links) > 1 for links in relations), self.depth > 1, modified)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -114,7 +115,7 @@ class ObjectNode:
         """All object nodes, this one first."""
         yield self
         for link in self.relations:
-            for thing in _list_things_below(link):
+            for thing in link.things:
                 yield from thing.things()
 
     def nodes(self) -> tuple[SubgraphNode, ...]:
@@ -137,7 +138,6 @@ class ObjectNode:
         return _replace_nodes(self, names, 0)[0]
 
     def drop_attribute(self) -> ObjectNode:
-        """The same, less the root's attribute."""
         return ObjectNode(self.name, "", self.relations)
 
     def drop_relation(self, number: int) -> ObjectNode:
@@ -146,8 +146,11 @@ class ObjectNode:
 
     def __str__(self) -> str:
         phrase = f"{self.attribute} {self.name}" if self.attribute else self.name
-        links = " and ".join(map(_format_link, self.relations))
-        return f"{phrase} {links}" if links else phrase
+        links = []
+        for link in self.relations:
+            target = f"({link.thing})" if link.thing.relations else str(link.thing)
+            links.append(" ".join([link.relation, target, *(f"{m.name} {m.thing}" for m in link.modifiers)]))
+        return f"{phrase} {' and '.join(links)}" if links else phrase
 
 
 Subgraph = ObjectNode
@@ -165,12 +168,6 @@ def root_relations(subgraph: Subgraph) -> tuple[int, ...]:
         found.append(at)
         at += link.size
     return tuple(found)
-
-
-def _list_things_below(link: SubgraphLink) -> Iterator[ObjectNode]:
-    yield link.thing
-    for modifier in link.modifiers:
-        yield modifier.thing
 
 
 def _replace_nodes(thing: ObjectNode, names: Mapping[int, str], at: int) -> tuple[ObjectNode, int]:
@@ -209,11 +206,6 @@ def _modifier_key(modifier: RelationModifier) -> tuple[object, ...]:
     return modifier.name, _thing_key(modifier.thing)
 
 
-def _format_link(link: SubgraphLink) -> str:
-    target = f"({link.thing})" if link.thing.relations else str(link.thing)
-    return " ".join([link.relation, target, *(f"{m.name} {m.thing}" for m in link.modifiers)])
-
-
 # Which nodes of a subgraph a question asks about, and what is left of it to refer by.
 
 
@@ -243,7 +235,7 @@ def has_part(link: SubgraphLink) -> bool:
 
 
 def is_to_plain_thing(link: SubgraphLink) -> bool:
-    """Whether one can ask for the thing by its name: nothing else is said of it, and it is the only one.
+    """Whether one can ask for the thing by its name: nothing else describes it, and it is the only one.
 
     Of parts and of clothes there are many, of which a graph names one or two.
     """
@@ -253,18 +245,15 @@ def is_to_plain_thing(link: SubgraphLink) -> bool:
 
 
 def is_relation_mentioned(thing: ObjectNode, link: SubgraphLink) -> bool:
-    """Whether the thing is said to be so related to something: that would be an answer."""
+    """Whether the description already gives the thing that relation: it would give the answer away."""
     return any(one.relation == link.relation for one in thing.relations)
 
 
 @lru_cache(maxsize=64)
 def split_branches(subgraph: Subgraph) -> tuple[SubgraphBranch, ...]:
-    """The root's relations one by one."""
     starts = (*root_relations(subgraph), subgraph.size)
-    return tuple(
-        SubgraphBranch(subgraph.relations[k], subgraph.drop_relation(k), range(start, end))
-        for k, (start, end) in enumerate(pairwise(starts))
-    )
+    numbers = (range(start, end) for start, end in pairwise(starts))
+    return tuple(SubgraphBranch(subgraph.relations[k], subgraph.drop_relation(k), n) for k, n in enumerate(numbers))
 
 
 def split_modifiers(subgraph: Subgraph) -> Iterator[SubgraphBranch]:
@@ -276,7 +265,6 @@ def split_modifiers(subgraph: Subgraph) -> Iterator[SubgraphBranch]:
             others = tuple(one for one in link.modifiers if one is not modifier)
             rest = (*subgraph.drop_relation(k).relations, replace(link, modifiers=others))
             end = at + 1 + modifier.thing.size
-            yield SubgraphBranch(
-                replace(link, modifiers=(modifier,)), replace(subgraph, relations=rest), range(at, end)
-            )
+            one = replace(link, modifiers=(modifier,))
+            yield SubgraphBranch(one, replace(subgraph, relations=rest), range(at, end))
             at = end

@@ -9,12 +9,11 @@ Training examples are simple subgraphs with an image that has them and a distrac
 boxes painted over, since images are later classified with boxes painted over.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ FOLDS = 5
 class SubgraphClassifier(Protocol):
     """Gives the probability that each text is true of the image beside it.
 
-    One that has `said` counts there in which ways it gave the last ones.
+    One that has `answer_counts` counts there in which ways it gave the last ones.
     """
 
     def probability(self, texts: Sequence[str], images: Sequence[ImageArray]) -> list[float]: ...
@@ -63,7 +62,6 @@ def get_threshold(kinds: Iterable[NodeKind]) -> float:
 
 
 def mask_boxes(picture: ImageArray, boxes: Iterable[Box]) -> ImageArray:
-    """The picture with these boxes painted black."""
     painted = picture.copy()
     height, width = picture.shape[:2]
     for left, top, across, down in boxes:
@@ -93,7 +91,7 @@ def assign_folds(images: Iterable[str], *path: str | int, count: int = FOLDS) ->
 
 
 class RelatedImageChecker:
-    """Both checks over the graphs' images; a model is asked the same of an image once."""
+    """Both checks over the graphs' images; a model scores the same text and image once."""
 
     def __init__(
         self,
@@ -104,22 +102,24 @@ class RelatedImageChecker:
         describe: Callable[[Subgraph], str] = str,
     ) -> None:
         """`picture` and `boxes` (of a scene's objects) go by image; `describe` says what to ask of one."""
-        self._related, self._ids, self._classifier = related, related.graphs.ids, classifier
+        folds = classifier if isinstance(classifier, ClassifierFolds) else None
+        self._related, self._ids = related, related.graphs.ids
+        self._classifiers = folds.classifiers if folds else (cast(SubgraphClassifier, classifier),)
+        self._get_fold = folds.get_fold if folds else lambda image: 0
         self._picture, self._boxes, self._describe = picture, boxes, describe
         self._known: dict[tuple[str, str, bool], float] = {}
         self.counts: Counter[str] = Counter()  # images judged and dropped, by check
 
     def reset(self) -> None:
-        """Forget all scores and start counting again."""
         self._known.clear()
         self.counts.clear()
 
     def filter_distractors(self, subgraph: Subgraph, found: Iterable[Distractor]) -> tuple[Distractor, ...]:
         """Those in whose images some simple part of the subgraph is indeed not seen."""
-        judged = tuple(found)
-        limits = [get_threshold(change.kind for change in one.changes) for one in judged]
-        seen = self._check_presence(subgraph, [one.graph for one in judged], limits)
-        return tuple(one for one, there in zip(judged, seen, strict=True) if not there)
+        candidates = tuple(found)
+        limits = [get_threshold(change.kind for change in one.changes) for one in candidates]
+        seen = self._check_presence(subgraph, [one.graph for one in candidates], limits)
+        return tuple(one for one, there in zip(candidates, seen, strict=True) if not there)
 
     def filter_lacking(self, subgraph: Subgraph, found: Iterable[int]) -> tuple[int, ...]:
         """The same for images that were drawn at random, which may differ in any node."""
@@ -155,32 +155,24 @@ class RelatedImageChecker:
             for graph, limit in zip(graphs, limits, strict=True)
         ]
 
-    def _classify(self, asked: Iterable[tuple[int, Subgraph, str]], hidden: bool) -> None:
+    def _classify(self, wanted: Iterable[tuple[int, Subgraph, str]], hidden: bool) -> None:
         """Score what is not known yet, one batch per model."""
         batches: dict[int, dict[tuple[str, str, bool], ImageArray]] = {}
-        for graph, part, text in asked:
+        for graph, part, text in wanted:
             image = self._ids[graph]
             if (image, text, hidden) not in self._known:
-                picture = self._mask_instances(part, graph) if hidden else self._picture(image)
-                fold = self._classifier.get_fold(image) if isinstance(self._classifier, ClassifierFolds) else 0
-                batches.setdefault(fold, {})[image, text, hidden] = picture
+                picture = self._picture(image)
+                if hidden:
+                    picture = mask_boxes(picture, filter(None, self._list_instance_boxes(part, graph)))
+                batches.setdefault(self._get_fold(image), {})[image, text, hidden] = picture
         for fold, batch in batches.items():
-            classifier = (
-                self._classifier.classifiers[fold]
-                if isinstance(self._classifier, ClassifierFolds)
-                else self._classifier
-            )
+            classifier = self._classifiers[fold]
             scores = _predict_scores(classifier, batch)
             if len(scores) != len(batch) or not all(0 <= score <= 1 for score in scores):
                 image = next(iter(batch))[0]
                 raise UserError(f"the verifier must give {len(batch)} probabilities for image {image}, got {scores}")
             self._known.update(zip(batch, scores, strict=True))
-            self.counts.update(getattr(classifier, "said", {}))
-
-    def _mask_instances(self, part: Subgraph, graph: int) -> ImageArray:
-        """The picture without the annotated instances of a part."""
-        boxes = [box for box in self._list_instance_boxes(part, graph) if box is not None]
-        return mask_boxes(self._picture(self._ids[graph]), boxes)
+            self.counts.update(getattr(classifier, "answer_counts", {}))
 
     def _has_boxes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether all that is to be painted over has a box."""
@@ -194,22 +186,23 @@ class RelatedImageChecker:
 
 
 def _predict_scores(classifier: SubgraphClassifier, batch: Mapping[tuple[str, str, bool], ImageArray]) -> list[float]:
-    """What the model gives; it may be the user's own, and whatever it raises is reported with the image."""
-    try:
+    """What the model gives; it may be the user's own: whatever it raises is reported with the image."""
+    images = list(dict.fromkeys(image for image, _, _ in batch))
+    more = f" or one of {len(images) - 1} others" if len(images) > 1 else ""
+    with explain_model_errors(f"--verify: the model stopped at image {images[0]}{more} with "):
         return [float(p) for p in classifier.probability([text for _, text, _ in batch], list(batch.values()))]
+
+
+@contextmanager
+def explain_model_errors(before: str, after: str = "") -> Iterator[None]:
+    """Say what a user's own code raised, between these words."""
+    try:
+        yield
     except UserError:
         raise
     except Exception as error:
-        images = list(dict.fromkeys(image for image, _, _ in batch))
-        more = f" or one of {len(images) - 1} others" if len(images) > 1 else ""
-        raise UserError(
-            f"--verify: the model stopped at image {images[0]}{more} with {describe_error(error)}"
-        ) from error
-
-
-def describe_error(error: Exception) -> str:
-    """What a user's own code raised."""
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+        what = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise UserError(f"{before}{what}{after}") from error
 
 
 # Training examples.
@@ -228,7 +221,6 @@ class ClassifierExample(NamedTuple):
 
 
 def is_simple(subgraph: Subgraph) -> bool:
-    """At most two objects, one relation and one attribute."""
     kinds = [node.kind for node in subgraph.nodes()]
     most: dict[NodeKind, int] = {"object": 2, "relation": 1, "attribute": 1, "modifier": 0}
     return all(kinds.count(kind) <= number for kind, number in most.items())

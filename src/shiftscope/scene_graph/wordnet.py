@@ -4,8 +4,6 @@ Debian's package `wordnet-base` puts its files under /usr/share/wordnet. Synsets
 words that are looked up lead to them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -104,28 +102,19 @@ class WordNet:
 
     def find_senses(self, word: str, pos: Pos) -> tuple[int, ...]:
         """The offsets of a word's most frequent synsets."""
-        line = self._index[pos].get(word.lower().replace(" ", "_"))
-        if line is None:
-            return ()
-        fields = line.split()
-        count = int(fields[2])
-        return tuple(int(offset) for offset in fields[len(fields) - count :][:SENSES])
+        fields = self._index[pos].get(word.lower().replace(" ", "_"), "").split()
+        return tuple(int(offset) for offset in fields[len(fields) - int(fields[2]) :][:SENSES]) if fields else ()
 
     def find_base(self, phrase: str) -> str | None:
         """The phrase in the singular, or its last words, as far as WordNet has them."""
         words = phrase.lower().split()
         for start in range(len(words)):
-            for form in self._iter_singulars(" ".join(words[start:])):
-                if form.replace(" ", "_") in self._index["noun"]:
-                    return form
+            *head, last = words[start:]
+            irregular = [self._plurals[last]] if last in self._plurals else []
+            for singular in (last, *irregular, *list_singulars(last)):
+                if "_".join([*head, singular]) in self._index["noun"]:
+                    return " ".join([*head, singular])
         return None
-
-    def _iter_singulars(self, phrase: str) -> Iterator[str]:
-        head, space, last = phrase.rpartition(" ")
-        yield phrase
-        if last in self._plurals:
-            yield f"{head}{space}{self._plurals[last]}"
-        yield from (f"{head}{space}{base}" for base in list_singulars(last))
 
     def _find_noun(self, phrase: str) -> WordNetNoun | None:
         base = self.find_base(phrase)
@@ -137,17 +126,9 @@ class WordNet:
         opposites = (o for sense in first for _, o in self.synset("noun", sense).follow_pointers("!"))
         return WordNetNoun(frozenset(senses), wider, self._person in first, frozenset(opposites))
 
-    @cached_property
-    def _person(self) -> int:
-        return self.find_senses("person", "noun")[0]
-
-    @cached_property
-    def _color(self) -> int:
-        return self.find_senses("chromatic color", "noun")[0]
-
-    @cached_property
-    def _gray(self) -> int:
-        return self.find_senses("achromatic color", "noun")[0]
+    _person = cached_property(lambda self: self.find_senses("person", "noun")[0])
+    _color = cached_property(lambda self: self.find_senses("chromatic color", "noun")[0])
+    _gray = cached_property(lambda self: self.find_senses("achromatic color", "noun")[0])
 
     def _find_wider(self, sense: int) -> frozenset[int]:
         """What a sense is a kind of, itself included."""
@@ -165,10 +146,9 @@ class WordNet:
         """The adjective synsets a word is in, or is similar to where it has no opposite of its own."""
         near: set[int] = set()
         for sense in self.find_senses(word, "adj"):
-            synset = self.synset("adj", sense)
-            near |= (
-                {sense} if list(synset.follow_pointers("!")) else {sense, *(o for _, o in synset.follow_pointers("&"))}
-            )
+            near.add(sense)
+            if not self._find_opposites(frozenset((sense,))):
+                near.update(o for _, o in self.synset("adj", sense).follow_pointers("&"))
         return frozenset(near)
 
     def _read_synset(self, pos: Pos, offset: int) -> Synset:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import json_files as _json
 from ..errors import UserError, unknown
-from ..files import read_whole
+from ..files import read_bytes, read_whole
 from ..question import Question
 from ..records import content_id, read_json
 
@@ -121,7 +120,7 @@ def _read_ids(path: Path) -> frozenset[str]:
     if not path.is_file():
         raise UserError(f"{path}: cannot be read (there is no such file)")
     try:
-        found = read_json(_json.read_bytes(path))
+        found = read_json(read_bytes(path))
     except ValueError:
         found = None
     listed = found.get("ids") if isinstance(found, dict) else found

@@ -19,8 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...errors import UserError
-from ...files import write_whole
-from ...json_files import read_bytes
+from ...files import read_bytes, write_whole
 from ...lang.check import plan_program
 from ...lang.program import Program
 from ...question import Question

@@ -4,11 +4,9 @@ Candidates are made in blocks of source images, each a function of the index, th
 that is on disk is not made again. Choosing looks at a few bytes of each.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 
 from ... import rng
 from ...errors import UserError
-from ...executor import LocalExecutor
+from ...executor import LocalExecutor, Progress
 from ...files import write_whole
 from ...question import Question
 from ...questions.covr.balance import GENERATED, ROW, CandidateKeys, balance_candidates, find_partners, separate_texts
@@ -33,7 +31,8 @@ from ...store.shard import open_parquet, read_columns, write_shard
 from ...store.tables import parse_questions
 from .graphs import DONE, SPLITS, SplitGraphs, open_stage_file
 from .inputs import GraphInputs
-from .train_classifier import ClassifierFactory, TrainedClassifiers, assign_classifiers, build_verifier
+from .train_classifier import TrainedClassifiers, assign_classifiers, build_verifier
+from .verify import NamedClassifier
 
 BLOCK = 25  # source images
 Numbers = NDArray[np.int64]
@@ -41,7 +40,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CandidateSpec:
-    """What workers need to ask."""
+    """What workers need to generate questions."""
 
     graphs: Path
     folder: Path
@@ -51,7 +50,7 @@ class CandidateSpec:
     paraphrased: bool
     subgraphs: int
     most: tuple[tuple[str, int], ...]  # split, source images at most
-    seeing: ClassifierFactory | None = None  # who checks what graphs may lack
+    classifier: NamedClassifier | None = None  # checks what graphs may lack
 
     def keys_path(self, split: str, k: int) -> Path:
         return self.folder / "keys" / split / f"{k:05d}.npy"
@@ -62,42 +61,36 @@ class CandidateSpec:
     def questions_path(self, split: str, k: int) -> Path:
         return self.folder / "questions" / split / f"{k:05d}.parquet"
 
+    @property
+    def remedy(self) -> str:
+        return f"delete {self.folder} and run the same command again"
 
-class SourceBlock(NamedTuple):
-    split: str
-    k: int
-    made: int = 0  # questions
-
-
-def has_all_candidates(asking: CandidateSpec) -> bool:
-    """Whether all blocks are there."""
-    return (asking.folder / DONE).exists()
+    @property
+    def is_done(self) -> bool:
+        return (self.folder / DONE).exists()
 
 
 def make_candidates(
-    asking: CandidateSpec,
-    workers: int,
-    tell: Callable[[int, int, str], None],
-    trained: TrainedClassifiers | None = None,
+    asking: CandidateSpec, workers: int, tell: Progress, trained: TrainedClassifiers | None = None
 ) -> None:
     """Make the blocks that are not there yet, with the models trained to check them."""
-    if has_all_candidates(asking):
+    if asking.is_done:
         return
-    blocks = [SourceBlock(split, k) for split in SPLITS for k in _list_blocks(asking, split)]
-    todo = [block for block in blocks if not asking.keys_path(block.split, block.k).exists()]
-    done, made = len(blocks) - len(todo), 0
+    blocks = [(split, k) for split in SPLITS for k in _list_blocks(asking, split)]
+    todo = [block for block in blocks if not asking.keys_path(*block).exists()]
+    done, questions = len(blocks) - len(todo), 0
     tell(done, len(blocks), "")
     executor = LocalExecutor(workers)
-    with closing(executor.map_unordered_with(trained, partial(make_candidate_block, asking), todo)) as results:
-        for block in results:
-            done, made = done + 1, made + block.made
-            tell(done, len(blocks), f"{made:,} new questions")
+    with closing(executor.map_unordered_with(trained, partial(make_candidate_block, asking), todo)) as counts:
+        for count in counts:
+            done, questions = done + 1, questions + count
+            tell(done, len(blocks), f"{questions:,} new questions")
     write_whole(asking.folder / DONE, b"{}")
 
 
-def make_candidate_block(asking: CandidateSpec, trained: TrainedClassifiers | None, block: SourceBlock) -> SourceBlock:
-    """All questions about a block of source images, written down."""
-    split, k, _ = block
+def make_candidate_block(asking: CandidateSpec, trained: TrainedClassifiers | None, block: tuple[str, int]) -> int:
+    """Write all questions about a block of source images; returns how many."""
+    split, k = block
     graphs, questioner, verifier = _build_questioner(asking, trained, split)
     if verifier is not None:
         verifier.reset()
@@ -109,12 +102,9 @@ def make_candidate_block(asking: CandidateSpec, trained: TrainedClassifiers | No
     write_shard(asking.folder, split, k, (), questions)
     if verifier is not None:
         write_whole(asking.verdicts_path(split, k), json.dumps(verifier.counts).encode())
-    path = asking.keys_path(split, k)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        path, CandidateKeys.from_questions(questions).rows.tobytes()
-    )  # the last to be written: it says that all is there
-    return SourceBlock(split, k, len(questions))
+    keys = CandidateKeys.from_questions(questions)
+    write_whole(asking.keys_path(split, k), keys.rows.tobytes())  # the last to be written: all is there
+    return len(questions)
 
 
 def _phrase_candidate(question: Question, name: str, paraphrased: bool) -> Question:
@@ -138,17 +128,18 @@ def _build_questioner(
     index = load_index(graphs.index_path)
     related = RelatedImages(index, asking.inputs.overlap_sources.build_overlap(index.graphs.schema))
     verifier = None
-    if asking.seeing is not None:
-        classifier = assign_classifiers(graphs, trained, asking.seed) if trained else asking.seeing.make()
-        verifier = build_verifier(asking.inputs, related, graphs, classifier, asked=asking.seeing.is_prompted)
-    options: dict[str, Any] = {"easy": asking.easy, "verifier": verifier, "most": asking.subgraphs}
-    return graphs, CovrQuestioner(related, asking.seed, **options), verifier
+    if asking.classifier is not None:
+        classifier = assign_classifiers(graphs, trained, asking.seed) if trained else asking.classifier.make()
+        prompted = asking.classifier.is_prompted
+        verifier = build_verifier(asking.inputs, related, graphs, classifier, prompted=prompted)
+    questioner = CovrQuestioner(related, asking.seed, easy=asking.easy, verifier=verifier, most=asking.subgraphs)
+    return graphs, questioner, verifier
 
 
 def count_checked_images(asking: CandidateSpec) -> dict[str, int]:
     """How many images the verifier judged, and dropped, of those that distract and of those counted."""
     found: Counter[str] = Counter()
-    for split in SPLITS if asking.seeing is not None else ():
+    for split in SPLITS if asking.classifier is not None else ():
         for k in _list_blocks(asking, split):
             with open_stage_file(asking.verdicts_path(split, k)) as path:
                 found.update(json.loads(path.read_bytes()))
@@ -181,9 +172,8 @@ def select_questions(asking: CandidateSpec, folder: Path, wanted: Mapping[str, i
     kept["val"], kept["test"] = separate_texts(keys["val"], keys["test"])
     for split in SPLITS:
         numbers = np.flatnonzero(kept[split])
-        each = wanted[split] // len(names)
         mine = CandidateKeys(keys[split].rows[numbers])
-        chosen = balance_candidates(mine, each, asking.seed, split)
+        chosen = balance_candidates(mine, wanted[split] // len(names), asking.seed, split)
         sizes = [len(_read_keys(asking, split, k)) for k in blocks[split]]
         ends = np.cumsum(sizes, dtype=np.int64)
         at = np.searchsorted(ends, numbers[chosen], side="right")
@@ -218,7 +208,7 @@ def _list_images(asking: CandidateSpec, split: str, blocks: Numbers, rows: Numbe
     first: dict[int, int] = {}
     at = 0
     for k, mine in _group_by_block(blocks, rows):
-        column = read_columns(asking.questions_path(split, k), ["image_ids"], _suggest_remedy(asking))["image_ids"]
+        column = read_columns(asking.questions_path(split, k), ["image_ids"], asking.remedy)["image_ids"]
         for images in column.take(mine).to_pylist():
             for image in images:
                 first.setdefault(numbers[image], at)
@@ -237,13 +227,9 @@ def read_candidates(
     """The chosen questions of these numbers, which ascend, as they were asked."""
     picked = np.array(numbers, np.int64)
     for k, mine in _group_by_block(some.blocks[picked], some.rows[picked]):
-        with open_parquet(asking.questions_path(split, k), _suggest_remedy(asking)) as file:
+        with open_parquet(asking.questions_path(split, k), asking.remedy) as file:
             table = file.read(use_threads=False).take(mine)
         yield from parse_questions(table)
-
-
-def _suggest_remedy(asking: CandidateSpec) -> str:
-    return f"delete {asking.folder} and run the same command again"
 
 
 def _group_by_block(blocks: Numbers, rows: Numbers) -> Iterator[tuple[int, list[int]]]:

@@ -1,10 +1,7 @@
 """A page of questions over several images, drawn from a COVR dataset, and what its graphs gave."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ... import rng
 from ...answer import spell
@@ -13,7 +10,7 @@ from ...folder import lock_folder
 from ...question import Question
 from ...questions.covr.dataset_statistics import list_template_names
 from ...scene import Scene
-from ...store.dataset import Dataset, Example
+from ...store.dataset import Dataset
 from ...store.manifest import format_command
 from . import suite as covr
 from .make import CovrYield, compute_split_statistics, read_yield
@@ -26,38 +23,35 @@ def write_page(data: Path, out: Path, seed: int = 0, source: str = "") -> Path:
     """Write `covr.md` with questions drawn from all splits; `source` says what the graphs are."""
     dataset = Dataset.open(data)
     with lock_folder(out):
-        text = format_page(dataset, read_yield(data), sample_examples(dataset, seed), seed, source)
-        write_whole(out / NAME, text.encode())
+        write_whole(out / NAME, _format_page(dataset, read_yield(data), seed, source).encode())
     return out / NAME
 
 
-def sample_examples(dataset: Dataset, seed: int) -> list[Example]:
-    """Questions of all splits, in the order of the dataset."""
+def _format_page(dataset: Dataset, found: CovrYield, seed: int, source: str) -> str:
     order = rng.derive("gallery", "covr", seed).permutation(len(dataset))[:SHOWN]
-    return [dataset.example(k) for k in sorted(order.tolist())]
-
-
-def format_page(dataset: Dataset, came: CovrYield, examples: Sequence[Example], seed: int, source: str) -> str:
+    examples = [dataset.example(k) for k in sorted(order.tolist())]
     spec = dataset.manifest.spec
-    graphs, asked = sum(came.graphs.values()), sum(came.sources.values())
-    origin = f"{graphs:,} {source or 'scene graphs'}"
-    sources = ", ".join(spec.get("overlap", ["schema"]))
-    candidates = sum(n for counts in came.asked.values() for n in counts.values())
+    again = covr.SUITE.make_command(spec)
+    shown = {"of": "covr", "data": "data/covr", "source": source, "seed": seed, "out": "docs/gallery"}
+    graphs, asked = sum(found.graphs.values()), sum(found.sources.values())
+    candidates = sum(n for counts in found.asked.values() for n in counts.values())
     lines = [
         f"# COVR: {len(examples)} questions drawn at random",
         "",
         "<!-- made by `shiftscope gallery --of covr`; edit the source, not this page -->",
         "",
         "```bash",
-        *_list_commands(spec, seed, source),
+        format_command("shiftscope make covr", {**again.options, "out": "data/covr"}, again.needs),
+        format_command("shiftscope gallery", shown),
         "```",
         "",
-        f"From {origin}; which words exclude which was decided by {sources}; seed {spec['seed']}. "
+        f"From {graphs:,} {source or 'scene graphs'}; which words exclude which was decided by "
+        f"{', '.join(spec.get('overlap', ['schema']))}; seed {spec['seed']}. "
         f"Pieces of {asked:,} of them were asked about, which gave {candidates:,} questions with executed "
         f"answers ({candidates / max(asked, 1):.1f} per image asked about); {len(dataset):,} were kept. "
         f"The questions below were drawn from these with seed {seed}, none left out.",
         "",
-        *_format_yield(dataset, came),
+        *_format_yield(dataset, found),
         "",
         "| question | answer | template | images |",
         "|---|---|---|---|",
@@ -66,22 +60,12 @@ def format_page(dataset: Dataset, came: CovrYield, examples: Sequence[Example], 
     return "\n".join(lines) + "\n"
 
 
-def _list_commands(spec: Mapping[str, Any], seed: int, source: str) -> list[str]:
-    """What made the dataset and this page."""
-    again = covr.SUITE.make_command(spec)
-    shown = {"of": "covr", "data": "data/covr", "source": source, "seed": seed, "out": "docs/gallery"}
-    return [
-        format_command("shiftscope make covr", {**again.options, "out": "data/covr"}, again.needs),
-        format_command("shiftscope gallery", shown),
-    ]
-
-
-def _format_yield(dataset: Dataset, came: CovrYield) -> list[str]:
-    found = compute_split_statistics(dataset)
-    splits = " | ".join(f"{f.split}, of {came.sources[f.split]:,} images" for f in found)
-    lines = [f"| kept of what could be asked | {splits} |", "|---" + "|---:" * len(found) + "|"]
-    for name in list_template_names(found, came.asked):
-        cells = (f"{f.templates[name]:,} of {came.asked[f.split][name]:,}" for f in found)
+def _format_yield(dataset: Dataset, found: CovrYield) -> list[str]:
+    splits = compute_split_statistics(dataset)
+    heads = " | ".join(f"{s.split}, of {found.sources[s.split]:,} images" for s in splits)
+    lines = [f"| kept of what could be asked | {heads} |", "|---" + "|---:" * len(splits) + "|"]
+    for name in list_template_names(splits, found.asked):
+        cells = (f"{s.templates[name]:,} of {found.asked[s.split][name]:,}" for s in splits)
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return lines
 

@@ -4,21 +4,20 @@ Which split an image is in depends on its name alone: another seed, or more imag
 of one picture go together. Scenes of open vocabularies are kept in the words in which questions are asked.
 """
 
-from __future__ import annotations
-
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from ... import rng
 from ...errors import UserError
-from ...executor import LocalExecutor
+from ...executor import LocalExecutor, Progress
 from ...files import write_whole
 from ...scene import Scene
 from ...scene_graph.index import build_index
@@ -31,7 +30,6 @@ SPLITS = ("train", "val", "test")
 DONE = "done.json"
 ELSEWHERE = "of_pictures_in_another_split"
 TOGETHER = 50  # scenes of a world that a worker makes at a time
-TellProgress = Callable[[int, int, str], None]
 
 
 @contextmanager
@@ -100,17 +98,13 @@ def write_graphs(lines: Iterable[SplitScene], folder: Path, about: Mapping[str, 
     listed: dict[str, dict[str, list[Any]]] = {split: {"ids": [], "pictures": [], "sources": []} for split in SPLITS}
     starts: dict[str, list[int]] = {split: [0] for split in SPLITS}
     with ExitStack() as stack:
-        files: dict[str, BinaryIO] = {
-            split: stack.enter_context((folder / f"{split}.jsonl").open("wb")) for split in SPLITS
-        }
+        files = {split: stack.enter_context((folder / f"{split}.jsonl").open("wb")) for split in SPLITS}
         for split, scene, source in lines:
             data = json.dumps(scene.to_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
             files[split].write(data)
             starts[split].append(starts[split][-1] + len(data))
-            mine = listed[split]
-            mine["ids"].append(scene.id)
-            mine["pictures"].append(find_picture_name(scene))
-            mine["sources"].append(source)
+            for name, value in (("ids", scene.id), ("pictures", find_picture_name(scene)), ("sources", source)):
+                listed[split][name].append(value)
     for split in SPLITS:
         np.save(folder / f"{split}.npy", np.array(starts[split], np.int64))
         write_whole(folder / f"{split}.json", json.dumps(listed[split]).encode(), durable=False)
@@ -121,27 +115,19 @@ def index_graphs(folder: Path, keep_spatial: bool, workers: int) -> None:
     """Index what was laid out, split by split; the stage is done then."""
     splits = [split for split in SPLITS if len(SplitGraphs(folder, split))]
     task = partial(_index_split, folder, keep_spatial)
-    with closing(LocalExecutor(min(workers, max(len(splits), 1))).map_unordered(task, splits)) as made:
-        for _ in made:
-            pass
+    with closing(LocalExecutor(min(workers, max(len(splits), 1))).map_unordered(task, splits)) as indexed:
+        deque(indexed, maxlen=0)
     write_whole(folder / DONE, b"{}")
 
 
-def _index_split(folder: Path, keep_spatial: bool, split: str) -> str:
+def _index_split(folder: Path, keep_spatial: bool, split: str) -> None:
+    """Scenes of a closed schema are synthetic: they have no other relations than where things stand."""
     graphs = SplitGraphs(folder, split)
-    packed = pack_graphs(graphs.scenes(), keep_spatial=keep_spatial or _has_closed_schema(graphs))
+    packed = pack_graphs(graphs.scenes(), keep_spatial=keep_spatial or graphs.scene(0).schema.closed)
     build_index(packed).save(graphs.index_path)
-    return split
 
 
-def _has_closed_schema(graphs: SplitGraphs) -> bool:
-    """Synthetic scenes have no other relations than where things stand."""
-    return graphs.scene(0).schema.closed
-
-
-def read_user_graphs(
-    inputs: GraphInputs, share: int, tell: TellProgress, about: dict[str, Any]
-) -> Iterator[SplitScene]:
+def read_user_graphs(inputs: GraphInputs, share: int, tell: Progress, about: dict[str, Any]) -> Iterator[SplitScene]:
     """The scenes of a user's files; `about` counts what is left out.
 
     A picture is in one split: what later files have of it for another is left out.
@@ -188,13 +174,10 @@ def read_user_graphs(
             yield SplitScene(place, normalize_scene(scene), number)
         if here and not things:
             raise UserError(f"{path}: none of its {here:,} graphs has an object")
+    if not done and (lacking := about["without_picture"]):
+        raise UserError(f"{inputs.images}: there is no picture there for any of the {lacking:,} graphs")
     if not done:
-        lacking = about["without_picture"]
-        raise UserError(
-            f"{inputs.images}: there is no picture there for any of the {lacking:,} graphs"
-            if lacking
-            else "there are no scene graphs"
-        )
+        raise UserError("there are no scene graphs")
     tell(done, done, "graphs")
 
 
@@ -211,7 +194,7 @@ def _assign_split(named: str, picture: str, share: int, held_out: bool, others_h
 
 
 def sample_world_graphs(
-    scene: Callable[[str, int], Scene], counts: Mapping[str, int], workers: int, tell: TellProgress
+    scene: Callable[[str, int], Scene], counts: Mapping[str, int], workers: int, tell: Progress
 ) -> Iterator[SplitScene]:
     """New scenes; `scene(split, i)` makes one and is a function at the top level of a module."""
     jobs = [

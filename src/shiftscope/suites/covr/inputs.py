@@ -3,15 +3,13 @@
 A spec names files, and folders of pictures, by name and content and never by where they lie.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...errors import UserError, unknown
 from ...files import digest_of, file_digest, read_whole, resolve_links
@@ -42,9 +40,9 @@ class OverlapSources:
     nli: str | None = None
 
     @classmethod
-    def from_names(cls, names: Sequence[str], schema: Schema) -> OverlapSources:
+    def from_names(cls, names: Sequence[str], schema: Schema) -> Self:
         """As a user names them; the schema alone for a closed one, WordNet too for an open one by default."""
-        found: dict[str, Path | str] = {}
+        found: dict[str, Any] = {}
         for name in names or (["schema"] if schema.closed else ["wordnet"]):
             kind, _, rest = name.partition(":")
             if kind not in OVERLAP_SOURCES:
@@ -60,11 +58,9 @@ class OverlapSources:
                     "schema says what excludes what"
                 )
             found[kind] = rest if kind == "nli" else Path(rest) if rest else WORDNET
-        wordnet, table, nli = (found.get(kind) for kind in ("wordnet", "table", "nli"))
-        assert not isinstance(wordnet, str) and not isinstance(table, str) and not isinstance(nli, Path)
-        made = cls(wordnet, table, nli)
-        made.build_overlap(schema)  # a missing file or model is reported at once
-        return made
+        sources = cls(found.get("wordnet"), found.get("table"), found.get("nli"))
+        sources.build_overlap(schema)  # a missing file or model is reported at once
+        return sources
 
     def build_overlap(self, schema: Schema) -> MutualExclusivity:
         return build_exclusivity(schema, table=self.table, wordnet=self.wordnet, nli=self.nli)
@@ -105,7 +101,19 @@ class GraphInputs:
 
 def identify_file(path: Path) -> str:
     """A file or folder of scenes by its name and content."""
-    return f"{path.name} {_digest_content(path)[:DIGITS]}"
+    if (path / MANIFEST).is_file():
+        digest = file_digest(path / MANIFEST)  # which has the digests of all else
+    elif path.is_dir():
+        digest = _join_digests(p for p in sorted(path.rglob("*")) if p.is_file())
+    elif (space := path.with_name(SPACE)).is_file():  # imSitu's words
+        digest = _join_digests((path, space))
+    else:
+        digest = file_digest(path)
+    return f"{path.name} {digest[:DIGITS]}"
+
+
+def _join_digests(paths: Iterable[Path]) -> str:
+    return digest_of("".join(map(file_digest, paths)).encode())
 
 
 def list_input_options(spec: Mapping[str, Any], fields: Sequence[str]) -> tuple[dict[str, list[str]], tuple[str, ...]]:
@@ -113,7 +121,11 @@ def list_input_options(spec: Mapping[str, Any], fields: Sequence[str]) -> tuple[
     files = {name: _as_list(spec.get(name)) for name in fields}
     sources = _as_list(spec.get("overlap"))
     options = {name: [_find_file_name(one) for one in some] for name, some in files.items()}
-    options["overlap"] = [_format_overlap_option(one) for one in sources]
+    options["overlap"] = []
+    for one in sources:  # `wordnet DIGEST` is `wordnet`, `table NAME DIGEST` is `table:NAME`
+        kind, _, rest = one.partition(" ")
+        name = {"wordnet": "", "table": _find_file_name(rest)}.get(kind, rest)
+        options["overlap"].append(f"{kind}:{name}" if name else kind)
     named = [one for some in files.values() for one in some]
     named += [one for one in sources if one.partition(" ")[0] in ("table", "wordnet")]
     return options, (f"by name and content: {', '.join(named)}",)
@@ -130,15 +142,7 @@ def _as_list(value: Any) -> list[str]:
 
 
 def _find_file_name(spelled: str) -> str:
-    """The name of a file that a spec spells by name and digest."""
     return spelled.rpartition(" ")[0] or spelled
-
-
-def _format_overlap_option(spelled: str) -> str:
-    """As `--overlap` takes it: `wordnet DIGEST` is `wordnet`, `table NAME DIGEST` is `table:NAME`."""
-    kind, _, rest = spelled.partition(" ")
-    name = {"wordnet": "", "table": _find_file_name(rest)}.get(kind, rest)
-    return f"{kind}:{name}" if name else kind
 
 
 def identify_pictures(folder: Path) -> str:
@@ -160,21 +164,7 @@ def _digest_ends(path: Path) -> str:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _digest_content(path: Path) -> str:
-    if not path.is_dir():
-        beside = path.with_name(SPACE)  # imSitu's words
-        return file_digest(path) if not beside.is_file() else _join_digests([path, beside])
-    if (path / MANIFEST).is_file():
-        return file_digest(path / MANIFEST)  # which has the digests of all else
-    return _join_digests([p for p in sorted(path.rglob("*")) if p.is_file()])
-
-
-def _join_digests(paths: Sequence[Path]) -> str:
-    return digest_of("".join(map(file_digest, paths)).encode())
-
-
 def read_schema(path: Path) -> Schema:
-    """The words of its first scene."""
     for _, scene in iter_scenes(path):
         return scene.schema
     raise UserError(f"{path}: there are no scenes in it")
@@ -205,17 +195,16 @@ def has_picture(scene: Scene, source: Path, images: Path | None) -> bool:
 def load_stored_image(scene: Scene, source: Path, images: Path | None) -> StoredImage:
     """The scene with its picture, where there is one."""
     if (source / MANIFEST).is_file():
-        return replace(_load_from_dataset(source, scene.id), scene=scene)
+        dataset, images_by_id = _open_dataset(source)
+        return replace(images_by_id.get(scene.id, dataset.shards()[0]), scene=scene)
     path = _find_picture(scene, images) if images else None
     return StoredImage(scene, _encode_png(path) if path else b"")
 
 
 def _find_picture(scene: Scene, images: Path) -> Path | None:
     there = _index_pictures(images)
-    for name in dict.fromkeys((scene.id, Path(scene.id).stem, find_picture_name(scene))):
-        if name in there:
-            return there[name]
-    return None
+    names = (scene.id, Path(scene.id).stem, find_picture_name(scene))
+    return next((there[name] for name in names if name in there), None)
 
 
 @lru_cache(maxsize=1)
@@ -255,11 +244,6 @@ def _encode_png(path: Path) -> bytes:
             return file.getvalue()
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UserError(f"{path}: not a picture that opens ({error})") from None
-
-
-def _load_from_dataset(folder: Path, name: str) -> StoredImage:
-    dataset, shelf = _open_dataset(folder)
-    return shelf.get(name, dataset.shards()[0])
 
 
 @lru_cache(maxsize=4)

@@ -4,25 +4,18 @@ What needs all images is a pass of its own: each stage has a folder named by the
 in a hidden folder inside the dataset's that is removed at the end.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import UserError
 from ...files import explain_write_errors, read_whole, write_whole
-from ...questions.covr.dataset_statistics import (
-    OPERATIONS,
-    CovrStatistics,
-    compute_covr_statistics,
-    format_statistics,
-    list_template_names,
-)
+from ...questions.covr import dataset_statistics as statistics
 from ...records import content_id
 from ...store.build_dataset import WORK_FOLDER, BuildStopped
 from ...store.dataset import Dataset
@@ -37,26 +30,12 @@ from .. import (
     describe_folder,
     ignore_progress,
 )
+from . import candidates as candidate_stage
+from . import graphs as graph_stage
 from . import reported as paper
 from . import suite as covr
-from .candidates import (
-    CandidateSpec,
-    count_checked_images,
-    has_all_candidates,
-    make_candidates,
-    select_questions,
-    select_sources,
-)
-from .graphs import (
-    DONE,
-    SPLITS,
-    SplitGraphs,
-    index_graphs,
-    open_stage_file,
-    read_user_graphs,
-    sample_world_graphs,
-    write_graphs,
-)
+from .candidates import CandidateSpec
+from .graphs import DONE, SPLITS, SplitGraphs
 from .inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
 from .suite import CovrSpec, CovrWork
 from .train_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
@@ -76,9 +55,6 @@ class CovrYield(NamedTuple):
     left_out: dict[str, int]  # why → how many graphs
     asked: dict[str, dict[str, int]]  # split → template → candidates
     checked: dict[str, int]  # what the verifier judged and dropped, and how; empty without one
-
-    def to_json(self) -> dict[str, Any]:
-        return self._asdict()
 
 
 def build_covr_spec(
@@ -114,27 +90,22 @@ def run_stages(
     try:
         classifier = None
         if spec.verify and not spec.world:
-            classifier = find_classifier(
-                spec.verify, trusted=spec.trust_remote_code, cache=inputs.cache, use_cache=inputs.use_cache
-            )
+            classifier = find_classifier(spec.verify, trusted=spec.trust_remote_code)
+            classifier = replace(classifier, cache=inputs.cache, use_cache=inputs.use_cache)
         todo, found = _choose_questions(spec, work, inputs, classifier, workers, bar)
-        counts = {split: covr.count_questions(todo, split) for split in SPLITS}
-        _refuse_nothing(found, counts)
+        counts = {split: len(candidate_stage.read_selection(todo.chosen, split).rows) for split in SPLITS}
+        if not any(counts.values()):
+            raise _build_empty_error(found)
         yield PreparedInputs(spec.spec(), spec.jobs(counts), todo, found)
-    except UserError:
-        _clear_partial(work)
+    except UserError:  # graphs that were read in part are read anew
+        for folder in work.glob("graphs-*"):
+            if not (folder / DONE).exists():
+                shutil.rmtree(folder)
+        if work.is_dir() and not any(work.iterdir()):
+            work.rmdir()
         raise
-    write_whole(out / YIELD_FILE, (json.dumps(found.to_json(), indent=1) + "\n").encode())
+    write_whole(out / YIELD_FILE, (json.dumps(found._asdict(), indent=1) + "\n").encode())
     shutil.rmtree(work)
-
-
-def _clear_partial(work: Path) -> None:
-    """Remove graphs that were read in part, for they are read anew, and the folder if that was all."""
-    for folder in work.glob("graphs-*"):
-        if not (folder / DONE).exists():
-            shutil.rmtree(folder)
-    if work.is_dir() and not any(work.iterdir()):
-        work.rmdir()
 
 
 def _choose_questions(
@@ -145,16 +116,16 @@ def _choose_questions(
         graphs = _make_graphs(spec, work, inputs, workers, bar)
         trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, workers, bar)
         with bar("asking, 25 images at a time") as progress:
-            make_candidates(asking, workers, progress or ignore_progress, trained)
+            candidate_stage.make_candidates(asking, workers, progress or ignore_progress, trained)
         picked = work / f"chosen-{_hash(asking.folder.name, spec.questions)}"
-        asked = select_questions(asking, picked, spec.question_counts())
+        asked = candidate_stage.select_questions(asking, picked, spec.splits())
     except KeyboardInterrupt:
         raise BuildStopped(f"stopped; what is done is kept in {work}: run the same command again to resume") from None
-    with open_stage_file(graphs / "about.json") as path:
+    with graph_stage.open_stage_file(graphs / "about.json") as path:
         left_out = json.loads(path.read_bytes())
     counted = {split: len(SplitGraphs(graphs, split)) for split in SPLITS}
-    sources = {split: len(select_sources(asking, split)) for split in SPLITS}
-    checked = count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
+    sources = {split: len(candidate_stage.select_sources(asking, split)) for split in SPLITS}
+    checked = candidate_stage.count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
     return CovrWork(asking, picked), CovrYield(counted, sources, left_out, asked, checked)
 
 
@@ -170,12 +141,12 @@ def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, 
         tell = progress or ignore_progress
         if spec.world:
             counts = spec.scene_counts()
-            lines = sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
+            lines = graph_stage.sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
         else:
-            lines = read_user_graphs(inputs, spec.share, tell, about)
-        write_graphs(lines, folder, about)
+            lines = graph_stage.read_user_graphs(inputs, spec.share, tell, about)
+        graph_stage.write_graphs(lines, folder, about)
     with bar("indexing"):
-        index_graphs(folder, spec.keep_spatial, workers)
+        graph_stage.index_graphs(folder, spec.keep_spatial, workers)
     return folder
 
 
@@ -189,38 +160,27 @@ def _prepare_candidates(
     bar: ProgressBar,
 ) -> tuple[TrainedClassifiers | None, CandidateSpec]:
     """The trained models that check graphs, if any, trained unless all candidates are there; and what to ask."""
+
+    def build_candidate_spec(fingerprint: str = "") -> CandidateSpec:
+        """What other models checked has another folder."""
+        names = ("seed", "easy_distractors", "paraphrased", "overlap", "verify", "subgraphs")
+        most = tuple(spec.source_counts().items())
+        server = classifier.identify() if classifier else {}
+        known: list[Any] = [graphs.name, most, {name: spec.spec().get(name) for name in names}]
+        folder = work / f"asked-{_hash(*known, *filter(None, (fingerprint, server)))}"
+        rest = spec.easy_distractors, spec.paraphrased, spec.subgraphs, most, classifier
+        return CandidateSpec(graphs, folder, inputs, spec.seed, *rest)
+
     if classifier is None or not classifier.learns:
-        return None, _build_candidate_spec(spec, work, graphs, inputs, classifier)
+        return None, build_candidate_spec()
     folder = work / f"verifier-{_hash(graphs.name, spec.seed, spec.overlap, spec.verify)}"
     before = read_trained_classifiers(folder)
-    if before is not None:
-        asking = _build_candidate_spec(spec, work, graphs, inputs, classifier, before.fingerprint)
-        if has_all_candidates(asking):
-            return before, asking
+    if before is not None and (asking := build_candidate_spec(before.fingerprint)).is_done:
+        return before, asking
+    training = ClassifierTraining(graphs, folder, inputs, spec.seed)
     with bar("training the verifier") as progress:
-        trained = train_classifiers(
-            ClassifierTraining(graphs, folder, inputs, spec.seed), classifier, workers, progress or ignore_progress
-        )
-    return trained, _build_candidate_spec(spec, work, graphs, inputs, classifier, trained.fingerprint)
-
-
-def _build_candidate_spec(
-    spec: CovrSpec,
-    work: Path,
-    graphs: Path,
-    inputs: GraphInputs,
-    classifier: NamedClassifier | None,
-    fingerprint: str = "",
-) -> CandidateSpec:
-    """What to ask; what other models checked has another folder."""
-    names = ("seed", "easy_distractors", "paraphrased", "overlap", "verify", "subgraphs")
-    most = tuple(spec.source_counts().items())
-    server = classifier.identify() if classifier else {}
-    known: list[Any] = [graphs.name, most, {name: spec.spec().get(name) for name in names}]
-    folder = work / f"asked-{_hash(*known, *filter(None, (fingerprint, server)))}"
-    easy, paraphrased = spec.easy_distractors, spec.paraphrased
-    rest = easy, paraphrased, spec.subgraphs, most, classifier
-    return CandidateSpec(graphs, folder, inputs, spec.seed, *rest)
+        trained = train_classifiers(training, classifier, workers, progress or ignore_progress)
+    return trained, build_candidate_spec(trained.fingerprint)
 
 
 def _hash(*data: Any) -> str:
@@ -242,46 +202,39 @@ def find_finished(out: Path, spec: Mapping[str, Any]) -> MadeDataset | None:
 
 
 def read_yield(out: Path) -> CovrYield:
-    """What came of a finished dataset's graphs."""
     try:
         return CovrYield(**json.loads(read_whole(out / YIELD_FILE)))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{out / YIELD_FILE}: cannot be read ({error}); make the dataset again") from None
 
 
-def _refuse_nothing(found: CovrYield, counts: Mapping[str, int]) -> None:
-    if any(counts.values()):
-        return
-    there = sum(found.graphs.values())
-    came = {name: sum(found.asked[split][name] for split in SPLITS) for name in found.asked["train"]}
-    listed = ", ".join(f"{name} {n}" for name, n in came.items())
-    raise UserError(
-        f"too few images: the {there:,} graphs ({', '.join(f'{s} {n:,}' for s, n in found.graphs.items())}) "
-        f"gave no question to keep ({listed}); related images are needed in each split"
+def _build_empty_error(found: CovrYield) -> UserError:
+    graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
+    names = found.asked["train"]
+    candidates = ", ".join(f"{name} {sum(found.asked[split][name] for split in SPLITS)}" for name in names)
+    return UserError(
+        f"too few images: the {sum(found.graphs.values()):,} graphs ({graphs}) "
+        f"gave no question to keep ({candidates}); related images are needed in each split"
     )
 
 
-def compute_split_statistics(dataset: Dataset) -> list[CovrStatistics]:
-    """The figures of every split, from its questions."""
-    return [compute_covr_statistics(split, dataset.questions(split)) for split in dataset.splits]
+def compute_split_statistics(dataset: Dataset) -> list[statistics.CovrStatistics]:
+    return [statistics.compute_covr_statistics(split, dataset.questions(split)) for split in dataset.splits]
 
 
 def format_summary(found: CovrYield, dataset: Dataset) -> str:
     """For the card: where the questions come from, and their statistics."""
     spec = dataset.manifest.spec
-    origin, reported = (_format_origin(found, spec, dataset.splits), _format_reported(bool(spec["paraphrased"])))
-    return "\n".join([*origin, "", format_statistics(compute_split_statistics(dataset), found.asked), "", reported])
-
-
-def _format_reported(paraphrased: bool) -> str:
-    """The paper's figures for its own data, to compare with."""
     counted = [f"{name} {values[0]:,}" for name, values in paper.STATISTICS.items()]
+    paraphrased = bool(spec["paraphrased"])
     shares = [(model, paper.find_accuracy(model, "test", paraphrased=paraphrased)) for model in paper.MODELS]
     accuracies = [f"{model} {share:.1%}" for model, share in shares if share is not None]
-    return (
+    reported = (
         f"For the paper's own data, *{paper.SOURCE}*: in train {', '.join(counted)} (Table 3); accuracy on "
         f"test {', '.join(accuracies)} (Table 6)."
     )
+    measured = statistics.format_statistics(compute_split_statistics(dataset), found.asked)
+    return "\n".join([*_format_origin(found, spec, dataset.splits), "", measured, "", reported])
 
 
 def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
@@ -307,23 +260,17 @@ def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[s
         + describe_verifier(spec, found.checked),
     ]
     lines += list_empty_splits(found, splits)
-    if any(found.left_out.values()):
-        listed = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in found.left_out.items() if n)
-        lines.append(f"Graphs left out: {listed}.")
-    return lines
+    return lines + [f"{line.capitalize()}." for line in describe_left_out(found.left_out)]
 
 
 def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
-    """The statistics of what was made."""
     splits = compute_split_statistics(dataset)
-    data = describe_folder(dataset) | {"yield": found.to_json()}
+    data = describe_folder(dataset) | {"yield": found._asdict()}
     data["splits"] = {f.split: f.to_json() | {"images": dataset.count(f.split)[0]} for f in splits}
-    heads = [f.split for f in splits]
-    rows = [(name, *(_format_number(f.table()[name]) for f in splits)) for name in splits[0].table()]
-    templates = [
-        (name, *(f"{f.templates[name]:,} of {found.asked[f.split][name]:,}" for f in splits))
-        for name in list_template_names(splits, found.asked)
-    ]
+    heads, tables = [f.split for f in splits], [f.table() for f in splits]
+    rows = [(name, *(_format_number(table[name]) for table in tables)) for name in tables[0]]
+    names, asked = statistics.list_template_names(splits, found.asked), found.asked
+    templates = [(n, *(f"{f.templates[n]:,} of {asked[f.split][n]:,}" for f in splits)) for n in names]
     text: list[str | TextTable] = [
         TextTable(("", *heads), rows, "statistics, as in the paper's Table 3"),
         TextTable(("template", *heads), templates, "kept of what could be asked"),
@@ -331,7 +278,7 @@ def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
     for f in splits:
         text.append(f"{f.split}: top answers {_format_shares(f.top_answers(), f.questions)}")
         text.append(f"{f.split}: images per question {_format_shares(sorted(f.images_each.items()), f.questions)}")
-        for name in OPERATIONS:
+        for name in statistics.OPERATIONS:
             counts = sorted(f.operations.get(name, {}).items())
             text.append(f"{f.split}: {name} per question {_format_shares(counts, f.questions)}")
     text += [*list_empty_splits(found, dataset.splits), *describe_left_out(found.left_out)]
@@ -342,9 +289,9 @@ def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
     return MakeReport(data, [*text, describe_done(dataset)])
 
 
-def _format_shares(counts: Sequence[tuple[Any, int]], total: int) -> str:
-    return ", ".join(f"{name} {n / max(total, 1):.1%}" for name, n in counts)
-
-
 def _format_number(value: int | float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+
+
+def _format_shares(counts: Sequence[tuple[Any, int]], total: int) -> str:
+    return ", ".join(f"{name} {n / max(total, 1):.1%}" for name, n in counts)

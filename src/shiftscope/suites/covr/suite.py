@@ -1,7 +1,5 @@
 """COVR's spec, and how its questions are made from graphs or from a world of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -9,11 +7,10 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ...errors import UserError, unknown
 from ...geometry.camera import check_size
-from ...question import Question
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
@@ -127,25 +124,19 @@ class CovrSpec(SuiteSpec):
         return made | {name: value for name, value in found.items() if name not in left_out}
 
     @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> CovrSpec:
+    def of(cls, spec: Mapping[str, Any]) -> Self:
         absent = {f.name: f.default for f in cls.list_fields()} | {"world": ""}
         found = cls.read_fields(absent | dict(spec))
         return cls(**found | {"questions": parse_counts(spec["questions"])})
 
-    def question_counts(self) -> dict[str, int]:
-        """How many questions each split is to have."""
+    def splits(self) -> dict[str, int]:
+        """How many questions each split has at most; how many there are depends on the graphs."""
         return dict(zip(SPLITS, self.questions, strict=True))
 
     def source_counts(self) -> dict[str, int]:
-        """Of how many images in each split subgraphs are asked about, at most."""
-        return {split: self.sources or count for split, count in self.question_counts().items()}
-
-    def splits(self) -> dict[str, int]:
-        """How many questions each split has at most; how many there are, the graphs tell."""
-        return self.question_counts()
+        return {split: self.sources or count for split, count in self.splits().items()}
 
     def scene_counts(self) -> dict[str, int]:
-        """How many scenes of the world each split has."""
         held = self.n // self.share
         return {"train": self.n - 2 * held, "val": held, "test": held}
 
@@ -195,10 +186,12 @@ class CovrSuite(Suite[CovrSpec]):
         """The questions of a shard, and the images that none before asked about."""
         graphs, some = _load_split(inputs, split)
         first, last = k * spec.shard, min((k + 1) * spec.shard, len(some.rows))
-        questions = [
-            _finalize_question(q, number, some, split)
-            for number, q in enumerate(read_candidates(inputs.asking, split, some, range(first, last)), first)
-        ]
+        questions = []
+        for number, q in enumerate(read_candidates(inputs.asking, split, some, range(first, last)), first):
+            pair = int(some.pairs[number])
+            notes = (*q.notes, ("pair", _format_question_id(split, pair))) if pair >= 0 else q.notes
+            provenance = replace(q.provenance, split=split)
+            questions.append(replace(q, id=_format_question_id(split, number), provenance=provenance, notes=notes))
         mine = some.images[(some.first >= first) & (some.first < last)].tolist()
         given = inputs.asking.inputs
         files = [given.files[graphs.sources[number]] for number in mine] if not spec.world else []
@@ -244,10 +237,8 @@ class CovrSuite(Suite[CovrSpec]):
             return self.spec(**rest), None
         from .make import build_covr_spec
 
-        rest = {"subgraphs": GRAPH_SUBGRAPHS} | rest
-        spec, inputs = build_covr_spec(
-            given["graphs"], given["val"] or [], given["images"], given["overlap"] or [], **rest
-        )
+        files = given["graphs"], given["val"] or [], given["images"]
+        spec, inputs = build_covr_spec(*files, given["overlap"] or [], **{"subgraphs": GRAPH_SUBGRAPHS} | rest)
         return spec, replace(inputs, cache=given["cache"], use_cache=not given["no_cache"])
 
     def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
@@ -284,11 +275,8 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
     for name in unfit:
         if given[name.strip("-").replace("-", "_")]:
             raise UserError(f"{why}; omit {name}")
-    if (
-        given["verify"]
-        and given["images"] is None
-        and not any((p / "manifest.json").is_file() for p in given["graphs"])
-    ):
+    pictured = given["images"] is not None or any((p / "manifest.json").is_file() for p in given["graphs"] or ())
+    if given["verify"] and not pictured:
         raise UserError("--verify looks at pictures; name their folder with --images")
 
 
@@ -297,25 +285,12 @@ def _load_split(work: CovrWork, split: str) -> tuple[SplitGraphs, SelectedQuesti
     return SplitGraphs(work.asking.graphs, split), read_selection(work.chosen, split)
 
 
-def _finalize_question(question: Question, number: int, some: SelectedQuestions, split: str) -> Question:
-    pair = int(some.pairs[number])
-    notes = (*question.notes, *((("pair", format_question_id(split, pair)),) if pair >= 0 else ()))
-    provenance = replace(question.provenance, split=split)
-    return replace(question, id=format_question_id(split, number), provenance=provenance, notes=notes)
-
-
-def format_question_id(split: str, number: int) -> str:
+def _format_question_id(split: str, number: int) -> str:
     return f"covr_{split}_{number:06d}"
 
 
 def sample_world_scene(spec: CovrSpec, split: str, index: int) -> Any:
-    """A scene of the world."""
     return world.sample_scene(spec.seed, f"covr_{split}", index, world.SuperClevrRules(size=spec.size))
-
-
-def count_questions(work: CovrWork, split: str) -> int:
-    """How many questions a split will have."""
-    return len(read_selection(work.chosen, split).rows)
 
 
 SUITE = CovrSuite()

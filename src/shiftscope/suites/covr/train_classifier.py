@@ -3,25 +3,23 @@
 Five are trained on the graphs they are to check; one that never saw an image checks it.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import rng
 from ...english.nouns import grammatical_number
 from ...errors import UserError
-from ...executor import LocalExecutor
+from ...executor import LocalExecutor, Progress
 from ...files import digest_of, write_whole
 from ...questions.covr.phrases import is_sayable, phrase_one
 from ...scene import Box
@@ -36,32 +34,15 @@ from ...scene_graph.subgraph_classifier import (
     SubgraphClassifier,
     assign_folds,
     choose_hidden_boxes,
-    describe_error,
+    explain_model_errors,
     generate_classifier_examples,
     mask_boxes,
 )
 from .graphs import DONE, SPLITS, SplitGraphs
 from .inputs import GraphInputs, load_stored_image
+from .verify import NamedClassifier
 
 KEPT = 64  # pictures in memory
-
-
-class ClassifierFactory(Protocol):
-    """Makes the model that looks at pictures."""
-
-    @property
-    def is_prompted(self) -> bool:
-        """Whether it is asked questions; else it is given phrases."""
-        ...
-
-    @property
-    def learns(self) -> bool:
-        """Whether it is trained here, with `fit`."""
-        ...
-
-    def make(self) -> SubgraphClassifier:
-        """It, or an untrained one of its kind."""
-        ...
 
 
 def phrase_subgraph(subgraph: Subgraph) -> str:
@@ -75,26 +56,20 @@ def phrase_question(subgraph: Subgraph) -> str:
     return f"{be} there {phrase_subgraph(subgraph)}?"
 
 
-class GraphPictures:
-    """The pictures and boxes of a split's graphs, by image."""
+def open_pictures(inputs: GraphInputs, graphs: SplitGraphs) -> Callable[[str], ImageArray]:
+    """What loads the picture of an image of a split; the last ones stay in memory."""
+    from PIL import Image
 
-    def __init__(self, inputs: GraphInputs, graphs: SplitGraphs) -> None:
-        self._inputs, self._graphs = inputs, graphs
-        self.picture, self.boxes = lru_cache(KEPT)(self._load_picture), lru_cache(KEPT)(self._list_boxes)
-
-    def _load_picture(self, image: str) -> ImageArray:
-        from PIL import Image
-
-        k = self._graphs.numbers[image]
-        file = self._inputs.files[self._graphs.sources[k]]
-        found = load_stored_image(self._graphs.scene(k), file, self._inputs.images)
+    @lru_cache(KEPT)
+    def load_picture(image: str) -> ImageArray:
+        k = graphs.numbers[image]
+        found = load_stored_image(graphs.scene(k), inputs.files[graphs.sources[k]], inputs.images)
         if not found.png:
             raise UserError(f"--verify looks at pictures, and image {image} has none: see --images")
         with Image.open(BytesIO(found.png)) as opened:
             return np.asarray(opened.convert("RGB"))
 
-    def _list_boxes(self, image: str) -> list[Box | None]:
-        return [o.box for o in self._graphs.scene(self._graphs.numbers[image]).objects]
+    return load_picture
 
 
 def build_verifier(
@@ -103,13 +78,16 @@ def build_verifier(
     graphs: SplitGraphs,
     classifier: SubgraphClassifier | ClassifierFolds,
     *,
-    asked: bool,
+    prompted: bool,
 ) -> RelatedImageChecker:
-    """The verifier of a split."""
-    shown = GraphPictures(inputs, graphs)
-    return RelatedImageChecker(
-        related, classifier, shown.picture, shown.boxes, phrase_question if asked else phrase_subgraph
-    )
+    """The verifier of a split, whose classifier is prompted with questions or given phrases."""
+
+    @lru_cache(KEPT)
+    def list_boxes(image: str) -> list[Box | None]:
+        return [o.box for o in graphs.scene(graphs.numbers[image]).objects]
+
+    describe = phrase_question if prompted else phrase_subgraph
+    return RelatedImageChecker(related, classifier, open_pictures(inputs, graphs), list_boxes, describe)
 
 
 # Training. Trained models stay in memory: a file of them would have to be a pickle, which runs what is in it.
@@ -121,7 +99,6 @@ TRIED = 50  # examples that tell models apart
 EACH = 10  # subgraphs of an image
 MOST = 500_000  # over all images; then there are fewer of each
 LEAST = 20  # examples for one model
-TellProgress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +136,7 @@ class ExamplePictures(Sequence[ImageArray]):
 
     def __init__(self, inputs: GraphInputs, graphs: Path, tasks: Sequence[SubgraphExample]) -> None:
         self._tasks = tasks
-        self._pictures = {split: GraphPictures(inputs, SplitGraphs(graphs, split)) for split in SPLITS}
+        self._pictures = {split: open_pictures(inputs, SplitGraphs(graphs, split)) for split in SPLITS}
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -168,22 +145,25 @@ class ExamplePictures(Sequence[ImageArray]):
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         task = self._tasks[k]
-        return mask_boxes(self._pictures[task.split].picture(task.image), task.hidden)
+        return mask_boxes(self._pictures[task.split](task.image), task.hidden)
 
 
 def train_classifiers(
-    training: ClassifierTraining, factory: ClassifierFactory, workers: int, tell: TellProgress
+    training: ClassifierTraining, factory: NamedClassifier, workers: int, tell: Progress
 ) -> TrainedClassifiers:
     """Train the models; the folder keeps what tells them from others."""
-    tasks = list(_iter_examples(training, workers))
+    tasks = _list_examples(training, workers)
     counted = f"{len(tasks):,} examples"
     fold = assign_picture_folds(training.graphs, training.seed)
     classifiers = []
     for k in range(FOLDS):
         tell(k, FOLDS, counted)
         classifiers.append(_train_fold(training, factory, [task for task in tasks if fold[task.picture] != k], k))
-    if workers > 1:
-        _refuse_unpicklable(classifiers)
+    if workers > 1:  # other processes get a copy of the trained models
+        unfit = "--verify: the trained models cannot be sent to other processes ("
+        with explain_model_errors(unfit, "); use --workers 1"):
+            for classifier in classifiers:
+                ForkingPickler.dumps(classifier)
     tell(FOLDS, FOLDS, counted)
     made = TrainedClassifiers(tuple(classifiers), len(tasks), _digest_judgements(training, classifiers, tasks[:TRIED]))
     write_whole(training.folder / DONE, json.dumps({"lessons": made.examples, "voice": made.fingerprint}).encode())
@@ -202,9 +182,8 @@ def read_trained_classifiers(folder: Path) -> TrainedClassifiers | None:
 def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: int) -> ClassifierFolds:
     """The five models, and which of them checks each image of a split."""
     fold = assign_picture_folds(graphs.folder, seed)
-    return ClassifierFolds(
-        {image: fold[picture] for image, picture in graphs.picture_of.items()}, list(trained.classifiers)
-    )
+    of_image = {image: fold[picture] for image, picture in graphs.picture_of.items()}
+    return ClassifierFolds(of_image, list(trained.classifiers))
 
 
 def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
@@ -212,35 +191,32 @@ def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
     return assign_folds((name for split in SPLITS for name in SplitGraphs(graphs, split).pictures), seed).fold
 
 
-def _iter_examples(training: ClassifierTraining, workers: int) -> Iterator[SubgraphExample]:
+def _list_examples(training: ClassifierTraining, workers: int) -> list[SubgraphExample]:
     """All examples, those about one image together, images in a drawn order."""
     counts = {split: len(SplitGraphs(training.graphs, split)) for split in SPLITS}
     each = max(1, min(EACH, MOST // max(1, sum(counts.values()))))
     blocks = [(split, k, each) for split in SPLITS for k in range(-(-counts[split] // BLOCK))]
-    found: list[SubgraphExample] = []
-    with closing(
-        LocalExecutor(min(workers, len(blocks))).map(partial(_build_block_examples, training), blocks, 4 * workers)
-    ) as made:
-        for block in made:
-            found += block
+    executor = LocalExecutor(min(workers, len(blocks)))
+    with closing(executor.map(partial(_build_block_examples, training), blocks, 4 * workers)) as built:
+        found = [example for block in built for example in block]
     drawn = {name: rng.seed_of("taught", training.seed, name) for name in {task.image for task in found}}
-    return iter(sorted(found, key=lambda task: (drawn[task.image], task)))
+    return sorted(found, key=lambda task: (drawn[task.image], task))
 
 
 def _build_block_examples(training: ClassifierTraining, block: tuple[str, int, int]) -> list[SubgraphExample]:
     """The examples from a block of images, about them and about their distractors."""
     split, k, each = block
     graphs, related = _load_related(training, split)
-    made = []
+    examples = []
     for number in range(k * BLOCK, min((k + 1) * BLOCK, len(graphs))):
         for example in generate_classifier_examples(related, number, training.seed, most=each, sayable=is_sayable):
-            image = graphs.ids[example.graph]
+            image, picture = graphs.ids[example.graph], graphs.pictures[example.graph]
             things = graphs.scene(example.graph).objects
             names = [next(iter(o.values("name")), "") for o in things]
             boxes = choose_hidden_boxes(example, names, [o.box for o in things], training.seed, image)
-            picture = graphs.pictures[example.graph]
-            made.append(SubgraphExample(split, image, picture, phrase_subgraph(example.subgraph), example.truth, boxes))
-    return made
+            text = phrase_subgraph(example.subgraph)
+            examples.append(SubgraphExample(split, image, picture, text, example.truth, boxes))
+    return examples
 
 
 @lru_cache(maxsize=1)
@@ -251,7 +227,7 @@ def _load_related(training: ClassifierTraining, split: str) -> tuple[SplitGraphs
 
 
 def _train_fold(
-    training: ClassifierTraining, factory: ClassifierFactory, tasks: Sequence[SubgraphExample], k: int
+    training: ClassifierTraining, factory: NamedClassifier, tasks: Sequence[SubgraphExample], k: int
 ) -> SubgraphClassifier:
     if len(tasks) < LEAST:
         raise UserError(f"--verify: the graphs give {len(tasks)} examples, too few to train a verifier")
@@ -259,12 +235,8 @@ def _train_fold(
     texts, truths = [task.text for task in tasks], [task.truth for task in tasks]
     seed = rng.seed_of("verifier", training.seed, k) % (1 << 31)
     more = {"seed": seed} if "seed" in inspect.signature(learner.fit).parameters else {}
-    try:
+    with explain_model_errors("--verify: the model stopped with ", " while it was trained"):
         learner.fit(texts, ExamplePictures(training.inputs, training.graphs, tasks), truths, **more)
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(f"--verify: the model stopped with {describe_error(error)} while it was trained") from error
     classifier: SubgraphClassifier = learner
     return classifier
 
@@ -273,25 +245,7 @@ def _digest_judgements(
     training: ClassifierTraining, classifiers: Sequence[SubgraphClassifier], tasks: Sequence[SubgraphExample]
 ) -> str:
     shown = ExamplePictures(training.inputs, training.graphs, tasks)
-    try:
-        predicted = [
-            [round(float(p), 4) for p in s.probability([t.text for t in tasks], shown[:])] for s in classifiers
-        ]
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(
-            f"--verify: the model stopped with {describe_error(error)} at what it was trained on"
-        ) from error
+    texts = [task.text for task in tasks]
+    with explain_model_errors("--verify: the model stopped with ", " at what it was trained on"):
+        predicted = [[round(float(p), 4) for p in s.probability(texts, shown[:])] for s in classifiers]
     return digest_of(repr(predicted).encode())[:16]
-
-
-def _refuse_unpicklable(classifiers: Sequence[SubgraphClassifier]) -> None:
-    """Other processes get a copy of the trained models."""
-    try:
-        for classifier in classifiers:
-            ForkingPickler.dumps(classifier)
-    except Exception as error:
-        raise UserError(
-            f"--verify: the trained models cannot be sent to other processes ({describe_error(error)}); use --workers 1"
-        ) from None

@@ -4,8 +4,6 @@ A model that gives a confidence with its answer is trusted that far; one that on
 word.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys
@@ -38,7 +36,7 @@ from ...prompt import format_prompt
 from ...question import Question
 from ...render.image import encode_png
 from ...response import TRUTH, parse_response
-from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, describe_error
+from ...scene_graph.subgraph_classifier import ImageArray, SubgraphClassifier, explain_model_errors
 from ...store.response_cache import DiskResponseCache, find_cache_folder
 from ...trust_remote_code import refuse_untrusted
 
@@ -60,19 +58,14 @@ class NamedClassifier:
     def make(self) -> SubgraphClassifier:
         if not self.is_prompted:
             found = _import_object(self.name)
-            try:
-                made: SubgraphClassifier = found() if isinstance(found, type) else found
-            except UserError:
-                raise
-            except Exception as error:
-                raise UserError(f"--verify {self.name}: it cannot be made ({describe_error(error)})") from error
-            return made
+            with explain_model_errors(f"--verify {self.name}: it cannot be made (", ")"):
+                classifier: SubgraphClassifier = found() if isinstance(found, type) else found
+            return classifier
         cached = self.use_cache and parse_model_name(self.name).traits.cached
         memory = DiskResponseCache(self.cache or find_cache_folder()) if cached else None
         options = ModelOptions(trust_remote_code=self.trusted)
-        return PromptedClassifier(
-            self.name, build_model(self.name, ModelSetting(options=options, memory=memory, warn=warn))
-        )
+        setting = ModelSetting(options=options, memory=memory, warn=warn)
+        return PromptedClassifier(self.name, build_model(self.name, setting))
 
     def identify(self) -> ServerIdentity:
         """What an endpoint says of itself: checks of another are not mixed with its own."""
@@ -87,27 +80,26 @@ class PromptedClassifier:
 
     def __init__(self, name: str, model: Model) -> None:
         self._name, self._model = name, model
-        self.said: Counter[str] = Counter()  # how it gave what it said last
+        self.answer_counts: Counter[str] = Counter()  # in which ways it answered last
 
     def probability(self, texts: Sequence[str], images: Sequence[ImageArray]) -> list[float]:
         """That the answer to each question is yes."""
-        prompts = [_build_prompt(k, *pair) for k, pair in enumerate(zip(texts, images, strict=True))]
+        prompts = []
+        for k, (text, image) in enumerate(zip(texts, images, strict=True)):
+            question = Question(id=f"verify {k}", text=text, scenes=(f"picture {k}",), kind=KIND)
+            prompts.append(Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),)))
         size = getattr(self._model, "batch", None) or BATCH
-        self.said.clear()
-        return [
-            self._parse_probability(prompt, reply)
-            for first in range(0, len(prompts), size)
-            for prompt, reply in zip(
-                prompts[first : first + size],
-                predict_checked(self._model, prompts[first : first + size], self._name),
-                strict=True,
-            )
-        ]
+        self.answer_counts.clear()
+        scores: list[float] = []
+        for first in range(0, len(prompts), size):
+            batch = prompts[first : first + size]
+            scores += map(self._parse_probability, batch, predict_checked(self._model, batch, self._name))
+        return scores
 
     def _parse_probability(self, prompt: Prompt, reply: Response) -> float:
         """What cannot be read vouches for nothing: the thing may be there."""
         if reply.stored is not None:
-            self.said["cached"] += 1
+            self.answer_counts["cached"] += 1
         if reply.status in ("failed", "missing"):
             why = reply.reason or "no reply"
             raise UserError(f"--verify {self._name}: no answer to {prompt.question.text!r} ({why})")
@@ -117,18 +109,16 @@ class PromptedClassifier:
         if isinstance(answer, str):
             answer = parse_response(answer, TRUTH)
         if not isinstance(answer, bool):
-            self.said["unread"] += 1
+            self.answer_counts["unread"] += 1
             return 1.0
         if reply.confidence is None:
-            self.said["answers"] += 1
+            self.answer_counts["answers"] += 1
             return float(answer)
-        self.said["beliefs"] += 1
+        self.answer_counts["beliefs"] += 1
         return reply.confidence if answer else 1 - reply.confidence
 
 
-def find_classifier(
-    name: str, *, tried: bool = False, trusted: bool = False, cache: Path | None = None, use_cache: bool = True
-) -> NamedClassifier:
+def find_classifier(name: str, *, tried: bool = False, trusted: bool = False) -> NamedClassifier:
     """The verifier that a user names; `tried` makes a model once, to say at once what it lacks."""
     kind = parse_model_name(name).kind
     if (reads := get_reads(name)) is not None and IMAGES not in reads:
@@ -136,14 +126,12 @@ def find_classifier(
     if kind == "python":
         found = _import_object(name)
         if callable(getattr(found, "probability", None)):
-            if isinstance(found, type) and _find_required_argument(found):
-                raise UserError(
-                    f"--verify {name}: it is made without arguments, and needs {_find_required_argument(found)}"
-                )
+            if isinstance(found, type) and (needs := _find_required_argument(found)):
+                raise UserError(f"--verify {name}: it is made without arguments, and needs {needs}")
             return NamedClassifier(name, learns=isinstance(found, type) and callable(getattr(found, "fit", None)))
         if not callable(getattr(found, "predict", None)):
             raise UserError(f"--verify {name}: it has no method probability(texts, images), nor predict(batch)")
-    named = NamedClassifier(name, is_prompted=True, trusted=trusted, cache=cache, use_cache=use_cache)
+    named = NamedClassifier(name, is_prompted=True, trusted=trusted)
     if tried and kind != "hf":
         named.make()
     elif tried and not trusted:  # it takes long to load, but is soon looked at
@@ -151,26 +139,19 @@ def find_classifier(
     return named
 
 
-def _build_prompt(k: int, text: str, image: ImageArray) -> Prompt:
-    question = Question(id=f"verify {k}", text=text, scenes=(f"picture {k}",), kind=KIND)
-    return Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),))
-
-
 def _import_object(name: str) -> Any:
     """What MODULE:NAME is; the module may stand in the folder of the command."""
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"--verify {name}: {error}") from None
-    except Exception as error:
-        raise UserError(f"--verify {name}: it cannot be imported ({describe_error(error)})") from error
+    with explain_model_errors(f"--verify {name}: it cannot be imported (", ")"):
+        try:
+            return getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise UserError(f"--verify {name}: {error}") from None
 
 
 def _find_required_argument(kind: type) -> str:
-    """The first argument without which the class cannot be made."""
     try:
         parameters = inspect.signature(kind).parameters.values()
     except (ValueError, TypeError):
@@ -209,19 +190,15 @@ def describe_verifier(spec: Mapping[str, Any], counts: Mapping[str, int]) -> str
         )
     if answers := [f"{counts[way]:,} times {words}" for way, words in WAYS.items() if counts.get(way)]:
         text += f", which was asked whether there is such a thing and answered {', '.join(answers)}"
-    distractors, counted = (_format_dropped(counts, way) for way in ("distractors", "counted"))
-    unboxed = (
-        f" {counts['unboxed']:,} more to count in were not looked at for others of the kind: the annotated "
-        "ones have no boxes to paint over."
-        if counts.get("unboxed")
-        else ""
+    checks = ("distractors", "counted")
+    of = {check: f"{counts.get(f'{check}_dropped', 0):,} of {counts.get(check, 0):,}" for check in checks}
+    text += (
+        f". It dropped {of['distractors']} distractors, for they seem to show what is asked about, and "
+        f"{of['counted']} images to count in, for there seems to be one more than annotated."
     )
-    return (
-        f"{text}. It dropped {distractors} distractors, for they seem to show what is asked about, and "
-        f"{counted} images to count in, for there seems to be one more than annotated."
-        f"{unboxed}"
-    )
-
-
-def _format_dropped(counts: Mapping[str, int], way: str) -> str:
-    return f"{counts.get(f'{way}_dropped', 0):,} of {counts.get(way, 0):,}"
+    if counts.get("unboxed"):
+        text += (
+            f" {counts['unboxed']:,} more to count in were not looked at for others of the kind: the annotated "
+            "ones have no boxes to paint over."
+        )
+    return text

@@ -1,7 +1,5 @@
 """The spec of GQA-style data, and how graphs are read and asked about."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,17 +33,9 @@ from .. import (
     seed_option,
     shard_option,
 )
+from ..covr import inputs as graph_inputs
 from ..covr.graphs import SPLITS, SplitGraphs, read_user_graphs, write_graphs
-from ..covr.inputs import (
-    GraphInputs,
-    OverlapSources,
-    describe_left_out,
-    identify_file,
-    identify_pictures,
-    list_input_options,
-    load_stored_image,
-    read_schema,
-)
+from ..covr.inputs import GraphInputs
 
 WORDS = "words.json"
 
@@ -70,7 +60,7 @@ class GqaSpec(SuiteSpec):
             raise UserError(f"questions and shard size are at least 1, the share at least {len(SPLITS)}")
 
     def splits(self) -> dict[str, int]:
-        """At least one graph each; how many, the graphs tell."""
+        """At least one graph each; how many there are depends on the graphs."""
         return dict.fromkeys(SPLITS, 1)
 
 
@@ -114,8 +104,7 @@ class GqaSuite(Suite[GqaSpec]):
         scenes, questions, files = [], [], []
         for number in range(k * spec.shard, min((k + 1) * spec.shard, len(graphs))):
             scene = graphs.scene(number)
-            found = questioner.generate_questions(scene, spec.questions, split)
-            if found:
+            if found := questioner.generate_questions(scene, spec.questions, split):
                 questions += found
                 scenes.append(scene)
                 files.append(inputs.inputs.files[graphs.sources[number]])
@@ -123,7 +112,7 @@ class GqaSuite(Suite[GqaSpec]):
 
     def draw(self, spec: GqaSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         pairs = zip(plan.scenes, plan.files, strict=True)
-        return [load_stored_image(scene, file, inputs.inputs.images) for scene, file in pairs]
+        return [graph_inputs.load_stored_image(scene, file, inputs.inputs.images) for scene, file in pairs]
 
     def check(self, spec: GqaSpec, inputs: Any = None) -> None:
         """It has no world of its own."""
@@ -160,8 +149,7 @@ class GqaSuite(Suite[GqaSpec]):
         return build_gqa_spec(given["graphs"], given["images"], given["overlap"] or [], **rest)
 
     def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
-        """The graphs and pictures must be at hand."""
-        given, needs = list_input_options(spec, ("graphs", "images"))
+        given, needs = graph_inputs.list_input_options(spec, ("graphs", "images"))
         return MakeCommand({**given, **super().make_command(spec).options}, needs)
 
     def describe(self, made: MadeDataset) -> MakeReport:
@@ -171,11 +159,10 @@ class GqaSuite(Suite[GqaSpec]):
         names = sorted({name for found in forms.values() for name in found})
         rows = [(name, *(f"{found[name]:,}" for found in forms.values())) for name in names]
         rows.append(("all", *(f"{data.count(s)[1]:,} about {data.count(s)[0]:,} images" for s in data.splits)))
-        left_out = describe_left_out(made.notes)
-        return MakeReport(
-            describe_folder(data) | {"splits": splits, "graphs_left_out": made.notes},
-            [TextTable(("form", *data.splits), rows), *left_out, describe_done(data)],
-        )
+        text: list[str | TextTable] = [TextTable(("form", *data.splits), rows)]
+        text += graph_inputs.describe_left_out(made.notes)
+        record = describe_folder(data) | {"splits": splits, "graphs_left_out": made.notes}
+        return MakeReport(record, [*text, describe_done(data)])
 
 
 @lru_cache(maxsize=1)
@@ -198,16 +185,13 @@ def build_gqa_spec(
 ) -> tuple[GqaSpec, GraphInputs]:
     """The spec of a dataset from these files, and where they are."""
     GraphInputs(tuple(graphs), images=images)  # they are there
-    schema = read_schema(graphs[0])
+    schema = graph_inputs.read_schema(graphs[0])
     if schema.closed:
         raise UserError(f"{graphs[0]}: {schema.name} scenes have no graph of named relations to ask about")
-    sources = OverlapSources.from_names(overlap or ["schema"], schema)
-    spec = GqaSpec(
-        graphs=tuple(map(identify_file, graphs)),
-        images=identify_pictures(images) if images else "",
-        overlap=tuple(sources.to_spec()),
-        **rest,
-    )
+    sources = graph_inputs.OverlapSources.from_names(overlap or ["schema"], schema)
+    files = tuple(map(graph_inputs.identify_file, graphs))
+    pictures = graph_inputs.identify_pictures(images) if images else ""
+    spec = GqaSpec(graphs=files, images=pictures, overlap=tuple(sources.to_spec()), **rest)
     return spec, GraphInputs(tuple(graphs), images=images, overlap_sources=sources)
 
 

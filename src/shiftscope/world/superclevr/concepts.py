@@ -24,9 +24,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-from ... import json_files as _json
 from ...errors import UserError, unknown
-from ...files import read_whole
+from ...files import read_bytes, read_whole
 from ...schemas.superclevr import CATEGORIES, SCHEMA
 
 # From the commonest to the rarest of the long-tailed distribution, as the official files list them.
@@ -232,7 +231,7 @@ def _read_npz(path: Path) -> ConceptTable:
 
 def _read_csv(path: Path) -> ConceptTable:
     try:
-        text = _json.read_bytes(path).decode()
+        text = read_bytes(path).decode()
         rows = csv.reader(io.StringIO(text, newline=""))
         lines = [[cell.strip() for cell in line] for line in rows if any(line)]
     except (UnicodeDecodeError, csv.Error):

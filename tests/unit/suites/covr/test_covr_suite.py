@@ -263,7 +263,7 @@ def test_an_unfinished_build_reads_graphs_again_for_other_pictures(tmp_path, mon
 
     few = {"questions": (15, 15, 15), "sources": 2}
     with monkeypatch.context() as patch, refuses("run the same command again"):
-        patch.setattr("shiftscope.suites.covr.make.select_questions", stop)
+        patch.setattr("shiftscope.suites.covr.candidates.select_questions", stop)
         given(tmp_path / "g.json", tmp_path / "out", images=tmp_path / "a" / "pictures", **few)
     _, came = given(tmp_path / "g.json", tmp_path / "out", images=tmp_path / "b" / "pictures", **few)
     assert came.left_out["without_picture"] == 5
@@ -517,7 +517,7 @@ def test_an_unfinished_dataset_does_not_open(file, tmp_path, refuses, monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shiftscope.suites.covr.make.select_questions", stop)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.select_questions", stop)
     with refuses("run the same command again to resume"):
         given(file, tmp_path / "out", questions=(15, 15, 15), sources=3)
     assert (tmp_path / "out" / ".work").is_dir()
@@ -535,7 +535,7 @@ def test_damage_in_the_hidden_folder_is_told_with_what_to_delete(name, damage, f
     def stopped(*_):
         raise UserError("stopped")
 
-    monkeypatch.setattr("shiftscope.suites.covr.make.make_candidates", stopped)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.make_candidates", stopped)
     with pytest.raises(UserError, match="stopped"):
         given(file, tmp_path / "out")
     monkeypatch.undo()

@@ -219,7 +219,7 @@ def test_nothing_in_an_unfinished_folder_is_run(lossy, tmp_path, monkeypatch):
     """A folder as the version before left it: the models pickled, and the mark that all of them are there."""
     folder, _ = lossy
     order, inputs = ordered(folder, "colour_seer:Colours")
-    monkeypatch.setattr("shiftscope.suites.covr.make.make_candidates", stopped)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.make_candidates", stopped)
     with pytest.raises(UserError, match="stopped"):
         SUITE.make(order, tmp_path / "out", inputs, workers=1)
     (kept,) = (tmp_path / "out" / ".work").glob("verifier-*")
@@ -235,7 +235,7 @@ def test_nothing_in_an_unfinished_folder_is_run(lossy, tmp_path, monkeypatch):
 def test_a_restart_does_not_teach_what_is_asked_already(lossy, tmp_path, monkeypatch):
     folder, _ = lossy
     order, inputs = ordered(folder, "colour_seer:Colours")
-    monkeypatch.setattr("shiftscope.suites.covr.make.select_questions", stopped)
+    monkeypatch.setattr("shiftscope.suites.covr.candidates.select_questions", stopped)
     with pytest.raises(UserError, match="stopped"):
         SUITE.make(order, tmp_path / "out", inputs, workers=1)
     monkeypatch.undo()
@@ -319,7 +319,7 @@ def test_a_model_is_asked_yes_or_no_and_believed_as_far_as_it_believes(monkeypat
     seer = seeing.make()
     asked = [phrase_question(ObjectNode("dog", "black"))] * 5
     assert seer.probability(asked, [picture] * 5) == pytest.approx([0.8, 0.3, 0.0, 1.0, 1.0])
-    assert seer.said == {"beliefs": 2, "answers": 2, "unread": 1}
+    assert seer.answer_counts == {"beliefs": 2, "answers": 2, "unread": 1}
     prompt = Guesser.seen[-1]
     assert prompt.text.startswith("Is there a black dog?\nAnswer with one word")
     assert np.array_equal(np.asarray(Image.open(BytesIO(prompt.images[0]))), picture)
@@ -333,16 +333,16 @@ def test_an_endpoint_that_looks_is_told_from_another_and_its_cached_replies_are_
     with serving(monkeypatch) as server:
         server.replies = [completion("yes")]
         server.listing = {"data": [{"id": "toy", "root": "/a"}]}
-        seeing = find_classifier(f"openai:toy@{server.url}", cache=tmp_path)
+        seeing = replace(find_classifier(f"openai:toy@{server.url}"), cache=tmp_path)
         assert seeing.identify() == {"toy": {"root": "/a"}}
         for cached in (0, 1):
             seer = seeing.make()
             assert seer.probability(["Is there a dog?"], [picture]) == [1.0]
-            assert (seer.said["cached"], len(server.bodies)) == (cached, 1)
+            assert (seer.answer_counts["cached"], len(server.bodies)) == (cached, 1)
         server.listing = {"data": [{"id": "toy", "root": "/b"}]}
         assert seeing.make().probability(["Is there a dog?"], [picture]) == [1.0]
         assert len(server.bodies) == 2
-        uncached = find_classifier(f"openai:toy@{server.url}", cache=tmp_path / "none", use_cache=False).make()
+        uncached = replace(seeing, cache=tmp_path / "none", use_cache=False).make()
         assert uncached.probability(["Is there a dog?"], [picture]) == [1.0]
         assert (len(server.bodies), (tmp_path / "none").exists()) == (3, False)
 
