@@ -5,8 +5,6 @@ relation has a modifier: "Is the woman that is lighting a cigar lighting it usin
 other name is that of a distractor in which something else is different as well; neither belongs to the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -24,7 +22,7 @@ from ....scene_graph.subgraph import (
 )
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, find_choice
 from ..phrases import is_sayable
 from ..program import name_modified_relation
 from ..wording import (
@@ -52,25 +50,32 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
-    found = find_choice(case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch))
-    if found is None:
+    other, contexts = find_choice(
+        case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch)
+    )
+    if not contexts:
         return
-    this, that = dice.shuffle([own, found.other])
+    this, that = dice.shuffle([own, other])
     builder = case.make_program_builder()
     either = builder.put("union", builder.find_named(this), builder.find_named(that))
     reached = builder.put("related", builder.find_unique(thing), words=(relation, "object"))
     one = builder.put("unique", builder.put("intersect", either, reached))
     builder.put("choose", one, words=(builder.noun, this, that))
-    spelled = case.spell_subgraph(thing)
-    (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (_redirect_link(branch.link, this),))).relations
+    link = branch.link  # with the first of the two at its end: its modifier's, where it has one
+    if link.modifiers:
+        link = replace(link, modifiers=(replace(link.modifiers[0], thing=ObjectNode(this)),))
+    else:
+        link = replace(link, thing=ObjectNode(this))
+    spelled, word = case.spell_subgraph(thing), case.spell_word(that)
+    (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
     ask = ask_either_modifier if link.modifiers else ask_either_object
     yield CovrDraft(
         template="choose_object",
-        text=f"{ask(spelled, link, case.spell_word(that))}?",
+        text=f"{ask(spelled, link, word)}?",
         program=builder.build(),
-        slots=(("thing", spelled), ("link", link), ("other", case.spell_word(that))),
+        slots=(("thing", spelled), ("link", link), ("other", word)),
         about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value) for one in found.sets),
+        contexts=contexts,
     )
 
 
@@ -79,13 +84,6 @@ def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> b
     if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
         return False
     return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
-
-
-def _redirect_link(link: SubgraphLink, name: str) -> SubgraphLink:
-    """The link with another thing at its end: its modifier's, where it has one."""
-    if not link.modifiers:
-        return replace(link, thing=ObjectNode(name))
-    return replace(link, modifiers=(replace(link.modifiers[0], thing=ObjectNode(name)),))
 
 
 def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:

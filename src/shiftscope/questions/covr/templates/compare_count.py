@@ -3,8 +3,6 @@
 The other is what a distractor holds instead of the subgraph; each is there at least once in some image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 
@@ -25,9 +23,11 @@ WORDS = {
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
-    thing, rival = case.subgraph, case.rival
-    spelled = case.spell_subgraph(thing)
-    if rival is None or not is_countable(spelled.name) or not is_countable(case.spell_subgraph(rival.subgraph).name):
+    rival = case.rival
+    if rival is None:
+        return
+    thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
+    if not is_countable(thing.name) or not is_countable(other.name):
         return
     dice = case.make_dice("compare_count")
     comparative = dice.draw_one(tuple(COMPARATIVES))
@@ -35,16 +35,15 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     if not contexts:
         return
     builder = case.make_program_builder()
-    left = builder.put("count", builder.find_described(thing))
+    left = builder.put("count", builder.find_described(case.subgraph))
     right = builder.put("count", builder.find_described(rival.subgraph))
     builder.put(COMPARATIVES[comparative], left, right)
-    other = case.spell_subgraph(rival.subgraph)
     yield CovrDraft(
         template="compare_count",
-        text=WORDS[comparative].format(phrase_many(spelled), phrase_many(other)),
+        text=WORDS[comparative].format(phrase_many(thing), phrase_many(other)),
         program=builder.build(),
-        slots=(("thing", spelled), ("other", other), ("comparative", comparative)),
-        about=(thing, rival.subgraph),
+        slots=(("thing", thing), ("other", other), ("comparative", comparative)),
+        about=(case.subgraph, rival.subgraph),
         contexts=contexts,
     )
 

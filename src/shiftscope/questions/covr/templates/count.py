@@ -3,8 +3,6 @@
 Any subgraph that can be counted; the images that do not contain it hold something much like it instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
@@ -18,9 +16,7 @@ KIND: QuestionType = "how many"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
-    found = list_image_sets(case)
+    found = list_image_sets(case) if is_countable(spelled.name) else ()
     if not found:
         return
     builder = case.make_program_builder()

@@ -4,8 +4,6 @@ Any subgraph that can be counted; a number that some of the images have. "At mos
 contain one, and some more: to the program an image without any is no group, in English it does contain at most 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable, is_plural_noun
@@ -19,9 +17,7 @@ KIND: QuestionType = "how many"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
-    found = draw_image_condition(case, case.make_dice("count_group_by"))
+    found = draw_image_condition(case, case.make_dice("count_group_by")) if is_countable(spelled.name) else None
     if found is None:
         return
     builder = case.make_program_builder()
@@ -32,7 +28,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         program=builder.build(),
         slots=(("thing", spelled), ("test", found.test), ("number", found.number)),
         about=(case.subgraph,),
-        contexts=tuple(ContextImages(graphs, many) for graphs, many in found.image_sets),
+        contexts=tuple(ContextImages(*one) for one in found.image_sets),
     )
 
 

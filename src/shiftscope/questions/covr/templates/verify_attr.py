@@ -4,8 +4,6 @@ The root has an attribute. What is described without it is in one image alone; i
 something else are different, so that neither "white" nor "sink" by itself gives the answer away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.adjectives import is_predicative
@@ -37,16 +35,16 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         program=builder.build(),
         slots=(("thing", spelled), ("attribute", word)),
         about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value == value) for one in found),
+        contexts=tuple(ContextImages(one.graphs, one.answer == value) for one in found),
     )
 
 
 def reword(draft: CovrDraft) -> list[str]:
     thing, attribute = draft.slot("thing"), draft.slot("attribute")
-    the = phrase_short(thing)
+    the, state = phrase_short(thing), phrase_state(attribute, is_plural_noun(thing.name))
     return [
         f"{ask_is(thing, attribute, phrase=the)}?",
-        f"would you say that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
-        f"is it true that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
+        f"would you say that {the} {state}?",
+        f"is it true that {the} {state}?",
         *ask_after_naming(thing, lambda it, plural: ask_is(thing, attribute, plural, it)),
     ]

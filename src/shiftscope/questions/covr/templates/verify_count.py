@@ -4,8 +4,6 @@ Any subgraph that can be counted, and a number near how many there are: at least
 many. That there are 2 is not asked of 5, of which it is not plainly wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
@@ -28,15 +26,13 @@ KIND: QuestionType = "true/false"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
+    found = list_image_sets(case) if is_countable(spelled.name) else ()
+    if not found:
         return
     dice = case.make_dice("verify_count")
-    found = list_image_sets(case)
     totals = sorted({one.total for one in found})
-    numbers = [n for n in range(1, MOST_NUMBER + 1) if totals and n <= totals[-1] + 1]
+    numbers = range(1, min(MOST_NUMBER, totals[-1] + 1) + 1)
     test = dice.draw_one(tuple(TESTS))
-    if not numbers:
-        return
     telling = [n for n in numbers if len({passes_test(test, t, n) for t in totals if is_unambiguous(test, t, n)}) > 1]
     number = dice.draw_one(telling or numbers)
     builder = case.make_program_builder()

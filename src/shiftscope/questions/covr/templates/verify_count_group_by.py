@@ -4,8 +4,6 @@ As for counting such images; the number of images is smaller than in any context
 "at most" can be wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
@@ -28,10 +26,8 @@ KIND: QuestionType = "true/false"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
     dice = case.make_dice("verify_count_group_by")
-    found = draw_image_condition(case, dice)
+    found = draw_image_condition(case, dice) if is_countable(spelled.name) else None
     if found is None:
         return
     test = dice.draw_one(tuple(TESTS))
@@ -52,11 +48,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         text=f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}.",
         program=builder.build(),
         slots=(
-            ("thing", spelled),
-            ("test", found.test),
-            ("number", found.number),
-            ("images_test", test),
-            ("images", number),
+            *(("thing", spelled), ("test", found.test), ("number", found.number)),
+            *(("images_test", test), ("images", number)),
         ),
         about=(case.subgraph,),
         contexts=contexts_by_number[number],
@@ -74,14 +67,9 @@ def reword(draft: CovrDraft) -> list[str]:
     there = phrase_short_quantity(draft.slot("thing"), draft.slot("test"), draft.slot("number"))
     images = draft.slot("images")
     those = phrase_number(draft.slot("images_test") or "exactly", images)
-    if images == 1:
-        return [
-            f"is there {those} image with {there}?",
-            f"does {those} of the images show {there}?",
-            f"is it true that {those} of the images shows {there}?",
-        ]
+    verb, noun, do, show = ("is", "image", "does", "shows") if images == 1 else ("are", "images", "do", "show")
     return [
-        f"are there {those} images with {there}?",
-        f"do {those} of the images show {there}?",
-        f"is it true that {those} of the images show {there}?",
+        f"{verb} there {those} {noun} with {there}?",
+        f"{do} {those} of the images show {there}?",
+        f"is it true that {those} of the images {show} {there}?",
     ]

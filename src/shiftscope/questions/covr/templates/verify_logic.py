@@ -3,8 +3,6 @@
 The other is what a distractor holds instead of the subgraph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import THE, is_countable, is_plural_noun
@@ -20,40 +18,33 @@ LOGIC = {"both": "and", "either": "or"}  # as said → the op, and the word betw
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
-    thing, rival = case.subgraph, case.rival
+    rival = case.rival
     if rival is None:
         return
     dice = case.make_dice("verify_logic")
     logic = dice.draw_one(tuple(LOGIC))
-    spelled, other = case.spell_subgraph(thing), case.spell_subgraph(rival.subgraph)
-    text = _phrase_both(spelled, other) if logic == "both" else _phrase_either(spelled, other)
-    if not text:
-        return
-    contexts = pick_two_answers(_build_contexts(case, rival, logic, dice))
+    thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
+    text = _phrase_both(thing, other) if logic == "both" else _phrase_either(thing, other)
+    contexts = pick_two_answers(_build_contexts(case, rival, logic, dice)) if text else ()
     if not contexts:
         return
     builder = case.make_program_builder()
-    left = builder.put("exist", builder.find_described(thing))
+    left = builder.put("exist", builder.find_described(case.subgraph))
     builder.put(LOGIC[logic], left, builder.put("exist", builder.find_described(rival.subgraph)))
     yield CovrDraft(
         template="verify_logic",
         text=text,
         program=builder.build(),
-        slots=(("thing", spelled), ("other", other), ("logic", logic)),
-        about=(thing, rival.subgraph),
+        slots=(("thing", thing), ("other", other), ("logic", logic)),
+        about=(case.subgraph, rival.subgraph),
         contexts=contexts,
     )
 
 
-def _phrase_both(spelled: Subgraph, other: Subgraph) -> str:
+def _phrase_both(*both: Subgraph) -> str:
     """Of several and of several, or of some and of some; "" where the two do not go together."""
-    if _is_some(spelled) and _is_some(other):
-        return f"Is there both {phrase_many(spelled)} and {phrase_many(other)}?"
-    return (
-        f"Are there both {phrase_many(spelled)} and {phrase_many(other)}?"
-        if _is_plural(spelled) and _is_plural(other)
-        else ""
-    )
+    verb = "Is" if all(map(_is_some, both)) else "Are" if all(map(_is_plural, both)) else ""
+    return f"{verb} there both {' and '.join(map(phrase_many, both))}?" if verb else ""
 
 
 def _phrase_either(spelled: Subgraph, other: Subgraph) -> str:

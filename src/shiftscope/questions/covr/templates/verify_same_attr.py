@@ -4,8 +4,6 @@ The root has an attribute of a kind that a thing has one value of; the second th
 distractor holds instead. Each description fits one thing in all images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 
@@ -69,13 +67,8 @@ def _build_contexts(
 def _get_unique_value(case: SubgraphCase, thing: ObjectNode, absent: ObjectNode, graph: int, family: str) -> str:
     """The value of the one thing described in an image; "" where there is no such one."""
     found = case.find_things(thing, graph)
-    if (
-        not case.is_unique_in(thing, graph)
-        or case.count_instances(absent, graph)
-        or not case.has_no_lookalikes(absent, graph)
-    ):
-        return ""
-    return case.get_value(found[0], family)
+    alone = case.is_unique_in(thing, graph) and not case.count_instances(absent, graph)
+    return case.get_value(found[0], family) if alone and case.has_no_lookalikes(absent, graph) else ""
 
 
 def reword(draft: CovrDraft) -> list[str]:
