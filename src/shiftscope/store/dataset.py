@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from ..errors import UserError, unknown
@@ -50,17 +51,18 @@ class ImageIndex:
 
     def get(self, image_id: str, near: Shard) -> StoredImage:
         """The image of that id: in the shard given, else in its split, else anywhere."""
-        for path in self._list_paths(near):
-            row = self._index_rows(path).get(image_id)
-            if row is not None:
-                return self._load_group(path, row // IMAGES_IN_GROUP)[row % IMAGES_IN_GROUP]
+        nearest_first = chain(
+            (near,),
+            (s for s in self._shards if s.split == near.split),
+            (s for s in self._shards if s.split != near.split),
+        )
+        for shard in nearest_first:
+            if shard.images:
+                path = shard.images.path
+                row = self._index_rows(path).get(image_id)
+                if row is not None:
+                    return self._load_group(path, row // IMAGES_IN_GROUP)[row % IMAGES_IN_GROUP]
         raise UserError(f"{self._folder}: no image {image_id!r} in it")
-
-    def _list_paths(self, near: Shard) -> Iterator[str]:
-        if near.images:
-            yield near.images.path
-        for same in (True, False):
-            yield from (s.images.path for s in self._shards if s.images and (s.split == near.split) is same)
 
     def _index_rows(self, path: str) -> dict[str, int]:
         if path not in self._ids:
@@ -105,9 +107,8 @@ class Dataset:
             raise UserError(f"{folder}: no dataset there (no manifest.json)")
         if not manifest.complete:
             raise UserError(f"{folder}: the dataset is not finished; run the command that made it again to resume")
-        for shard in manifest.shards:
-            for file in shard.files:
-                _check_size(folder, file)
+        for file in manifest.files:
+            _check_size(folder, file)
         return cls(folder, manifest)
 
     def __len__(self) -> int:
@@ -141,11 +142,11 @@ class Dataset:
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
         """Every question with its images; images asked about in a row are read once."""
-        index_of_images = ImageIndex(self.folder, self.shards())
+        index = ImageIndex(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:
                 for question in read_questions(_check_size(self.folder, shard.questions)):
-                    yield _build_example(question, shard, index_of_images)
+                    yield _build_example(question, shard, index)
 
     def example(self, index: int, split: str | None = None) -> Example:
         """One question by its place in a split, or in the whole dataset; reads only what is near it."""
@@ -176,10 +177,9 @@ class Dataset:
 
     def verify(self) -> None:
         """Read every byte and refuse the first file that is not what was written."""
-        for shard in self.manifest.shards:
-            for file in shard.files:
-                if not file.is_whole(self.folder):
-                    raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
+        for file in self.manifest.files:
+            if not file.is_whole(self.folder):
+                raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
 
 
 def _check_size(folder: Path, file: ShardFile) -> Path:
@@ -190,13 +190,13 @@ def _check_size(folder: Path, file: ShardFile) -> Path:
     return path
 
 
-def _build_example(question: Question, shard: Shard, index_of_images: ImageIndex) -> Example:
-    return Example(question, tuple(index_of_images.get(i, shard) for i in question.scenes), shard.split)
+def _build_example(question: Question, shard: Shard, index: ImageIndex) -> Example:
+    return Example(question, tuple(index.get(i, shard) for i in question.scenes), shard.split)
 
 
 def data_id(dataset: Dataset) -> str:
     """The same for the same content, wherever the folder stands."""
-    return content_id([file.digest for shard in dataset.shards() for file in shard.files])
+    return content_id([file.digest for file in dataset.manifest.files])
 
 
 def find_schema(dataset: Dataset) -> Schema:
@@ -209,9 +209,6 @@ def refuse_study(folder: Path) -> None:
     """Refuse a folder of datasets, such as a study, with the names of those in it."""
     if (folder / MANIFEST_FILE).exists() or not folder.is_dir():
         return
-    found = sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST_FILE}"))
-    if found:
-        raise UserError(
-            f"{folder} holds several datasets; name one of them, as in {folder / found[0]} "
-            f"(there are {', '.join(found)})"
-        )
+    if found := sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST_FILE}")):
+        example, names = folder / found[0], ", ".join(found)
+        raise UserError(f"{folder} holds several datasets; name one of them, as in {example} (there are {names})")
