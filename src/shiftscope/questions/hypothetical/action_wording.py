@@ -6,8 +6,8 @@ An action is worded as an imperative, in the passive, or done by somebody with a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ...english.inflection import add_indefinite_article, capitalize_first, lower_first, plural, third_person
 from ...english.synonyms import THING, Lexicon
@@ -33,11 +33,10 @@ THEN = ("; then ", ", then ", ", and then ")
 
 _LEXICON = Lexicon(SCHEMA)
 _VERB = re.compile(r"\[(\w+)\]")
-_GAP = re.compile(r"\{(\w+)\}")
+_split_wording = cache(re.compile(r"\{(\w+)\}").split)  # words and gaps in turn
 
 
-@dataclass(frozen=True, slots=True)
-class ActionText:
+class ActionText(NamedTuple):
     """An action text, and the same as a clause that "if" may stand before."""
 
     sentence: str
@@ -48,8 +47,7 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     """One or two actions in words; two are worded in the same manner."""
     manner = dice.draw_below(3)
     name, pronoun = dice.pick(PEOPLE)
-    sentences: list[str] = []
-    clauses: list[str] = []
+    sentences, clauses = [], []
     for number, action in enumerate(actions):
         table = PASSIVE if manner == PASSIVELY else ACTIVE
         wording = dice.pick(_select_wordings(table[action.form], action))
@@ -68,8 +66,9 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     return ActionText(capitalize_first(text) + ".", " and then ".join(clauses))
 
 
-def word_reference(ref: ObjectReference, dice: RandomChoices) -> str:
+def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
     """A noun phrase for what is meant: the small ball, all cubes that are behind the red cylinder."""
+    assert ref is not None
     if ref.said:
         return ref.said
     start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
@@ -105,25 +104,25 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> t
 
 
 def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices) -> str:
+    new, attribute = action.new, action.new.attribute if action.new else action.attribute
+
     def fill(gap: str) -> str:
         match gap:
             case "old":
-                assert action.subject is not None
                 return word_reference(action.subject, dice)
             case "anchor":
-                assert action.anchor is not None
                 return word_reference(action.anchor, dice)
             case "source":
-                assert action.new is not None and action.new.source is not None
-                return word_reference(action.new.source, dice)
+                return word_reference(new.source if new else None, dice)
             case "new":
-                return _word_new_object(action, dice)
+                described = tuple(p for p in new.pairs if p[0] != attribute) if new else ()
+                return add_indefinite_article(word_description(described, dice))
             case "rel":
                 return dice.pick(RELATIONS[action.relation])
             case "to":  # where something goes
                 return RELATIONS[action.relation][0]
             case "attribute":
-                return action.new.attribute if action.new else action.attribute
+                return attribute
             case "value":
                 return choose_synonym(action.value, dice)
             case "plain":  # a noun: metal, and never metallic
@@ -139,18 +138,6 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
         raise KeyError(gap)
 
     return "".join([fill(piece) if i % 2 else piece for i, piece in enumerate(_split_wording(wording))])
-
-
-@cache
-def _split_wording(wording: str) -> tuple[str, ...]:
-    """Words and gaps in turn."""
-    return tuple(_GAP.split(wording))
-
-
-def _word_new_object(action: HypotheticalAction, dice: RandomChoices) -> str:
-    assert action.new is not None
-    described = tuple(p for p in action.new.pairs if p[0] != action.new.attribute)
-    return add_indefinite_article(word_description(described, dice))
 
 
 # Joining: an action and a question as one sentence, for models that read a single text.

@@ -60,6 +60,7 @@ CONDITIONAL_RULES = tuple(  # from what the picture shows to what there would be
         (r"^(Which \w+|How large) is (the .+)\?$", r"\1 would \2 be?"),
     )
 )
+ENDS = {"count": "count", "exist": "exist", "query": "query_attribute"}  # a program's last op → its question type
 NEGATION_FILE = "negation.json"
 NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the {1s} would not be {V}?")
 NOT_EXIST = ("Would there be any {1s} that are not {V}?", "Would you see a {1} that is not {v}?")
@@ -79,13 +80,9 @@ class HypotheticalTemplate:
 
 @cache
 def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
-    """One slot for each kind of question."""
-    found = []
-    for template in _list_clevr_templates():
-        kind = _find_question_type(template)
-        if kind:
-            found.append(HypotheticalTemplate(template, QUESTION_TYPES.index(kind), kind))
-    return tuple(found)
+    """One slot for each question type."""
+    typed = ((template, _find_question_type(template)) for template in _list_clevr_templates())
+    return tuple(HypotheticalTemplate(one, QUESTION_TYPES.index(kind), kind) for one, kind in typed if kind)
 
 
 @cache
@@ -93,8 +90,7 @@ def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
     """Slots for questions with "and", "or" and "not"."""
     found = []
     for template in (*_list_clevr_templates(), *(check_template(t) for t in _build_negation_templates())):
-        last = template.nodes[-1].meaning
-        kind = {"count": "count", "exist": "exist", "query": "query_attribute"}.get(last.question_type, "")
+        kind = ENDS.get(template.nodes[-1].meaning.question_type, "")
         logic = {"single_and.json": "and", "single_or.json": "or", NEGATION_FILE: "not"}.get(template.file, "")
         if logic:
             found.append(HypotheticalTemplate(template, LOGIC_SLOTS.index((logic, kind)), kind, logic))
@@ -108,17 +104,16 @@ def _list_clevr_templates() -> Iterator[Template]:
 
 
 def make_conditional(text: str) -> str:
-    """The text, asking about what would be."""
     for shown, conditional in CONDITIONAL_RULES:
         text = shown.sub(conditional, text)
     return text
 
 
 def _find_question_type(template: Template) -> str:
-    """Which of the five kinds a template asks; nothing for those that join two things by and, or, same."""
+    """Which of the five types a template is of; "" for those that join two things by and, or, same."""
     last = template.nodes[-1].meaning.question_type
     if template.file.endswith("_hop.json"):
-        return {"count": "count", "exist": "exist", "query": "query_attribute"}[last]
+        return ENDS[last]
     if template.file == "compare_integer.json":
         return "compare_integer"
     if template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
@@ -142,9 +137,8 @@ def _build_negation_templates() -> Iterator[Template]:
                 sketch.keep_empty(attribute.name, hops + 1)
                 noun = attribute.name == sketch.noun
                 many, one = (f"{value}s", f"a {value}") if noun else (value, value)
-                yield sketch.build_template(
-                    NEGATION_FILE, family, [t.replace("{V}", many).replace("{v}", one) for t in texts]
-                )
+                filled = [t.replace("{V}", many).replace("{v}", one) for t in texts]
+                yield sketch.build_template(NEGATION_FILE, family, filled)
                 family += 1
 
 
@@ -244,9 +238,7 @@ class HypotheticalQuestionGenerator:
         low, words = self.lowered, self.lowered.vocabulary
         most = len(jobs) * wish.questions
         found = (
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
+            *(np.zeros(most, np.int64) for _ in range(3)),
             np.full((most, low.initial.shape[1]), EMPTY_SLOT, np.int64),
             np.zeros(most, np.uint64),
             np.zeros((most, 2), np.int64),
@@ -260,16 +252,8 @@ class HypotheticalQuestionGenerator:
             low.list_arrays(),
             layout,
             (words.offers, words.covers, words.value),
-            np.array(jobs, np.int64),
-            looks,
-            self._slot_of,
-            self._numbers,
-            balance.wanted,
-            balance.counts,
-            balance.uses,
-            balance.taken,
-            found,
-            balance.refused,
+            *(np.array(jobs, np.int64), looks, self._slot_of, self._numbers),
+            *(balance.wanted, balance.counts, balance.uses, balance.taken, found, balance.refused),
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
 
@@ -282,20 +266,17 @@ class HypotheticalQuestionGenerator:
 
     def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
         """The answer, computed again by the plain executor on the scene after the action."""
-        family = self.families[found.template]
         number = int(self._numbers[found.template])
-        said: Answer = found.code
+        answer: Answer = found.code
         if number == FIRST_TERM:
-            said = TERMS.names[found.code]
+            answer = TERMS.names[found.code]
         elif number == NO:
-            said = bool(found.code)
+            answer = bool(found.code)
         exact = execute(program, after).answer
-        if type(exact) is not type(said) or exact != said:
-            scene = after.scenes[0].id
-            raise AnswerMismatch(
-                f"{family.template.location} on scene {scene}: search says {said!r}, execution {exact!r}"
-            )
-        return said
+        if type(exact) is not type(answer) or exact != answer:
+            where = f"{self.families[found.template].template.location} on scene {after.scenes[0].id}"
+            raise AnswerMismatch(f"{where}: search says {answer!r}, execution {exact!r}")
+        return answer
 
 
 class _OutcomeProgramBuilder(TemplateProgramBuilder):

@@ -72,25 +72,17 @@ class SceneArrays:
 
         body, codes, under = self.body.copy(), self.codes.copy(), self.under.copy()
         sets, knows, eye = self.sets.copy(), self.knows.copy(), self.eye
-        n = apply_edit(
-            *(self.n, body, codes, under, sets, knows, edit),
-            *(eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict),
-        )
+        scene = (self.n, body, codes, under, sets, knows)
+        n = apply_edit(*scene, edit, eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict)
         return SceneArrays(n, body, codes, under, sets, knows, eye) if n >= 0 else None
 
     def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
         """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
         from .action_kernels import sample_outcomes
 
-        eye = self.eye
+        scene, eye = (self.n, self.body, self.codes, self.under), self.eye
         state = np.array([seed], np.uint64)
-        return int(
-            sample_outcomes(
-                *(self.n, self.body, self.codes, self.under, edits),
-                *(eye.directions, eye.camera, eye.frame, MARKS, state),
-                *layout,
-            )
-        )
+        return int(sample_outcomes(*scene, edits, eye.directions, eye.camera, eye.frame, MARKS, state, *layout))
 
     def write_row(self, layout: OutcomeLayout, row: int) -> None:
         """Put the scene into a row of a layout."""
@@ -115,9 +107,8 @@ class SceneArrays:
 
         if self.n != len(scene.objects):
             return False
-        for o, look, body in zip(
-            scene.objects, self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True
-        ):
+        rows = zip(self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True)
+        for o, (look, body) in zip(scene.objects, rows, strict=True):
             if _compute_outline(o.attributes)[0] != tuple(look) or o.position != (body[0], body[1], body[Z]):
                 return False
         known = ((name, scene.relation(name)) for name in RELATIONS[:-1])
@@ -193,20 +184,19 @@ def encode_action(action: HypotheticalAction) -> Ints:
 
     row = [-1] * k.FIELDS
     row[k.DIRECTION] = _DIRECTION.get(action.relation, 0)
-    row[k.OBJECT] = action.subject.index if action.subject else -1
+    subject = action.subject
+    row[k.OBJECT] = subject.index if subject else -1
     row[k.ANCHOR] = action.anchor.index if action.anchor else -1
     if action.new is not None:
         row[k.OP] = k.ADD
         for pair in action.new.pairs:
             row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
     elif action.op == "remove":
-        row[k.OP], row[k.SET] = k.REMOVE, action.subject.mask if action.subject else 0
+        row[k.OP], row[k.SET] = k.REMOVE, subject.mask if subject else 0
     elif action.op == "change":
-        row[k.OP], row[k.SET] = k.CHANGE, action.subject.mask if action.subject else 0
+        row[k.OP], row[k.SET] = k.CHANGE, subject.mask if subject else 0
         row[k.COLUMN] = COLUMN[action.attribute]
         row[k.CODE] = TERMS.code[action.attribute, action.value]
-    elif action.op == "swap":
-        row[k.OP] = k.SWAP
     else:
-        row[k.OP] = k.PUT_ON if action.relation == "on" else k.MOVE
+        row[k.OP] = k.SWAP if action.op == "swap" else k.PUT_ON if action.relation == "on" else k.MOVE
     return np.array(row, np.int64)

@@ -304,7 +304,7 @@ def test_the_second_of_two_actions_may_empty_a_scene_where_the_first_is_ignored(
         "remove": HypotheticalAction("remove", "remove", rest),
     }
     monkeypatch.setattr(
-        "shiftscope.questions.hypothetical.hypothesis._get_proposer", lambda kind: lambda *given: both[kind]
+        "shiftscope.questions.hypothetical.hypothesis.PROPOSERS", {k: lambda *_, k=k: both[k] for k in both}
     )
     plan = ExamplePlan((("change", "remove"),), get_question_type_generator(), "a", partitions.TWO_HOP_LIMITS)
     layout, _, (case,) = build_hypotheses(before, plan, [0], 4, ("emptied",))
