@@ -91,7 +91,7 @@ def is_countable(name: str) -> bool:
 
 
 def is_worn(name: str) -> bool:
-    return name in _kind_members("clothing") or name in _kind_members("accessory")
+    return is_kind(name, "clothing") or is_kind(name, "accessory")
 
 
 @lru_cache(maxsize=16384)
@@ -146,11 +146,11 @@ def capitalize_name(name: str) -> str:
 
 
 def is_person(name: str) -> bool:
-    return name in _kind_members("person") or name.rpartition(" ")[2] in _kind_members("person")
+    return is_kind(name, "person") or is_kind(name.rpartition(" ")[2], "person")
 
 
 def is_animal(name: str) -> bool:
-    return name in _kind_members("animal")
+    return is_kind(name, "animal")
 
 
 def is_alive(name: str) -> bool:
@@ -161,9 +161,9 @@ def pronoun(name: str, subject: bool = False) -> str:
     """What stands for the thing where it was named before: it, them, him, her; or it, they, he, she."""
     if grammatical_number(name) == "several":
         return "they" if subject else "them"
-    if name in _kind_members("woman") or name in ("girl", "daughter"):
+    if is_kind(name, "woman") or name in ("girl", "daughter"):
         return "she" if subject else "her"
-    if name in _kind_members("man") or name in ("boy", "son"):
+    if is_kind(name, "man") or name in ("boy", "son"):
         return "he" if subject else "him"
     if is_person(name):
         return "they" if subject else "them"

@@ -60,7 +60,6 @@ NEEDS_OBJECT = word_set("relations", "needs object")
 _PARTICLES = word_set("relations", "particles")
 VERBS = word_set("relations", "verbs")
 _TRICK = "doing a trick"
-_AS_MEANT = {"lay": "lie"}  # what lies is said to "lay" in most captions
 _GERUNDS = {gerund(verb): verb for verb in sorted(VERBS)} | {"laying": "lay", "layed": "lay"}
 _THIRD = {third_person(verb): verb for verb in sorted(VERBS)}
 _PARTICIPLES = {past_participle(verb): verb for verb in sorted(VERBS)}
@@ -104,10 +103,8 @@ def _parse_verb(first: str, tail: str) -> RelationPredicate | None:
             return None
         if verb in ("lay", "lie") and tail == "down":
             return None
-        verb = _AS_MEANT.get(verb, verb)
-        return (
-            RelationPredicate(verb, tail) if verb in STATES else RelationPredicate("", _join_words(gerund(verb), tail))
-        )
+        verb = "lie" if verb == "lay" else verb  # what lies is said to "lay" in most captions
+        return RelationPredicate(*((verb, tail) if verb in STATES else ("", _join_words(gerund(verb), tail))))
     if first in _PARTICIPLES or (first.endswith("ed") and len(first) > 4):
         return RelationPredicate("", f"{first} {tail}") if tail else None
     if first.endswith("ing") and len(first) > 4 and first not in _NO_GERUND:

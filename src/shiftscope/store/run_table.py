@@ -126,9 +126,7 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
     names = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
     for row in table.to_pylist():
         there = [n for n in names if row[n] is not None]
-        facts: Facts = tuple(
-            (n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n]) for n in there
-        )
+        facts: Facts = tuple((n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n]) for n in there)
         row |= {"content": row.get("content") or "", "fingerprint": row.get("fingerprint") or ""}
         row |= {"image_ids": tuple(row["image_ids"]), "answers": tuple(row["answers"])}
         question = QuestionRecord(

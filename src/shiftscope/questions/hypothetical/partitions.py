@@ -98,7 +98,8 @@ def generate_examples(
     for _, (case, mine) in sorted(best.items()):
         worded = word_hypothesis(before, case.hypothesis, case.dice)
         for match in mine:
-            questions.append(_build_question(match, case.hypothesis, worded, plan, scene, split, len(questions)))
+            name = f"{scene.id}_{plan.mark}{len(questions)}"
+            questions.append(_build_question(name, match, case.hypothesis, worded, plan, scene, split))
     return questions
 
 
@@ -149,13 +150,7 @@ def build_hypotheses(
 
 
 def _build_question(
-    found: OutcomeMatch,
-    h: Hypothesis,
-    worded: WordedHypothesis,
-    plan: ExamplePlan,
-    scene: Scene,
-    split: str,
-    number: int,
+    name: str, found: OutcomeMatch, h: Hypothesis, worded: WordedHypothesis, plan: ExamplePlan, scene: Scene, split: str
 ) -> Question:
     family = plan.generator.families[found.template]
     program = plan.generator.build_program(found)
@@ -165,7 +160,7 @@ def _build_question(
     about += [("logic", family.logic)] if family.logic else []
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
     return Question(
-        id=f"{scene.id}_{plan.mark}{number}",
+        id=name,
         text=text,
         scenes=(scene.id,),
         program=join_action(worded.nodes, program),
