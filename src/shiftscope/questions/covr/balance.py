@@ -24,16 +24,10 @@ from ...question import Question
 Numbers = NDArray[np.int64]
 Digests = NDArray[np.uint64]
 GENERATED = "generated"  # the note with a question's own words where it is told in others
+_DIGESTS = [(name, "<u8") for name in ("template", "text", "answer", "images")]
 ROW = np.dtype(
-    [
-        ("template", "<u8"),
-        ("text", "<u8"),
-        ("answer", "<u8"),
-        ("images", "<u8"),
-        ("structure", "<i4"),
-        ("rephrased", "<u8"),  # the same in other words: of a paraphrased question its own
-    ]
-)
+    [*_DIGESTS, ("structure", "<i4"), ("rephrased", "<u8")]
+)  # rephrased: of a paraphrase, the question's own
 WORDS = ("text", "rephrased")
 
 
@@ -108,7 +102,9 @@ def _deal_shared_texts(
 
 def balance_candidates(keys: CandidateKeys, each: int, *path: str | int) -> Numbers:
     """The candidates to keep, ascending: up to so many of each template, drawn by the path."""
-    numbers = _drop_duplicates(keys)
+    rows = keys.rows  # the first of all candidates that ask the same of the same images
+    order = np.lexsort((np.arange(len(rows)), rows["images"], rows["text"]))
+    numbers = np.sort(order[_mark_changes(rows[order], "text", "images")])
     templates = keys.rows["template"][numbers]
     chosen = [
         _balance_template(keys, numbers[templates == template], each, rng.derive("balance", *path, int(template)))
@@ -122,7 +118,7 @@ def find_partners(keys: CandidateKeys, chosen: Numbers) -> Numbers:
     found = np.full(len(chosen), -1, np.int64)
     rows = keys.rows[chosen]
     order = np.lexsort((np.arange(len(chosen)), rows["answer"], rows["text"]))
-    for group in _split_runs(order, rows["text"]):
+    for group in np.split(order, np.flatnonzero(_mark_changes(rows[order], "text"))[1:]):
         answers = rows["answer"][group]
         firsts = np.flatnonzero(np.concatenate(([True], answers[1:] != answers[:-1])))
         if len(firsts) > 1:  # the first of the next answer, round and round
@@ -131,13 +127,6 @@ def find_partners(keys: CandidateKeys, chosen: Numbers) -> Numbers:
             after = np.repeat(np.roll(firsts, -1), sizes) + within % np.repeat(np.roll(sizes, -1), sizes)
             found[group] = group[after]
     return found
-
-
-def _drop_duplicates(keys: CandidateKeys) -> Numbers:
-    """The first of all candidates that ask the same of the same images."""
-    rows = keys.rows
-    order = np.lexsort((np.arange(len(rows)), rows["images"], rows["text"]))
-    return np.sort(order[_mark_changes(rows[order], "text", "images")])
 
 
 def _balance_template(keys: CandidateKeys, numbers: Numbers, each: int, draw: np.random.Generator) -> Numbers:
@@ -247,10 +236,3 @@ def _mark_changes(rows: NDArray[np.void], *columns: str) -> NDArray[np.bool_]:
     for column in columns:
         new[1:] |= rows[column][1:] != rows[column][:-1]
     return new
-
-
-def _split_runs(order: Numbers, values: NDArray[np.uint64]) -> list[Numbers]:
-    """The places in this order, cut where the value changes; only runs of two and more."""
-    sorted_ = values[order]
-    cuts = np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1
-    return [run for run in np.split(order, cuts) if len(run) > 1]

@@ -96,8 +96,8 @@ class CovrQuestioner:
         names = [f"{image}/{start + k}" for k in range(len(taken))]
         described: Notes = ()
         if taken:
-            said = paraphrase(draft, self.seed, draft.text)
-            described = (*_describe_structure(draft.about), ("paraphrase", said))
+            other_words = paraphrase(draft, self.seed, draft.text)
+            described = (*_describe_structure(draft.about), ("paraphrase", other_words))
         for k, (graphs, answer) in enumerate(taken):
             pair: Notes = (("pair", names[1 - k]),) if len(taken) == 2 else ()
             near = [(g, case.distance(g)) for g in graphs]
@@ -115,13 +115,11 @@ class CovrQuestioner:
     def _has_meant_answer(self, draft: CovrDraft, context: ContextImages, graphs: tuple[int, ...]) -> bool:
         """Whether execution gives the answer that the template means."""
         answer = execute(draft.program, self.worlds.of(graphs)).answer
-        if isinstance(answer, Undefined):
-            self.refused[f"{draft.template}: {answer.reason}"] += 1
-            return False
-        if not is_same_answer(answer, context.answer):
-            self.refused[f"{draft.template}: another answer"] += 1
-            return False
-        return True
+        if not isinstance(answer, Undefined) and is_same_answer(answer, context.answer):
+            return True
+        why = answer.reason if isinstance(answer, Undefined) else "another answer"
+        self.refused[f"{draft.template}: {why}"] += 1
+        return False
 
 
 def reduce_garbage_collection() -> None:
@@ -136,7 +134,6 @@ def is_same_answer(left: Answer, right: Answer) -> bool:
 
 @cache
 def load_templates() -> dict[str, ModuleType]:
-    """The templates by name."""
     return {name: COVR_TEMPLATES.load(name) for name in COVR_TEMPLATES.names()}
 
 
@@ -147,16 +144,8 @@ def _get_provenance(template: str) -> Provenance:
 
 @lru_cache(maxsize=64)
 def _describe_structure(about: tuple[Subgraph, ...]) -> Notes:
-    shapes = [one.shape for one in about]
-    structure = [
-        word
-        for word, there in (
-            ("v", any(shape.two_relations for shape in shapes)),
-            ("chain", any(shape.chain for shape in shapes)),
-            ("modifier", any(shape.modifier for shape in shapes)),
-        )
-        if there
-    ]
+    words = {"two_relations": "v", "chain": "chain", "modifier": "modifier"}
+    structure = [word for name, word in words.items() if any(getattr(one.shape, name) for one in about)]
     return (
         ("nodes", [list(node) for one in about for node in one.nodes()]),
         ("size", about[0].size),

@@ -43,8 +43,7 @@ def ask_is(subject: Subgraph, attribute: str, plural: bool = False, phrase: str 
 
 def ask_how_many(subject: Subgraph) -> str:
     """How many there are: "How many boys are wearing a hat", "How many boys are there"."""
-    links, after = subject.relations, get_postposed_attribute(subject)
-    if len(links) + bool(after) != 1:
+    if len(subject.relations) + bool(get_postposed_attribute(subject)) != 1:
         return f"How many {phrase_many(subject)} are there"
     return f"How many {build_noun(subject, True)} {build_predicates(subject, True)}"
 
@@ -73,7 +72,7 @@ def ask_either_object(subject: Subgraph, link: SubgraphLink, other: str, plural:
 def phrase_two_objects(subject: Subgraph, link: SubgraphLink, other: str) -> str:
     """The two things to choose from: "a bottle or a purse"."""
     verb = get_predicate(link)
-    first, second = (build_object(link.thing, verb, subject.name), build_object(ObjectNode(other), verb, subject.name))
+    first, second = (build_object(thing, verb, subject.name) for thing in (link.thing, ObjectNode(other)))
     return f"{first} or {second}{build_modifiers(link)}"
 
 
@@ -94,15 +93,16 @@ def ask_either_modifier(
 def ask_either_relation(
     subject: Subgraph, link: SubgraphLink, other: str, plural: bool = False, phrase: str = ""
 ) -> str:
-    """Which of two relations: "Is the sitting man holding a hat or wearing it"; see `comparable`."""
-    first, second = _convert_to_be(get_predicate(link)), _convert_to_be(require_predicate(other))
+    """Which of two relations: "Is the sitting man holding a hat or wearing it"; see `are_comparable`."""
+    both = get_predicate(link), require_predicate(other)  # with "be": surrounding, where it would be "surrounds"
+    first, second = (RelationPredicate("", predicate.write_reduced()) for predicate in both)
     thing, it = build_object(link.thing, first, subject.name), pronoun(link.thing.name)
     start = _start_question(first, subject, plural, phrase)
     return f"{start} {first.rest} {thing} or {second.rest} {it}{build_modifiers(link)}"
 
 
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
-    """Whether `either_relation` can set the two side by side: not "have" beside "wearing".
+    """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
 
     Nor can it where more is said of the object: "on a bed that is in a room or under it" has two meanings;
     nor where both may be said of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
@@ -124,11 +124,6 @@ def _split_predicate(predicate: RelationPredicate) -> tuple[str, str]:
     """What one is doing, and where: "sitting", "on"."""
     head, _, rest = predicate.write_reduced().partition(" ")
     return (head, rest) if head.endswith("ing") else ("", predicate.write_reduced())
-
-
-def _convert_to_be(predicate: RelationPredicate) -> RelationPredicate:
-    """Said with "be": surrounding, where it would be "surrounds"."""
-    return RelationPredicate("", predicate.write_reduced())
 
 
 def _start_question(verb: RelationPredicate, subject: Subgraph, plural: bool, phrase: str) -> str:
@@ -181,6 +176,4 @@ def phrase_short_quantity(thing: Subgraph, test: str, number: int) -> str:
     """two or more dogs on a bed; with no number, "a dog on a bed"."""
     if number == 0:
         return phrase_short(thing, "a")
-    return (
-        f"{phrase_number(test, number)} {phrase_short(thing, '') if number == 1 else phrase_short(thing, plural=True)}"
-    )
+    return f"{phrase_number(test, number)} {phrase_short(thing, '', plural=number != 1)}"
