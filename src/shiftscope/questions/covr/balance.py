@@ -23,11 +23,11 @@ from ...question import Question
 
 Numbers = NDArray[np.int64]
 Digests = NDArray[np.uint64]
-GENERATED = "generated"  # the note with a question's own words where it is told in others
-_DIGESTS = [(name, "<u8") for name in ("template", "text", "answer", "images")]
+GENERATED = "generated"  # the note with a question's own words where it is paraphrased
 ROW = np.dtype(
-    [*_DIGESTS, ("structure", "<i4"), ("rephrased", "<u8")]
-)  # rephrased: of a paraphrase, the question's own
+    [(name, "<u8") for name in ("template", "text", "answer", "images")]
+    + [("structure", "<i4"), ("rephrased", "<u8")]  # rephrased: in other words; of a paraphrase, the original
+)
 WORDS = ("text", "rephrased")
 
 
@@ -118,7 +118,8 @@ def find_partners(keys: CandidateKeys, chosen: Numbers) -> Numbers:
     found = np.full(len(chosen), -1, np.int64)
     rows = keys.rows[chosen]
     order = np.lexsort((np.arange(len(chosen)), rows["answer"], rows["text"]))
-    for group in np.split(order, np.flatnonzero(_mark_changes(rows[order], "text"))[1:]):
+    same_text = np.split(order, np.flatnonzero(_mark_changes(rows[order], "text"))[1:])
+    for group in (group for group in same_text if len(group) > 1):
         answers = rows["answer"][group]
         firsts = np.flatnonzero(np.concatenate(([True], answers[1:] != answers[:-1])))
         if len(firsts) > 1:  # the first of the next answer, round and round

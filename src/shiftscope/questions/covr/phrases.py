@@ -73,9 +73,8 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
 def _can_relate_to_another(thing: ObjectNode, target: ObjectNode, predicate: RelationPredicate) -> bool:
     """Whether one of them can be so related to another: next to another man, not wearing another man."""
     worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
-    return (
-        not worn and nouns.grammatical_number(thing.name) == "one" and not target.relations and target.attribute == ""
-    )
+    plain = not target.relations and not target.attribute
+    return not worn and nouns.grammatical_number(thing.name) == "one" and plain
 
 
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
@@ -87,15 +86,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False
     if alive and predicate.verb == "have":
         return bool(target.attribute) or not nouns.is_own_part(target.name)
-    if (
-        nouns.is_own_part(target.name)
-        and predicate.is_place
-        and (nouns.is_person(thing.name) or nouns.is_own_part(thing.name))
-    ):
+    own_part = nouns.is_own_part(thing.name)
+    if nouns.is_own_part(target.name) and predicate.is_place and (nouns.is_person(thing.name) or own_part):
         return False  # a man on a stomach, unlike a bird on a head
-    if (
-        nouns.is_own_part(thing.name) and nouns.is_worn(target.name) and predicate.rest in BESIDE
-    ):  # a face behind a shirt
+    if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
         return False
     if not alive and nouns.is_living_body_part(target.name) and thing.name.rpartition(" ")[2] not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
