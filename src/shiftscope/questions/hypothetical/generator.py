@@ -78,14 +78,12 @@ class HypotheticalTemplate:
     logic: str = ""
 
 
-@cache
 def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
     """One slot for each question type."""
     typed = ((template, _find_question_type(template)) for template in _list_clevr_templates())
     return tuple(HypotheticalTemplate(one, QUESTION_TYPES.index(kind), kind) for one, kind in typed if kind)
 
 
-@cache
 def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
     """Slots for questions with "and", "or" and "not"."""
     found = []
@@ -290,10 +288,6 @@ class _OutcomeProgramBuilder(TemplateProgramBuilder):
 
 
 @cache
-def get_question_type_generator() -> HypotheticalQuestionGenerator:
-    return HypotheticalQuestionGenerator(list_question_type_templates())
-
-
-@cache
-def get_logic_generator() -> HypotheticalQuestionGenerator:
-    return HypotheticalQuestionGenerator(list_logic_templates())
+def get_generator(logic: bool = False) -> HypotheticalQuestionGenerator:
+    """For the five question types, or for questions with "and", "or" and "not"."""
+    return HypotheticalQuestionGenerator(list_logic_templates() if logic else list_question_type_templates())

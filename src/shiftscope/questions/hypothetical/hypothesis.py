@@ -41,16 +41,12 @@ IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InitialScene:
+class InitialScene(NamedTuple):
     """A scene before any action, prepared once for all hypotheses about it."""
 
     world: ExecutionWorld
     view: ReferableScene
-
-    @property
-    def stage(self) -> SceneArrays:
-        return self.view.stage
+    stage: SceneArrays
 
 
 class OutcomeWithout(NamedTuple):
@@ -91,8 +87,8 @@ class WordedHypothesis(NamedTuple):
 
 
 def prepare_scene(scene: Scene) -> InitialScene:
-    """The scene before anything is done."""
-    return InitialScene(ExecutionWorld((scene,)), ReferableScene(build_scene_arrays(scene, camera_of(scene))))
+    stage = build_scene_arrays(scene, camera_of(scene))
+    return InitialScene(ExecutionWorld((scene,)), ReferableScene(stage), stage)
 
 
 def propose_hypothesis(before: InitialScene, kinds: Sequence[str], dice: RandomChoices) -> Hypothesis | None:

@@ -31,8 +31,7 @@ from .generator import (
     OutcomeJob,
     OutcomeMatch,
     SearchLimits,
-    get_logic_generator,
-    get_question_type_generator,
+    get_generator,
 )
 from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
 from .scene_arrays import Ints, OutcomeLayout, create_layout
@@ -191,7 +190,7 @@ BALANCED_LIMITS = SearchLimits(20, per_slot=8, persistence=60, rounds=2)  # as m
 
 def generate_original(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """25 examples per scene, as far as the scene allows; answers are kept from leading too far."""
-    plan = ExamplePlan(EVERY, get_question_type_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
+    plan = ExamplePlan(EVERY, get_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
     balance = plan.generator.create_balance()
     for scene in scenes:
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
@@ -199,7 +198,7 @@ def generate_original(scenes: Scenes, first: int, seed: int, split: str, placeme
 
 def generate_balanced(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """Half an example of each answer per scene; an answer that too few scenes allow comes short."""
-    generator = get_question_type_generator()
+    generator = get_generator()
     balance = generator.create_balance()
     each = (first + len(scenes)) // 2 - first // 2
     left = np.full(ANSWERS, each, np.int64)
@@ -224,7 +223,7 @@ def generate_balanced(scenes: Scenes, first: int, seed: int, split: str, placeme
 
 def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """15 examples per scene: the pairs take turns, either of a pair may come first."""
-    generator = get_question_type_generator()
+    generator = get_generator()
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         dice = RandomChoices("clevr_hyp", seed, split, "pairs", scene.id)
@@ -238,7 +237,7 @@ def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, plac
 
 def generate_two_parts(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """15 examples per scene: the actions take turns."""
-    generator = get_logic_generator()
+    generator = get_generator(logic=True)
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))

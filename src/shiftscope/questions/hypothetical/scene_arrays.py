@@ -46,17 +46,8 @@ def create_layout(rows: int) -> OutcomeLayout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CameraArrays:
-    """Where a scene is looked at from: the same whatever is done to it."""
-
-    directions: Floats  # [relation of the plane, xyz]
-    camera: Floats  # as kernels take it
-    frame: Floats  # width and height of the image
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class SceneArrays:
-    """A scene in arrays, and the eye that looks at it."""
+    """A scene in arrays, and the eye that looks at it, which is the same whatever is done to the scene."""
 
     n: int
     body: Floats  # [object, number], see `_rows`
@@ -64,25 +55,24 @@ class SceneArrays:
     under: Ints
     sets: npt.NDArray[np.uint64]  # a row of a layout
     knows: npt.NDArray[np.bool_]  # [relation]
-    eye: CameraArrays
+    eye: tuple[Floats, Floats, Floats]  # directions [relation of the plane, xyz], camera, width and height
 
     def apply_edit(self, edit: Ints, *, strict: bool = True) -> SceneArrays | None:
         """What `edit.apply` makes of it; None where it cannot be done, or is not sound but `strict`."""
         from .action_kernels import apply_edit
 
         body, codes, under = self.body.copy(), self.codes.copy(), self.under.copy()
-        sets, knows, eye = self.sets.copy(), self.knows.copy(), self.eye
+        sets, knows = self.sets.copy(), self.knows.copy()
         scene = (self.n, body, codes, under, sets, knows)
-        n = apply_edit(*scene, edit, eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict)
-        return SceneArrays(n, body, codes, under, sets, knows, eye) if n >= 0 else None
+        n = apply_edit(*scene, edit, *self.eye, spiral(), MARKS, strict)
+        return SceneArrays(n, body, codes, under, sets, knows, self.eye) if n >= 0 else None
 
     def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
         """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
         from .action_kernels import sample_outcomes
 
-        scene, eye = (self.n, self.body, self.codes, self.under), self.eye
-        state = np.array([seed], np.uint64)
-        return int(sample_outcomes(*scene, edits, eye.directions, eye.camera, eye.frame, MARKS, state, *layout))
+        scene, state = (self.n, self.body, self.codes, self.under), np.array([seed], np.uint64)
+        return int(sample_outcomes(*scene, edits, *self.eye, MARKS, state, *layout))
 
     def write_row(self, layout: OutcomeLayout, row: int) -> None:
         """Put the scene into a row of a layout."""
@@ -98,8 +88,7 @@ class SceneArrays:
     def relation_rows(self, relation: str) -> list[int]:
         """Which objects are in that relation to each."""
         first = FIRST_ROW + WORD * RELATIONS.index(relation)
-        found: list[int] = self.sets[first : first + self.n].tolist()
-        return found
+        return list(self.sets[first : first + self.n].tolist())
 
     def matches_scene(self, scene: Scene) -> bool:
         """Whether the scene is just what stands here: objects, places and how they stand to each other."""
@@ -145,15 +134,11 @@ def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArray
     under = np.full(MOST, -1, np.int64)
     for i, row in enumerate(scene.relation("on") or ()):
         under[list(mask_members(row))] = i
-    known = dict(scene.directions)
-    size = scene.size or IMAGE
-    eye = CameraArrays(
-        directions=np.array([known[r] for r in IN_PLANE]),
-        camera=(camera or camera_of(scene)).pack(size),
-        frame=np.array(size, np.float64),
-    )
+    known, size = dict(scene.directions), scene.size or IMAGE
+    directions = np.array([known[r] for r in IN_PLANE])
+    eye = directions, (camera or camera_of(scene)).pack(size), np.array(size, np.float64)
     sets, knows = np.zeros(WIDTH, np.uint64), np.zeros(len(RELATIONS), np.bool_)
-    fill_scene_sets(n, body, codes, under, eye.directions, MARKS, sets, codes, knows)
+    fill_scene_sets(n, body, codes, under, directions, MARKS, sets, codes, knows)
     stored = {r.name: r.rows for r in scene.relations}
     for r, name in enumerate(IN_PLANE):
         if name in stored:

@@ -28,7 +28,7 @@ from shiftscope.questions.hypothetical import proposals as add
 from shiftscope.questions.hypothetical.action import KINDS, HypotheticalAction, ObjectReference, build_action_nodes
 from shiftscope.questions.hypothetical.generator import (
     SearchLimits,
-    get_question_type_generator,
+    get_generator,
     list_logic_templates,
     list_question_type_templates,
     make_conditional,
@@ -306,7 +306,7 @@ def test_the_second_of_two_actions_may_empty_a_scene_where_the_first_is_ignored(
     monkeypatch.setattr(
         "shiftscope.questions.hypothetical.hypothesis.PROPOSERS", {k: lambda *_, k=k: both[k] for k in both}
     )
-    plan = ExamplePlan((("change", "remove"),), get_question_type_generator(), "a", partitions.TWO_HOP_LIMITS)
+    plan = ExamplePlan((("change", "remove"),), get_generator(), "a", partitions.TWO_HOP_LIMITS)
     layout, _, (case,) = build_hypotheses(before, plan, [0], 4, ("emptied",))
     assert [lacking.stage.n for lacking in case.hypothesis.lacking] == [len(red.objects), len(red.objects), 0]
     assert layout[0][case.job.without + 2, EVERYTHING] == 0
@@ -367,7 +367,7 @@ def test_an_action_that_was_not_found_is_sought_again(monkeypatch):
         return propose_hypothesis(before, kinds, dice) if len(asked) > len(KINDS) else None
 
     monkeypatch.setattr("shiftscope.questions.hypothetical.partitions.propose_hypothesis", seldom)
-    plan = ExamplePlan(partitions.EVERY, get_question_type_generator(), "o", SearchLimits(5), spare=1)
+    plan = ExamplePlan(partitions.EVERY, get_generator(), "o", SearchLimits(5), spare=1)
     found = generate_examples(
         prepare_scene(SCENES[0]), plan, plan.generator.create_balance(), seed=1, split="test", placements=4
     )
