@@ -4,8 +4,6 @@ An adjective stands before the noun ("black dog") or after "that is" ("man that 
 counted also in words that no schema has: what has two of them has no one color.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Inflection: plurals, verb forms, articles, numbers in words and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

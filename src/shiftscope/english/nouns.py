@@ -1,7 +1,5 @@
 """Nouns: singular, plural or mass, persons and animals, places, pronouns, and which thing is part of which."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 from typing import Literal

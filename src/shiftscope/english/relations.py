@@ -4,8 +4,6 @@ A predicate is said either with "be" ("is on", "is wearing") or with a verb of i
 ("has", "surrounds").
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

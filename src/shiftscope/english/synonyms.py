@@ -4,8 +4,6 @@ A template folder's own synonyms come first, then the table `data/synonyms.txt`,
 says which words mean a value; the table chooses among them where not all of them read well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..schema import Attribute, Schema, Words

@@ -4,8 +4,6 @@ A file has sections. `[mass]` may hold words between commas, over any number of 
 or groups `these | those`, one entry per line, where an indented line continues the one above; `#` starts a comment.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

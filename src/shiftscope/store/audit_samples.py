@@ -1,7 +1,5 @@
 """A dataset of ours as samples for an audit, and what its card says of the shortcuts found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,14 +1,12 @@
 """Build: make a dataset shard by shard, so that a kill at any moment loses at most the shards under way."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UserError
 from ..executor import LocalExecutor, Progress
@@ -16,13 +14,10 @@ from ..files import remove_partial_files
 from ..folder import lock_folder, open_folder, refuse_foreign_files
 from ..question import Question
 from . import manifest as manifests
-from .dataset import Dataset
+from .dataset import CardSection, Dataset
 from .image import StoredImage
 from .manifest import DEFAULT_INFO, JOURNAL_FILE, MANIFEST_FILE, DatasetInfo, Manifest, read_manifest, write_manifest
 from .shard import DamagedFile, Shard, SharedImages, write_shard
-
-if TYPE_CHECKING:
-    from .card import CardSection
 
 ShardRecords = tuple[Sequence[StoredImage] | SharedImages, Sequence[Question]]
 MakeShard = Callable[[Mapping[str, Any], str, int], ShardRecords]

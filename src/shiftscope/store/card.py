@@ -5,13 +5,13 @@ It shows how questions, answers and scenes are distributed, and what guessing bl
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from ..files import encode_utf8, write_whole
 from .audit_samples import format_shortcut_section
-from .dataset import Dataset
+from .dataset import CardSection, Dataset
 from .manifest import DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
 from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, build_card_feature
@@ -125,9 +125,6 @@ SIZE_CATEGORIES = (
 )
 LARGEST_SIZE = "10M<n<100M"
 PRIOR_SPLIT = "train"
-
-
-CardSection = Callable[[Dataset], str]  # Markdown, or nothing
 
 
 def write_card(dataset: Dataset, section: CardSection | None = None) -> None:

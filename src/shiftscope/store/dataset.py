@@ -1,12 +1,11 @@
 """Dataset: a folder of shards, opened: its splits, images (found by id), questions and single examples."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import Self
 
 from ..errors import UserError, unknown
 from ..files import remember_file_digest
@@ -100,7 +99,7 @@ class Dataset:
     made: int | None = field(default=None, compare=False)  # shards, by the build that gave it; None: opened
 
     @classmethod
-    def open(cls, folder: Path) -> Dataset:
+    def open(cls, folder: Path) -> Self:
         """The dataset in a folder; sizes are checked, hashes only by `verify`."""
         manifest = read_manifest(folder)
         if manifest is None:
@@ -180,6 +179,9 @@ class Dataset:
         for file in self.manifest.files:
             if not file.is_whole(self.folder):
                 raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
+
+
+CardSection = Callable[[Dataset], str]  # writes a section of the dataset's card in Markdown, or nothing
 
 
 def _check_size(folder: Path, file: ShardFile) -> Path:

@@ -1,7 +1,5 @@
 """StoredImage: one image as a dataset keeps it, with the scene it shows and its masks as exact run lengths."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The journal lists the shards finished since the build began, one line each, until the manifest takes them in.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -12,7 +10,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Self
 
 from .. import __version__
 from ..errors import UserError
@@ -83,7 +81,7 @@ class Manifest:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Manifest:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         texts = (*data["about"].values(), *data["made_with"].values())
         if not isinstance(data["spec"], dict) or not all(isinstance(text, str) for text in texts):
             raise TypeError("no manifest")

@@ -1,7 +1,5 @@
 """Part of a split: some questions of a dataset by id, from `shiftscope split` or a JSON file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

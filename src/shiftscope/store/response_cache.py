@@ -4,8 +4,6 @@ One SQLite file. Several runs may use it at once, and a kill loses nothing that 
 response that arrives at the very moment of the kill may be paid for twice.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

@@ -5,8 +5,6 @@
 except for the seconds, and for which responses came from the cache.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -14,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -90,7 +88,7 @@ class RunWriter:
         self.fingerprints: set[str] = set()  # of the rows that were there
         self._held = ExitStack()
 
-    def __enter__(self) -> RunWriter:
+    def __enter__(self) -> Self:
         """The folder is on disk while it is held, but becomes a run, and stays, only with its first rows."""
         refuse_foreign_run_folder(self.folder)
         self._held.enter_context(self._files.lock())

@@ -1,7 +1,5 @@
 """Run tables: questions and predictions as Arrow columns, and those as the columns that metrics read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,13 +1,11 @@
 """Shard: the unit that is made, hashed and remade; a Parquet file of images and one of questions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import UserError
 from ..files import digest_of, file_digest
@@ -66,7 +64,7 @@ class Shard:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Shard:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         files = {}
         for name in ("images", "questions"):
             if (f := data.get(name)) is not None:

@@ -1,7 +1,5 @@
 """Tables: records to Arrow columns and back, without loss; columns as Arrow and `datasets` know them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache

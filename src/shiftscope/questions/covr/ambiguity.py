@@ -4,8 +4,6 @@ Annotators call four cows "cows", or "several" cow; and where one writes "animal
 first is one object of the graph and several things, the second may be one of those asked about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 

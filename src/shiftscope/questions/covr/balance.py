@@ -5,14 +5,12 @@ together; what is still missing is taken answer by answer, the rarest first, and
 structure of the subgraph, the rarest first. Bogin et al., COVR, 2021, appendix C.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +39,11 @@ class CandidateKeys:
         return len(self.rows)
 
     @classmethod
-    def from_questions(cls, questions: Iterable[Question]) -> CandidateKeys:
+    def from_questions(cls, questions: Iterable[Question]) -> Self:
         return cls(np.array([_make_key(q) for q in questions], ROW))
 
     @classmethod
-    def concatenate(cls, several: Sequence[CandidateKeys]) -> CandidateKeys:
+    def concatenate(cls, several: Sequence[Self]) -> Self:
         return cls(np.concatenate([np.empty(0, ROW), *(keys.rows for keys in several)]))
 
     def count_template(self, template: str) -> int:

@@ -4,8 +4,6 @@ Look-ups are made when a template first needs them and then serve all templates.
 drawn; there are at most five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice

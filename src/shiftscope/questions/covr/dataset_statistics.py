@@ -4,8 +4,6 @@ Bogin et al., COVR, 2021. Numbers in a program are no words: "exactly 2 dogs" an
 anonymised programs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

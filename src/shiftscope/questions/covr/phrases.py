@@ -5,8 +5,6 @@ Nothing here is drawn: the same subgraph always gives the same words. What canno
 `spell_subgraph` first: suv → SUV, left → to the left of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -7,8 +7,6 @@ has no names, things are told by their shape: filter(scene(), shape=sedan). Grap
 the graphs' scenes would, without building them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple

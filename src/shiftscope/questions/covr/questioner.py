@@ -5,8 +5,6 @@ two differ, or there is no answer, the question is refused and counted. A questi
 asked about other images with another answer is half of a pair: both have the same words.
 """
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Iterator

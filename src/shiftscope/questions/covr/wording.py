@@ -4,8 +4,6 @@ Capitals are here, question marks are the template's. `plural` asks about all of
 for the subject, with the number of `plural` or of its own name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...english.inflection import lower_first

@@ -1,7 +1,5 @@
 """Hypothetical action: what is done to a scene, as a record, how it refers to objects, and its program."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...lang.program import Node, ProgramBuilder, node
@@ -21,7 +19,7 @@ class ObjectReference:
     pairs: Pairs
     mask: int  # the objects meant
     relation: str = ""
-    anchor: ObjectReference | None = None  # what they stand in that relation to
+    anchor: "ObjectReference | None" = None  # what they stand in that relation to
     many: bool = False
     said: str = ""  # said instead of a description: it, the new cube
 

@@ -7,8 +7,6 @@ An edit is a row of numbers: op, object, anchor, direction, set, column, code, a
 `marks` tells the codes of large, cube and sphere, and where a row of sets holds all objects and relations.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Any
 

@@ -3,8 +3,6 @@
 An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

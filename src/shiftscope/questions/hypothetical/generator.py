@@ -3,8 +3,6 @@
 What a question asks is what *would* be: the picture shows the scene before the action.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

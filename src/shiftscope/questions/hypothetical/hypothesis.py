@@ -1,7 +1,5 @@
 """Hypothesis: one or two actions on a scene that can be done, their program, words and outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

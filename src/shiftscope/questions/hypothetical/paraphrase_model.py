@@ -4,8 +4,6 @@ A rewording is kept only where it says the same things in the same order, going 
 either text has; else the text stays as it was. Beam search, so that equal texts give equal rewordings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

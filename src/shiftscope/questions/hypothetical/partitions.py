@@ -8,8 +8,6 @@ two_parts    three actions per image, five questions with "and", "or" and "not" 
 An example is an action on a scene and a question whose answer the action changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

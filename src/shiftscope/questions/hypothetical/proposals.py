@@ -4,8 +4,6 @@
 they stand, because the place that the first action gave something is left open.
 """
 
-from __future__ import annotations
-
 from functools import cache, cached_property, reduce
 from operator import or_
 

@@ -1,9 +1,8 @@
 """Scene arrays: a scene as arrays that actions are applied to, validly or not, with free places resampled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +56,7 @@ class SceneArrays:
     knows: npt.NDArray[np.bool_]  # [relation]
     eye: tuple[Floats, Floats, Floats]  # directions [relation of the plane, xyz], camera, width and height
 
-    def apply_edit(self, edit: Ints, *, strict: bool = True) -> SceneArrays | None:
+    def apply_edit(self, edit: Ints, *, strict: bool = True) -> Self | None:
         """What `edit.apply` makes of it; None where it cannot be done, or is not sound but `strict`."""
         from .action_kernels import apply_edit
 
@@ -65,7 +64,7 @@ class SceneArrays:
         sets, knows = self.sets.copy(), self.knows.copy()
         scene = (self.n, body, codes, under, sets, knows)
         n = apply_edit(*scene, edit, *self.eye, spiral(), MARKS, strict)
-        return SceneArrays(n, body, codes, under, sets, knows, self.eye) if n >= 0 else None
+        return type(self)(n, body, codes, under, sets, knows, self.eye) if n >= 0 else None
 
     def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
         """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""

@@ -3,8 +3,6 @@
 A form that can do without questions says so with `QUESTIONS_OPTIONAL`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 `SPLIT.jsonl`, `images/SPLIT/ID.png`, `scenes/SPLIT.json`; programs are in the original operations.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

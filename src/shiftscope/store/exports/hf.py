@@ -4,8 +4,6 @@ An image is repeated for each question about it, but takes its room once in a ro
 dictionaries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path

@@ -3,8 +3,6 @@
 A sample is a question, so an image is repeated for each question about it.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
