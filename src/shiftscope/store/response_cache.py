@@ -20,8 +20,7 @@ ENV = "SHIFTSCOPE_CACHE"
 
 def find_cache_folder() -> Path:
     """$SHIFTSCOPE_CACHE, else the user's folder for caches."""
-    named = os.environ.get(ENV)
-    if named:
+    if named := os.environ.get(ENV):
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "shiftscope"

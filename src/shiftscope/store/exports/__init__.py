@@ -44,7 +44,7 @@ def export_dataset(folder: Path, to: str, out: Path, *, progress: Progress | Non
 
 
 def count_records(dataset: Dataset, progress: Progress) -> Callable[[], None]:
-    """What to call after each image and question that is written."""
+    """What to call after each image and question is written."""
     total = sum(sum(dataset.count(split)) for split in dataset.splits)
     done = 0
 
