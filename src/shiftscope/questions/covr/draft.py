@@ -58,6 +58,20 @@ class CovrDraft:
         return next((value for key, value in self.slots if key == name), None)
 
 
+def draft_question(
+    case: SubgraphCase,
+    template: str,
+    text: str,
+    builder: CovrProgramBuilder,
+    contexts: Iterable[ContextImages],
+    others: tuple[Subgraph, ...] = (),
+    **slots: Slot,
+) -> CovrDraft:
+    """A draft about the subgraph of the case, and about others that the question compares it with."""
+    about = (case.subgraph, *others)
+    return CovrDraft(template, text, builder.build(), tuple(slots.items()), about, tuple(contexts))
+
+
 # Numbers in questions: which of them are asked about, how they are phrased and tested.
 
 TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op

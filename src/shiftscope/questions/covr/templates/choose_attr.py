@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....english.adjectives import is_predicative
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import phrase_attribute, phrase_short
 from ..wording import ask_is, ask_with_pronoun
 
@@ -29,14 +29,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("choose", builder.find_unique(thing), words=(builder.get_attribute(this), this, that))
     spelled, first, second = case.spell_subgraph(thing), case.spell_word(this), case.spell_word(that)
-    yield CovrDraft(
-        template="choose_attr",
-        text=f"{ask_is(spelled, first)} or {phrase_attribute(second)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("this", first), ("that", second)),
-        about=(case.subgraph,),
-        contexts=contexts,
-    )
+    text = f"{ask_is(spelled, first)} or {phrase_attribute(second)}?"
+    yield draft_question(case, "choose_attr", text, builder, contexts, thing=spelled, this=first, that=second)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -22,7 +22,7 @@ from ....scene_graph.subgraph import (
 )
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import is_sayable
 from ..program import name_modified_relation
 from ..wording import (
@@ -69,14 +69,8 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
     spelled, word = case.spell_subgraph(thing), case.spell_word(that)
     (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
     ask = ask_either_modifier if link.modifiers else ask_either_object
-    yield CovrDraft(
-        template="choose_object",
-        text=f"{ask(spelled, link, word)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("link", link), ("other", word)),
-        about=(case.subgraph,),
-        contexts=contexts,
-    )
+    text = f"{ask(spelled, link, word)}?"
+    yield draft_question(case, "choose_object", text, builder, contexts, thing=spelled, link=link, other=word)
 
 
 def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from ....english.inflection import lower_first
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
-from ..draft import CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..wording import are_comparable, ask_after_naming, ask_either_relation, phrase_clearly
 
 KIND: QuestionType = "or"
@@ -31,14 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         builder.put("choose_relation", one, others, words=(this, that, "object"))
         spelled, word = case.spell_subgraph(thing), case.spell_word(that)
         (first,) = case.spell_subgraph(ObjectNode(thing.name, "", (SubgraphLink(this, link.thing),))).relations
-        yield CovrDraft(
-            template="choose_rel",
-            text=f"{ask_either_relation(spelled, first, word)}?",
-            program=builder.build(),
-            slots=(("thing", spelled), ("link", first), ("other", word)),
-            about=(case.subgraph,),
-            contexts=contexts,
-        )
+        text = f"{ask_either_relation(spelled, first, word)}?"
+        yield draft_question(case, "choose_rel", text, builder, contexts, thing=spelled, link=first, other=word)
 
 
 def _is_comparable(case: SubgraphCase, link: SubgraphLink, other: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ....english.nouns import is_countable, is_plural_noun
 from ....english.phrases import be_form
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, draw_image_condition
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "how many"
@@ -22,13 +22,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     builder = case.make_program_builder()
     builder.put("count", found.build_images_node(builder, case.subgraph))
-    yield CovrDraft(
-        template="count_group_by",
-        text=f"How many images contain {found.describe(spelled)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("test", found.test), ("number", found.number)),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(*one) for one in found.image_sets),
+    text = f"How many images contain {found.describe(spelled)}?"
+    contexts = map(ContextImages._make, found.image_sets)
+    yield draft_question(
+        case, "count_group_by", text, builder, contexts, thing=spelled, test=found.test, number=found.number
     )
 
 

@@ -9,7 +9,7 @@ from ....english.nouns import is_plural_noun
 from ....english.phrases import be_form, do_form
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import CovrDraft, QuestionType, find_references
+from ..draft import CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_one, phrase_short
 from ..wording import MEASURES, ask_after_naming, be_form_of
 
@@ -31,14 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("query", builder.find_unique(thing), words=(family,))
     spelled = case.spell_subgraph(thing)
-    yield CovrDraft(
-        template="query_attr",
-        text=f"What is the {family} of {phrase_one(spelled)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("family", family)),
-        about=(case.subgraph,),
-        contexts=contexts,
-    )
+    text = f"What is the {family} of {phrase_one(spelled)}?"
+    yield draft_question(case, "query_attr", text, builder, contexts, thing=spelled, family=family)
 
 
 def reword(draft: CovrDraft) -> list[str]:

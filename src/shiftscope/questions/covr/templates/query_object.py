@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ....english.inflection import plural
 from ....scene_graph.subgraph import is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
-from ..draft import CovrDraft, QuestionType, find_references
+from ..draft import CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_relation
 from ..wording import ask_after_naming, ask_what, phrase_clearly
 
@@ -31,14 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
         spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
-        yield CovrDraft(
-            template="query_object",
-            text=f"{ask_what(spelled, relation)}?",
-            program=builder.build(),
-            slots=(("thing", spelled), ("relation", relation)),
-            about=(case.subgraph,),
-            contexts=contexts,
-        )
+        text = f"{ask_what(spelled, relation)}?"
+        yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -10,7 +10,7 @@ from ....english.adjectives import is_predicative
 from ....english.nouns import is_plural_noun
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_short, phrase_state
 from ..wording import ask_after_naming, ask_is
 
@@ -29,14 +29,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("verify", builder.find_unique(thing), words=(builder.get_attribute(value), value))
     spelled, word = case.spell_subgraph(thing), case.spell_word(value)
-    yield CovrDraft(
-        template="verify_attr",
-        text=f"{ask_is(spelled, word)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("attribute", word)),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.answer == value) for one in found),
-    )
+    text = f"{ask_is(spelled, word)}?"
+    contexts = [ContextImages(one.graphs, one.answer == value) for one in found]
+    yield draft_question(case, "verify_attr", text, builder, contexts, thing=spelled, attribute=word)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -15,6 +15,7 @@ from ..draft import (
     ContextImages,
     CovrDraft,
     QuestionType,
+    draft_question,
     is_unambiguous,
     list_image_sets,
     passes_test,
@@ -37,18 +38,13 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     number = dice.draw_one(telling or numbers)
     builder = case.make_program_builder()
     builder.put(TESTS[test], builder.put("count", builder.find_described(case.subgraph)), builder.add_number(number))
-    yield CovrDraft(
-        template="verify_count",
-        text=f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}.",
-        program=builder.build(),
-        slots=(("thing", spelled), ("test", test), ("number", number)),
-        about=(case.subgraph,),
-        contexts=tuple(
-            ContextImages(one.graphs, passes_test(test, one.total, number))
-            for one in found
-            if is_unambiguous(test, one.total, number)
-        ),
-    )
+    text = f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}."
+    contexts = [
+        ContextImages(one.graphs, passes_test(test, one.total, number))
+        for one in found
+        if is_unambiguous(test, one.total, number)
+    ]
+    yield draft_question(case, "verify_count", text, builder, contexts, thing=spelled, test=test, number=number)
 
 
 def reword(draft: CovrDraft) -> list[str]:

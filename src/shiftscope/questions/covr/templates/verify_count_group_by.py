@@ -15,6 +15,8 @@ from ..draft import (
     CovrDraft,
     ImageCondition,
     QuestionType,
+    Slot,
+    draft_question,
     draw_image_condition,
     is_unambiguous,
     passes_test,
@@ -43,17 +45,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder.put(TESTS[test], images, builder.add_number(number))
     so_many = f"{test} {number}".lstrip()
     contain = "image that contains" if number == 1 else "images that contain"
-    yield CovrDraft(
-        template="verify_count_group_by",
-        text=f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}.",
-        program=builder.build(),
-        slots=(
-            *(("thing", spelled), ("test", found.test), ("number", found.number)),
-            *(("images_test", test), ("images", number)),
-        ),
-        about=(case.subgraph,),
-        contexts=contexts_by_number[number],
-    )
+    text = f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}."
+    slots: dict[str, Slot] = {"thing": spelled, "test": found.test, "number": found.number}
+    slots |= {"images_test": test, "images": number}
+    yield draft_question(case, "verify_count_group_by", text, builder, contexts_by_number[number], **slots)
 
 
 def _build_contexts(found: ImageCondition, test: str, number: int) -> Iterator[ContextImages]:

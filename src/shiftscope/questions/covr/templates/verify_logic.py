@@ -9,7 +9,7 @@ from ....english.nouns import THE, is_countable, is_plural_noun
 from ....scene_graph.subgraph import Subgraph
 from ...random_choices import PathDice
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
@@ -31,13 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     left = builder.put("exist", builder.find_described(case.subgraph))
     builder.put(LOGIC[logic], left, builder.put("exist", builder.find_described(rival.subgraph)))
-    yield CovrDraft(
-        template="verify_logic",
-        text=text,
-        program=builder.build(),
-        slots=(("thing", thing), ("other", other), ("logic", logic)),
-        about=(case.subgraph, rival.subgraph),
-        contexts=contexts,
+    yield draft_question(
+        case, "verify_logic", text, builder, contexts, (rival.subgraph,), thing=thing, other=other, logic=logic
     )
 
 

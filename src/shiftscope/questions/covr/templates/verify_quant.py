@@ -11,7 +11,7 @@ from ....english.nouns import is_countable
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, has_part, root_attribute, split_branches
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, Slot, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
 from ..phrases import phrase_clause, phrase_many, phrase_short, phrase_state
 from ..wording import ask_does, ask_is, is_ambiguous
 
@@ -33,23 +33,17 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         builder = case.make_program_builder()
         among, it = builder.find_described(scope), builder.put("it")
         if link is None:
-            word = case.spell_word(attribute)
-            slot: tuple[str, Slot] = "attribute", word
-            predicate = phrase_state(word, plural=True)
+            slots: dict[str, Slot] = {"attribute": case.spell_word(attribute)}
+            predicate = phrase_state(case.spell_word(attribute), plural=True)
             body = builder.put("verify", it, words=(builder.get_attribute(attribute), attribute))
         else:
             (spelled,) = case.spell_subgraph(ObjectNode(scope.name, "", (link,))).relations
-            slot, predicate = ("link", spelled), phrase_clause(spelled, plural=True)
+            slots, predicate = {"link": spelled}, phrase_clause(spelled, plural=True)
             body = builder.put("exist", builder.filter_related(it, link))
         builder.put(QUANTIFIERS[quantifier], among, body)
-        yield CovrDraft(
-            template="verify_quant",
-            text=f"{quantifier.capitalize()} {phrase_many(thing)} {predicate}.",
-            program=builder.build(),
-            slots=(("quantifier", quantifier), ("thing", thing), slot),
-            about=(case.subgraph,),
-            contexts=contexts,
-        )
+        text = f"{quantifier.capitalize()} {phrase_many(thing)} {predicate}."
+        slots |= {"quantifier": quantifier, "thing": thing}
+        yield draft_question(case, "verify_quant", text, builder, contexts, **slots)
 
 
 def _list_predicates(case: SubgraphCase) -> Iterator[QuantifiedPredicate]:

@@ -10,7 +10,7 @@ from ....english.nouns import is_countable
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_short
 from ..wording import phrase_same
 
@@ -29,14 +29,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     found = builder.find_described(thing)
     builder.put("alike", found, found, words=(family,))
-    yield CovrDraft(
-        template="verify_quant_attr",
-        text=f"Do all {phrase_many(spelled)} have the same {family}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("family", family)),
-        about=(case.subgraph,),
-        contexts=contexts,
-    )
+    text = f"Do all {phrase_many(spelled)} have the same {family}?"
+    yield draft_question(case, "verify_quant_attr", text, builder, contexts, thing=spelled, family=family)
 
 
 def _build_contexts(

@@ -12,7 +12,7 @@ from ....scene_graph.related_images import Distractor
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
@@ -38,13 +38,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     left = builder.put("query", builder.find_unique(thing), words=(family,))
     builder.put("equal", left, builder.put("query", builder.find_unique(other), words=(family,)))
     first, last = case.spell_subgraph(thing), case.spell_subgraph(other)
-    yield CovrDraft(
-        template="verify_same_attr",
-        text=f"Do {phrase_one(first)} and {phrase_one(last)} have the same {family}?",
-        program=builder.build(),
-        slots=(("thing", first), ("other", last), ("family", family)),
-        about=(case.subgraph, second.subgraph),
-        contexts=contexts,
+    text = f"Do {phrase_one(first)} and {phrase_one(last)} have the same {family}?"
+    yield draft_question(
+        case, "verify_same_attr", text, builder, contexts, (second.subgraph,), thing=first, other=last, family=family
     )
 
 
