@@ -82,9 +82,9 @@ def passes_test(test: str, count: int, number: int) -> bool:
     return bool(OPS[TESTS[test]](count, number))
 
 
-def is_unambiguous(test: str, count: int, number: int) -> bool:
-    """Whether nobody could take it otherwise: of 5 one may say that there are 2, but not "exactly" 2."""
-    return bool(test) or count <= number
+def judge_number(test: str, count: int, number: int) -> bool | None:
+    """Whether a count passes; None where some would say so: of 5 one may say that there are 2, not "exactly" 2."""
+    return passes_test(test, count, number) if test or count <= number else None
 
 
 # Sets of images with few or many instances of the subgraph, for questions that count.

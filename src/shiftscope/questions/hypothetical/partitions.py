@@ -221,15 +221,14 @@ def generate_balanced(scenes: Scenes, first: int, seed: int, split: str, placeme
 
 def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """15 examples per scene: the pairs take turns, either of a pair may come first."""
-    generator = get_generator()
-    balance = generator.create_balance()
+    balance = get_generator().create_balance()
     for number, scene in enumerate(scenes, first):
         dice = RandomChoices("clevr_hyp", seed, split, "pairs", scene.id)
         kinds = []
         for turn in range(HYPOTHESES):
             pair = dice.shuffle(PAIRS[(HYPOTHESES * number + turn) % len(PAIRS)])
             kinds.append(tuple(dice.pick(MOVES) if kind == "move" else kind for kind in pair))
-        plan = ExamplePlan(tuple(kinds), generator, "a", TWO_HOP_LIMITS, spare=SPARE)
+        plan = ExamplePlan(tuple(kinds), get_generator(), "a", TWO_HOP_LIMITS, spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 

@@ -16,9 +16,8 @@ from ..draft import (
     CovrDraft,
     QuestionType,
     draft_question,
-    is_unambiguous,
+    judge_number,
     list_image_sets,
-    passes_test,
 )
 from ..wording import phrase_quantity, phrase_short_quantity
 
@@ -34,16 +33,13 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     totals = sorted({one.total for one in found})
     numbers = range(1, min(MOST_NUMBER, totals[-1] + 1) + 1)
     test = dice.draw_one(tuple(TESTS))
-    telling = [n for n in numbers if len({passes_test(test, t, n) for t in totals if is_unambiguous(test, t, n)}) > 1]
+    telling = [n for n in numbers if {True, False} <= {judge_number(test, total, n) for total in totals}]
     number = dice.draw_one(telling or numbers)
     builder = case.make_program_builder()
     builder.put(TESTS[test], builder.put("count", builder.find_described(case.subgraph)), builder.add_number(number))
     text = f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}."
-    contexts = [
-        ContextImages(one.graphs, passes_test(test, one.total, number))
-        for one in found
-        if is_unambiguous(test, one.total, number)
-    ]
+    judged = ((one.graphs, judge_number(test, one.total, number)) for one in found)
+    contexts = [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
     yield draft_question(case, "verify_count", text, builder, contexts, thing=spelled, test=test, number=number)
 
 

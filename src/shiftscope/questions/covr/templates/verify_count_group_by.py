@@ -18,8 +18,7 @@ from ..draft import (
     Slot,
     draft_question,
     draw_image_condition,
-    is_unambiguous,
-    passes_test,
+    judge_number,
 )
 from ..wording import phrase_short_quantity
 
@@ -34,7 +33,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     test = dice.draw_one(tuple(TESTS))
     numbers = range(1, max(len(graphs) for graphs, _ in found.image_sets))
-    contexts_by_number = {n: tuple(_build_contexts(found, test, n)) for n in numbers}
+    contexts_by_number = {n: _build_contexts(found, test, n) for n in numbers}
     telling = [n for n, contexts in contexts_by_number.items() if len({one.answer for one in contexts}) > 1]
     some = [n for n, contexts in contexts_by_number.items() if contexts]
     if not some:
@@ -51,11 +50,11 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     yield draft_question(case, "verify_count_group_by", text, builder, contexts_by_number[number], **slots)
 
 
-def _build_contexts(found: ImageCondition, test: str, number: int) -> Iterator[ContextImages]:
+def _build_contexts(found: ImageCondition, test: str, number: int) -> list[ContextImages]:
     """The sets of more images than that, of which nobody could take the number otherwise."""
-    for graphs, many in found.image_sets:
-        if number < len(graphs) and is_unambiguous(test, many, number):
-            yield ContextImages(graphs, passes_test(test, many, number))
+    larger = [(graphs, many) for graphs, many in found.image_sets if number < len(graphs)]
+    judged = ((graphs, judge_number(test, many, number)) for graphs, many in larger)
+    return [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
 
 
 def reword(draft: CovrDraft) -> list[str]:
