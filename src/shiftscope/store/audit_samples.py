@@ -17,20 +17,16 @@ SAMPLE_COLUMNS = ["question_id", "image_ids", "question", "answer", "question_ty
 
 def read_stored_questions(dataset: Dataset) -> QuestionTable:
     """Every answered question with the objects of its (first) image; programs are not read."""
-    import pyarrow.compute as pc
-
     found: dict[str, list[Any]] = {name: [] for name in (*SAMPLE_COLUMNS, "split")}
     unanswered: list[str] = []
     for shard in dataset.shards():
-        if not shard.questions:
-            continue
-        rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
-        answered = rows["answer"].is_valid()
-        unanswered += rows.filter(pc.invert(answered))["question_id"].to_pylist()
-        rows = rows.filter(answered)
-        for name in SAMPLE_COLUMNS:
-            found[name] += rows[name].to_pylist()
-        found["split"] += [shard.split] * rows.num_rows
+        if shard.questions:
+            rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
+            unanswered += rows.filter(rows["answer"].is_null())["question_id"].to_pylist()
+            rows = rows.filter(rows["answer"].is_valid())
+            for name, values in rows.to_pydict().items():
+                found[name] += values
+            found["split"] += [shard.split] * rows.num_rows
     if not found["answer"]:
         raise UserError(f"{dataset.folder}: there are no questions with an answer in it")
     images = found["image_ids"]

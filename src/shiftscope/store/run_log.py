@@ -10,29 +10,18 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, result
 from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
-from ..result import (
-    CONDITIONS,
-    IMAGE_CONDITIONS,
-    MISSING,
-    MISSING_IMAGE,
-    CacheUse,
-    Lineage,
-    Prediction,
-    QuestionRecord,
-    RunLog,
-    add_missing_rows,
-)
+from ..result import CacheUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
 from .manifest import MANIFEST_FILE, describe_changes
 from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
 from .shard import open_parquet
@@ -54,39 +43,28 @@ RERUN_HINT = "delete it and run the same shiftscope run again, which asks anew w
 RowKey = tuple[str, str]  # question, condition
 
 
+@dataclass(eq=False)
 class RunWriter:
     """A run's folder, held by one process; it tells which rows there are already."""
 
-    def __init__(
-        self,
-        folder: Path,
-        spec: Mapping[str, Any],
-        questions: int | None = None,
-        *,
-        population: int | None = None,
-        lineage: Lineage | None = None,
-        beside: Mapping[str, bytes] | None = None,
-    ) -> None:
-        """`spec` is stored as it is given, so it must hold no secret.
+    folder: Path
+    spec: dict[str, Any]  # stored as it is given, so it must hold no secret
+    questions: int | None = None  # how many each condition covers
+    _: KW_ONLY
+    population: int | None = None  # how many the split has
+    lineage: Lineage | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)  # files, by name, written once the folder is a run's
+    missing_images: int = field(default=0, init=False)  # further questions, which are run without their pictures
+    unrecorded: tuple[str, ...] = field(default=(), init=False)  # fields of the spec that the run's first rows lack
+    added: int = field(default=0, init=False)  # rows
+    done: set[RowKey] = field(default_factory=set, init=False)  # has a row that is not a failure
+    failed: set[RowKey] = field(default_factory=set, init=False)  # may be run again; the new row replaces the old one
+    fingerprints: set[str] = field(default_factory=set, init=False)  # of the rows that were there
 
-        `questions` is how many each condition covers, `population` how many the split has. `beside` are files, by
-        name, that are written into the folder as soon as it is a run's.
-        """
-        self.folder = folder
-        self._files = open_folder(folder)
-        self.spec = dict(spec)
-        self.questions = questions
-        self.population = population
-        self.lineage = lineage
-        self.beside = dict(beside or {})
-        self.missing_images = 0  # further questions, which are run without their pictures
-        self.unrecorded: tuple[str, ...] = ()  # fields of the spec that the run's first rows lack
-        self.added = 0  # rows
+    def __post_init__(self) -> None:
+        self.spec = dict(self.spec)
+        self._files, self._held = open_folder(self.folder), ExitStack()
         self._described = False  # whether this writer wrote the run's description
-        self.done: set[RowKey] = set()  # has a row that is not a failure
-        self.failed: set[RowKey] = set()  # may be run again; the new row takes the place of the old one
-        self.fingerprints: set[str] = set()  # of the rows that were there
-        self._held = ExitStack()
 
     def __enter__(self) -> Self:
         """The folder is on disk while it is held, but becomes a run, and stays, only with its first rows."""
@@ -137,7 +115,7 @@ class RunWriter:
             with open_parquet(path) as file:
                 columns = file.read(columns=["condition", "status", "image_ids"]).to_pydict()
             for condition, status, images in zip(*columns.values(), strict=True):
-                if condition in IMAGE_CONDITIONS and status not in ("failed", MISSING):
+                if condition in result.IMAGE_CONDITIONS and status not in ("failed", result.MISSING):
                     found.update(images)
         return found
 
@@ -218,7 +196,7 @@ def read_run(folder: Path) -> RunLog:
         *(_parse_lineage(there), there.get("missing_images", 0), _count_cache_use(table, spec)),
     )
     conditions = spec.get("conditions") or dict.fromkeys(records.condition.to_list())
-    rows = {c: int(records.condition.equals(c).sum()) for c in (*conditions, MISSING_IMAGE)}
+    rows = {c: int(records.condition.equals(c).sum()) for c in (*conditions, result.MISSING_IMAGE)}
     missing = {c: max(0, (log.count_expected(c) or 0) - n) for c, n in rows.items()}
     return replace(log, records=add_missing_rows(records, missing))
 
@@ -315,8 +293,8 @@ def _read_tables(files: Sequence[Path], columns: Sequence[str] | None = None) ->
     # longer counts as one whose picture is missing.
     keys = list(zip(*(table.column(n).to_pylist() for n in ("question_id", "condition")), strict=True))
     last = {key: at for at, key in enumerate(keys)}
-    for question in {question for question, condition in keys if condition in IMAGE_CONDITIONS}:
-        last.pop((question, MISSING_IMAGE), None)
+    for question in {question for question, condition in keys if condition in result.IMAGE_CONDITIONS}:
+        last.pop((question, result.MISSING_IMAGE), None)
     return table if len(last) == len(keys) else table.take(np.array(sorted(last.values())))
 
 
@@ -325,7 +303,7 @@ def _sort_rows(table: Any, order: Sequence[str]) -> Any:
     place = {question: k for k, question in enumerate(order)}
     questions = table.column("question_id").to_pylist()
     conditions = table.column("condition").to_pylist()
-    rank = {name: (k, "") for k, name in enumerate(CONDITIONS)}
+    rank = {name: (k, "") for k, name in enumerate(result.CONDITIONS)}
 
     def sort_key(at: int) -> tuple[Any, ...]:
         q, c = questions[at], conditions[at]
@@ -399,8 +377,8 @@ def find_differing_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> l
     return [k for k in fields if k not in (PLACES_FIELD, SERVER_FIELD) and _is_different(k, one.get(k), other.get(k))]
 
 
-def _is_different(field: str, one: Any, other: Any) -> bool:
-    if field == "sources":
+def _is_different(name: str, one: Any, other: Any) -> bool:
+    if name == "sources":
         return any(one[module] != other[module] for module in one.keys() & other.keys())
     return canonical_json(one) != canonical_json(other)
 
@@ -429,8 +407,8 @@ def _refuse_changed(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> N
 def _list_edited(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The first files, modules or properties of a model that changed."""
     found = []
-    for field, name in (("model_id", "{}"), ("sources", "the source of {}")):
-        one, other = old.get(field) or {}, new.get(field) or {}
-        names = sorted(one.keys() & other.keys() if field == "sources" else one.keys() | other.keys())
+    for key, name in (("model_id", "{}"), ("sources", "the source of {}")):
+        one, other = old.get(key) or {}, new.get(key) or {}
+        names = sorted(one.keys() & other.keys() if key == "sources" else one.keys() | other.keys())
         found += [name.format(n) for n in names if one.get(n) != other.get(n)]
     return found[:3]

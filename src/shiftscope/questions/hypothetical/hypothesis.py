@@ -1,6 +1,6 @@
 """Hypothesis: one or two actions on a scene that can be done, their program, words and outcome."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -16,23 +16,9 @@ from ..clevr.generator import AnswerMismatch
 from ..random_choices import RandomChoices
 from .action import HypotheticalAction, NewObject, ObjectReference, build_action_nodes
 from .action_wording import ActionText, choose_synonym, word_actions
-from .proposals import (
-    ReferableScene,
-    propose_add,
-    propose_change,
-    propose_move_in_plane,
-    propose_move_on_top,
-    propose_remove,
-)
+from .proposals import PROPOSERS, ReferableScene
 from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
 
-PROPOSERS: dict[str, Callable[[ReferableScene, RandomChoices, bool, int], HypotheticalAction | None]] = {
-    "add": propose_add,
-    "remove": propose_remove,
-    "change": propose_change,
-    "move_in_plane": propose_move_in_plane,
-    "move_on_top": propose_move_on_top,
-}
 TRIES = 30
 SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"

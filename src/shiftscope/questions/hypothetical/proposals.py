@@ -245,3 +245,12 @@ def propose_move_on_top(view: ReferableScene, dice: RandomChoices, second: bool 
     free = view.everything & ~view.carriers & ~view.carried_objects & ~subject.mask
     anchor = refer_to_one(view, free, dice, plain=second)
     return HypotheticalAction("move_on_top", "move", subject, anchor, ON) if anchor else None
+
+
+PROPOSERS = {
+    "add": propose_add,
+    "remove": propose_remove,
+    "change": propose_change,
+    "move_in_plane": propose_move_in_plane,
+    "move_on_top": propose_move_on_top,
+}

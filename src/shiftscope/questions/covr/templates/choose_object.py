@@ -21,18 +21,11 @@ from ....scene_graph.subgraph import (
     split_modifiers,
 )
 from ...random_choices import PathDice
+from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import is_sayable
 from ..program import name_modified_relation
-from ..wording import (
-    ask_after_naming,
-    ask_either_modifier,
-    ask_either_object,
-    ask_what,
-    phrase_clearly,
-    phrase_two_objects,
-)
 
 KIND: QuestionType = "or"
 
@@ -68,7 +61,7 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
         link = replace(link, thing=ObjectNode(this))
     spelled, word = case.spell_subgraph(thing), case.spell_word(that)
     (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
-    ask = ask_either_modifier if link.modifiers else ask_either_object
+    ask = wording.ask_either_modifier if link.modifiers else wording.ask_either_object
     text = f"{ask(spelled, link, word)}?"
     yield draft_question(case, "choose_object", text, builder, contexts, thing=spelled, link=link, other=word)
 
@@ -92,14 +85,16 @@ def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:
 def reword(draft: CovrDraft) -> list[str]:
     thing, link, other = draft.slot("thing"), draft.slot("link"), draft.slot("other")
     if link.modifiers:
-        question = ask_either_modifier(thing, link, other)
+        question = wording.ask_either_modifier(thing, link, other)
         return [
             f"which is it: {lower_first(question)}?",
-            *ask_after_naming(thing, lambda it, plural: ask_either_modifier(thing, link, other, plural, it)),
+            *wording.ask_after_naming(
+                thing, lambda it, plural: wording.ask_either_modifier(thing, link, other, plural, it)
+            ),
         ]
-    the = phrase_clearly(thing, link.relation)
+    the = wording.phrase_clearly(thing, link.relation)
     return [
-        f"{ask_either_object(thing, link, other, phrase=the)}?",
-        *ask_after_naming(thing, lambda it, plural: ask_either_object(thing, link, other, plural, it)),
-        f"{ask_what(thing, link.relation, phrase=the)}: {phrase_two_objects(thing, link, other)}?",
+        f"{wording.ask_either_object(thing, link, other, phrase=the)}?",
+        *wording.ask_after_naming(thing, lambda it, plural: wording.ask_either_object(thing, link, other, plural, it)),
+        f"{wording.ask_what(thing, link.relation, phrase=the)}: {wording.phrase_two_objects(thing, link, other)}?",
     ]
