@@ -80,10 +80,6 @@ def count_colors(attribute: str) -> int:
     return min(known, 2) if known and _COLORS.union(_COLOR_SHADES, ("and",)).issuperset(parts) else 0
 
 
-def is_color(attribute: str) -> bool:
-    return count_colors(attribute) > 0
-
-
 def is_predicative(attribute: str) -> bool:
     """Whether something can be said to be so: white, not "main"."""
     phrase = describe_attribute(attribute)

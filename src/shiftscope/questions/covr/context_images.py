@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...english.adjectives import is_color
+from ...english.adjectives import count_colors
 from ...english.nouns import is_person
 from ...rng import seed_of
 from ...scene_graph.pack import get_noun_attribute
@@ -252,7 +252,7 @@ class SubgraphCase:
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
-        return not (is_color(attribute) and self.clear.is_multicolored(self.find_things(subgraph, graph)))
+        return not (count_colors(attribute) and self.clear.is_multicolored(self.find_things(subgraph, graph)))
 
     def get_value(self, thing: int, family: str) -> str:
         """The only value of an attribute that an object has; "" where it has none or several."""

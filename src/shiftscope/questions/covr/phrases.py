@@ -83,13 +83,13 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if predicate.verb == "have" and target.name in HARDLY_HAD and not target.attribute:  # as all of them do
         return False
     if alive and predicate.verb == "have":
-        return bool(target.attribute) or not nouns.is_own_part(target.name)
-    own_part = nouns.is_own_part(thing.name)
-    if nouns.is_own_part(target.name) and predicate.is_place and (nouns.is_person(thing.name) or own_part):
+        return bool(target.attribute) or target.name not in nouns.OWN_PARTS
+    own_part = thing.name in nouns.OWN_PARTS
+    if target.name in nouns.OWN_PARTS and predicate.is_place and (nouns.is_person(thing.name) or own_part):
         return False  # a man on a stomach, unlike a bird on a head
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
         return False
-    if not alive and nouns.is_living_body_part(target.name) and thing.name.rpartition(" ")[2] not in LIKENESSES:
+    if not alive and target.name in nouns.FLESH and thing.name.rpartition(" ")[2] not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
             return False
         if predicate.rest in ON and not _can_be_on_body(thing.name):  # an umbrella on a head
@@ -107,7 +107,7 @@ def _can_be_on_body(name: str) -> bool:
     if name.startswith("umbrella"):  # held, though an accessory
         return False
     put_on = nouns.grammatical_number(name) == "mass" or name.rpartition(" ")[2] in nouns.ON_FLESH
-    return nouns.is_worn(name) or nouns.is_own_part(name) or put_on
+    return nouns.is_worn(name) or name in nouns.OWN_PARTS or put_on
 
 
 def _is_modifier_fluent(modifier: RelationModifier) -> bool:

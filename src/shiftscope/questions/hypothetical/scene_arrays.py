@@ -18,6 +18,9 @@ from ...schemas.clevr import SCHEMA
 from ..clevr.packed_scenes import ALL_OBJECTS, EXTRA, ROWS
 from .action import ATTRIBUTES, IN_PLANE, HypotheticalAction, Pairs
 
+Z, FRESH, REACH = 7, 8, 9  # columns of a body, besides those of its footprint
+NUMBERS = 10
+MOST = 16  # objects
 TERMS = Terms.of(SCHEMA.attributes)
 COLUMN = {a: TERMS.index(a) for a in ATTRIBUTES}
 LARGE, CUBE, BALL = TERMS.code["size", "large"], TERMS.code["shape", "cube"], TERMS.code["shape", "sphere"]
@@ -35,8 +38,6 @@ MARKS = np.array([LARGE, CUBE, BALL, EVERYTHING, FIRST_ROW], np.int64)
 
 def create_layout(rows: int) -> OutcomeLayout:
     """Room for the sets, codes and known relations of so many scenes; each row is to be laid out."""
-    from .action_kernels import MOST
-
     return (
         np.empty((rows, WIDTH), np.uint64),
         np.empty((rows, MOST, len(ATTRIBUTES)), np.int64),
@@ -80,8 +81,6 @@ class SceneArrays:
 
     def list_touched(self) -> int:
         """The objects that are new, moved or changed."""
-        from .action_kernels import FRESH
-
         return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
 
     def relation_rows(self, relation: str) -> list[int]:
@@ -91,8 +90,6 @@ class SceneArrays:
 
     def matches_scene(self, scene: Scene) -> bool:
         """Whether the scene is just what stands here: objects, places and how they stand to each other."""
-        from .action_kernels import Z
-
         if self.n != len(scene.objects):
             return False
         rows = zip(self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True)
@@ -105,8 +102,6 @@ class SceneArrays:
 
 def check_scene(scene: Scene) -> None:
     """Refuse a scene on which no action can be done."""
-    from .action_kernels import MOST
-
     if any(o.position is None for o in scene.objects) or not scene.directions:
         raise UserError(f"scene {scene.id!r} has no positions or directions, which actions need")
     if len(scene.objects) > MOST:
@@ -115,7 +110,7 @@ def check_scene(scene: Scene) -> None:
 
 def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArrays:
     """The arrays of a scene; relations as the scene itself tells them."""
-    from .action_kernels import MOST, NUMBERS, fill_scene_sets
+    from .action_kernels import fill_scene_sets
 
     check_scene(scene)
     n = len(scene.objects)
@@ -148,7 +143,7 @@ def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArray
 @lru_cache(maxsize=4096)
 def _compute_outline(attributes: Pairs) -> tuple[tuple[int, ...], tuple[float, float, float], float]:
     """The codes of what an object is, half sides and roundness of its footprint, and the ball around it."""
-    from .action_kernels import MOST, NUMBERS, REACH, update_outline
+    from .action_kernels import update_outline
 
     found = {COLUMN[pair[0]]: TERMS.code[pair] for pair in attributes}
     look = tuple(found[c] for c in range(len(ATTRIBUTES)))
