@@ -9,32 +9,17 @@ import numpy as np
 from ..answer import spell
 from ..columns import Column, ListColumn
 from ..result import Facts, Prediction, QuestionRecord, RunRecords
-from .tables import Columns, answer_type, arrow_type, format_answer, parse_answer
+from .tables import Columns, ColumnType, answer_type, arrow_type, format_answer, parse_answer
 
-ROW_COLUMNS: Columns = (
-    ("question_id", "string"),
-    ("condition", "string"),
-    ("image_ids", ("string",)),
-    ("truth", "string"),  # yes, no, 3, red
-    ("truth_type", "string"),  # bool, int or str
-    ("answers", ("string",)),  # every annotator's, where there were several
-    ("twin", "string"),
-    ("program", "string"),
-    ("answer", "string"),
-    ("answer_type", "string"),
-    ("status", "string"),
-    ("reason", "string"),
-    ("raw", "string"),
-    ("seconds", "float64"),
-    ("cost", "float64"),
-    ("tokens", "int64"),
-    ("belief", "float64"),
-    ("program_said", "string"),
-    ("trace", "string"),
-    ("content", "string"),  # what was asked about which images; older runs lack it
-    ("stored", "float64"),
-    ("fingerprint", "string"),
+_NAMES = (
+    *("question_id", "condition", "image_ids", "truth", "truth_type", "answers", "twin", "program", "answer"),
+    *("answer_type", "status", "reason", "raw", "seconds", "cost", "tokens", "belief", "program_said", "trace"),
+    *("content", "stored", "fingerprint"),  # content: what was asked about which images; older runs lack it
 )
+_TYPES: dict[str, ColumnType] = {"image_ids": ("string",), "answers": ("string",), "tokens": "int64"}
+_TYPES |= dict.fromkeys(("seconds", "cost", "belief", "stored"), "float64")
+# Answers are yes, no, 3 or red, of the type bool, int or str; `answers` are those of all annotators.
+ROW_COLUMNS: Columns = tuple((name, _TYPES.get(name, "string")) for name in _NAMES)
 FACT_PREFIX = "fact."  # begins the names of the columns that hold facts
 MIXED_METADATA = {b"shiftscope": b"json"}  # marks a column of facts that differ in type, written as JSON
 _ARROW = {str: "string", int: "int64", float: "float64", bool: "bool"}

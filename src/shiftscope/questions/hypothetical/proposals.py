@@ -26,7 +26,8 @@ class ReferableScene:
         self.everything = (1 << self.size) - 1
         self._masks: list[int] = stage.sets[: len(TERMS.names)].tolist()  # by code
         codes = stage.codes[: self.size].tolist()
-        self._codes = [tuple([row[c] for c in _COLUMNS]) for row in codes]  # in the order they are said
+        # In the order they are said.
+        self._codes: list[tuple[int, ...]] = [tuple([row[c] for c in _COLUMNS]) for row in codes]
         self._names: dict[int, list[Pairs]] = {}
         self._rows: dict[str, list[int]] = {}
 
