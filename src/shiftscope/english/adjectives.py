@@ -12,7 +12,7 @@ from .word_lists import word_set, word_table
 
 
 class AdjectivePhrase(NamedTuple):
-    """How an attribute is said."""
+    """How an attribute is worded."""
 
     words: str
     before: bool  # it can stand before the noun
@@ -20,7 +20,7 @@ class AdjectivePhrase(NamedTuple):
 
 
 _AFTER_ONLY = word_set("adjectives", "after only")
-_NORMALIZED = {word: said for word, (said,) in word_table("adjectives", "normalized").items()}
+_NORMALIZED = {word: usual for word, (usual,) in word_table("adjectives", "normalized").items()}
 _BEFORE_ONLY = word_set("adjectives", "before only")
 _NOT_AFTER = word_set("adjectives", "not after")
 _PLAIN = word_set("adjectives", "plain")
@@ -81,6 +81,6 @@ def count_colors(attribute: str) -> int:
 
 
 def is_predicative(attribute: str) -> bool:
-    """Whether something can be said to be so: white, not "main"."""
+    """Whether it can follow "is": white, not "main"."""
     phrase = describe_attribute(attribute)
     return phrase is not None and phrase.after

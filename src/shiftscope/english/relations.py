@@ -1,6 +1,6 @@
 """Relations as English predicates: "on", "wearing", "wears", "wear", "pv:attach to", "has".
 
-A predicate is said either with "be" ("is on", "is wearing") or with a verb of its own in the simple present
+A predicate is worded either with "be" ("is on", "is wearing") or with a verb of its own in the simple present
 ("has", "surrounds").
 """
 
@@ -12,7 +12,7 @@ from .word_lists import word_list, word_set, word_table
 
 
 class RelationPredicate(NamedTuple):
-    """A relation without its object; `verb` is empty where it is said with "be"."""
+    """A relation without its object; `verb` is empty where it takes "be"."""
 
     verb: str  # "have", "surround"
     rest: str  # after the verb or after "be": "", "to", "on", "wearing", "parked on"
@@ -49,7 +49,7 @@ class RelationPredicate(NamedTuple):
 _LOCATING = word_set("relations", "locating")
 _NOT_LOCATING = word_list("relations", "not locating")
 PLACES = word_set("relations", "places")
-_NORMALIZED = {name: said for name, (said,) in word_table("relations", "normalized").items()}
+_NORMALIZED = {name: usual for name, (usual,) in word_table("relations", "normalized").items()}
 _BEFORE_OF = word_list("relations", "before of")
 AFTER_VERBS = PLACES | word_set("relations", "after verbs")
 STATES = word_set("relations", "states")

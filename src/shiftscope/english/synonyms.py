@@ -10,10 +10,10 @@ from ..schema import Attribute, Schema, Words
 from .inflection import plural
 from .word_lists import word_table
 
-THING, PART = "thing", "part"  # said where a description has no noun
+THING, PART = "thing", "part"  # for descriptions without a noun
 
 SYNONYMS = word_table("synonyms", "closed")
-SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they are said before a part
+SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they precede a part
 SIDE_WORDS = {"mid": "middle"}
 
 

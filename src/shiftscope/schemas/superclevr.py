@@ -30,7 +30,7 @@ def part_kinds() -> Words:
 
 
 def part_words() -> Words:
-    """How each part of a file is said: door_mid_left is the middle left door."""
+    """The English name of each part of a file: door_mid_left is the middle left door."""
     placed = [
         (name, (f"{place} {word.removeprefix('any ')}".strip(),))
         for word, places in PLACED_PARTS

@@ -140,7 +140,7 @@ class Dataset:
                 yield from read_questions(_check_size(self.folder, shard.questions))
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
-        """Every question with its images; images asked about in a row are read once."""
+        """Every question with its images; images that follow each other are read once."""
         index = ImageIndex(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:

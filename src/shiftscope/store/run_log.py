@@ -396,19 +396,14 @@ def _refuse_changed(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> N
         return
     remedy = f"choose another folder for --out, or delete {folder}"
     if set(changed) <= {"model_id", "sources"}:
-        what = ", ".join(_list_edited(old, new))
+        edited = []  # files, modules or properties of the model
+        for key, name in (("model_id", "{}"), ("sources", "the source of {}")):
+            one, other = old.get(key) or {}, new.get(key) or {}
+            names = sorted(one.keys() & other.keys() if key == "sources" else one.keys() | other.keys())
+            edited += [name.format(n) for n in names if one.get(n) != other.get(n)]
+        what = ", ".join(edited[:3])
         raise UserError(f"{what} changed since {folder} was made with model {new['model']!r}; {remedy}")
     if changed == ["data_id"] and old.get("data") == new.get("data"):
         raise UserError(f"the data in {new.get('data')} changed since {folder} was made; {remedy}")
     listed = describe_changes(old, new, changed)
     raise UserError(f"{folder} holds a run with another spec ({listed}); choose another folder for --out")
-
-
-def _list_edited(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The first files, modules or properties of a model that changed."""
-    found = []
-    for key, name in (("model_id", "{}"), ("sources", "the source of {}")):
-        one, other = old.get(key) or {}, new.get(key) or {}
-        names = sorted(one.keys() & other.keys() if key == "sources" else one.keys() | other.keys())
-        found += [name.format(n) for n in names if one.get(n) != other.get(n)]
-    return found[:3]

@@ -1,7 +1,7 @@
 """Ambiguity: whether a person would count the objects of a graph as the graph does.
 
 Annotators call four cows "cows", or "several" cow; and where one writes "animal", another writes "kitty". The
-first is one object of the graph and several things, the second may be one of those asked about.
+first is one object of the graph and several things, the second may be one of those the question is about.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,8 +52,8 @@ class CountAmbiguity:
         if self._closed or not (colors := self._colors(subgraph)):
             return False
         there, start = read_graph(self._graphs, graph), self._graphs.object_starts[graph]
-        said = zip(there.words, there.owners, strict=True)
-        return any(code in colors and self._colorful[start + k] for code, k in said)
+        pairs = zip(there.words, there.owners, strict=True)
+        return any(code in colors and self._colorful[start + k] for code, k in pairs)
 
     def _list_color_codes(self, subgraph: Subgraph) -> frozenset[int]:
         codes = self._graphs.attribute_codes
@@ -67,7 +67,7 @@ class CountAmbiguity:
     def has_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether the graph has something that may be one of those described, but is called otherwise.
 
-        It has the attribute and the relations that are asked for, though perhaps not to the same things.
+        It has the attribute and the relations of the subgraph, though perhaps not to the same things.
         """
         if self._closed:
             return False

@@ -1,6 +1,6 @@
 """Balance: choose among far too many questions, as evenly as can be over answers and subgraphs.
 
-Every template gets as many. First come texts that were asked with several answers, an example of each answer
+Every template gets as many. First come texts with several answers, an example of each answer
 together; what is still missing is taken answer by answer, the rarest first, and within an answer by the
 structure of the subgraph, the rarest first. Bogin et al., COVR, 2021, appendix C.
 """
@@ -70,7 +70,7 @@ def word_digest(text: str) -> int:
 
 
 def separate_texts(first: CandidateKeys, second: CandidateKeys) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which candidates of two sets to keep so that no text is in both, as asked or in other words."""
+    """Which candidates of two sets to keep so that no text is in both, as generated or paraphrased."""
     here, there = np.ones(len(first), bool), np.ones(len(second), bool)
     for one, other in product(WORDS, WORDS):
         mine, theirs = first.rows[here], second.rows[there]

@@ -93,19 +93,19 @@ class SubgraphCase:
         """Distractors in which just this node is replaced."""
         return self._find_by_edits([(node,)])[:NEAR]
 
-    def find_replacing_also(self, node: int, asked: Collection[int]) -> tuple[Distractor, ...]:
-        """Distractors in which this node is replaced, and one that is not among those asked about."""
-        rest = (k for k in range(len(self.nodes)) if k not in asked)
+    def find_replacing_also(self, node: int, queried: Collection[int]) -> tuple[Distractor, ...]:
+        """Distractors in which this node is replaced, and one that is not among the queried ones."""
+        rest = (k for k in range(len(self.nodes)) if k not in queried)
         return self._find_by_edits([(min(k, node), max(k, node)) for k in rest])
 
-    def find_replacing_others(self, asked: Iterable[int]) -> tuple[Distractor, ...]:
-        """Distractors in which one or two nodes are replaced, none of those asked about."""
-        kept = set(asked)
+    def find_replacing_others(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
+        """Distractors in which one or two nodes are replaced, none of the queried ones."""
+        kept = set(queried)
         return self._find_by_edits([e for e in list_edits(len(self.nodes)) if kept.isdisjoint(e)])
 
-    def find_replacing_within(self, asked: Iterable[int]) -> tuple[Distractor, ...]:
-        """Distractors in which one or two nodes are replaced, all of them asked about."""
-        wanted = set(asked)
+    def find_replacing_within(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
+        """Distractors in which one or two nodes are replaced, all of them queried ones."""
+        wanted = set(queried)
         return self._find_by_edits([e for e in list_edits(len(self.nodes)) if wanted.issuperset(e)])
 
     def _find_by_edits(self, wanted: Sequence[Edit]) -> tuple[Distractor, ...]:
@@ -116,8 +116,8 @@ class SubgraphCase:
     def find_beside(self, thing: Subgraph, node: int, name: str) -> tuple[Distractor, ...]:
         """Distractors with this name at the node that differ in one node of the description of the thing."""
         other = self.subgraph.replace_nodes({node: name})
-        asked = (*split_branches(other), *split_modifiers(other))
-        kept = next((b.nodes for b in asked if b.rest == thing), range(1, 2))
+        branches = (*split_branches(other), *split_modifiers(other))
+        kept = next((b.nodes for b in branches if b.rest == thing), range(1, 2))
         found = self._search_distractors(other, FAR, [(k,) for k in range(len(self.nodes)) if k not in kept])
         self._note_images([one.graph for one in found], 2)
         return found
@@ -148,7 +148,7 @@ class SubgraphCase:
 
     @cached_property
     def rival(self) -> RivalSubgraph | None:
-        """What one of the distractors holds instead, if it can be said; a near one if there is any."""
+        """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
             if is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))

@@ -56,9 +56,9 @@ class CovrStatistics:
         self.images_each[len(question.scenes)] += 1
         if (size := question.note("size")) is not None:
             self.structures[int(size), int(question.note("depth", 0))] += 1
-        if said := question.note("paraphrase") or (question.note(GENERATED) and text):
+        if rewording := question.note("paraphrase") or (question.note(GENERATED) and text):
             self.paraphrased += 1
-            self.paraphrased_words += len(said.split())
+            self.paraphrased_words += len(rewording.split())
         if question.program is not None:
             rows = covr.write(question.program)
             self.programs[anonymise_program(rows)] += 1
@@ -68,7 +68,7 @@ class CovrStatistics:
 
     @property
     def several_answers(self) -> int:
-        """Questions whose text is asked elsewhere with another answer."""
+        """Questions whose text also occurs elsewhere with another answer."""
         return sum(n for text, n in self.times.items() if len(self.answers_of[text]) > 1)
 
     def table(self) -> dict[str, int | float]:
@@ -156,7 +156,7 @@ def format_statistics(
 def list_template_names(
     found: Sequence[CovrStatistics], candidates: Mapping[str, Mapping[str, int]] | None
 ) -> list[str]:
-    """Every template that was asked or could have been."""
+    """Every template that has questions or candidates."""
     names = {name for f in found for name in f.templates}
     return sorted(names.union(*(counts for counts in (candidates or {}).values())))
 

@@ -1,9 +1,9 @@
-"""Draft: a question worded and programmed, and the sets of images about which it can be asked.
+"""Draft: a question worded and programmed, and the sets of images that it can be asked about.
 
 What a template filled in is kept in slots, from which its `reword` says the question in other words.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -72,7 +72,7 @@ def draft_question(
     return CovrDraft(template, text, builder.build(), tuple(slots.items()), about, tuple(contexts))
 
 
-# Numbers in questions: which of them are asked about, how they are phrased and tested.
+# Numbers in questions: which of them occur, how they are phrased and tested.
 
 TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
 MOST_NUMBER = 5
@@ -193,29 +193,29 @@ def _draw_at_most(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
 
 
 def find_references(
-    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice
+    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice
 ) -> list[ContextImages]:
     """Sets of images with one such thing: first as in the subgraph, then with something else at the node.
 
-    The answer is what stands at the node there. `asked` are the nodes that the description leaves out. All other
+    The answer is what stands at the node there. `queried` are the nodes that the description leaves out. All other
     images are distractors that differ in the node and in the description: were they to differ in the node alone,
     the description would fit them too.
     """
     holders = case.filter_unique(thing, case.containing_images)
     if not holders:
         return []
-    far = case.find_replacing_also(node, asked)
+    far = case.find_replacing_also(node, queried)
     found = [ContextImages(case.add_distractors(holders[:1], far, [thing], dice), case.nodes[node].name)]
     for near in case.find_replacing_only(node):
         if case.is_unique_in(thing, near.graph):
             value = get_replacement(near, node)
-            rest = [*case.find_replacing_others(asked), *(one for one in far if get_replacement(one, node) != value)]
+            rest = [*case.find_replacing_others(queried), *(one for one in far if get_replacement(one, node) != value)]
             found.append(ContextImages(case.add_distractors([near.graph], rest, [thing], dice), value))
     return [one for one in found if len(one.graphs) > 1]
 
 
 def find_choice(
-    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice, fits: Callable[[str], bool]
+    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice, fits: Callable[[str], bool]
 ) -> tuple[str, tuple[ContextImages, ...]]:
     """A name that fits beside the node's own, and images as for `find_references` with one of the two; or none.
 
@@ -232,12 +232,12 @@ def find_choice(
     for other in dice.shuffle(list(near)):
         graphs = case.add_distractors(holders[:1], case.find_beside(thing, node, other)[:2], [thing], dice)
         if len(graphs) > 1:
-            far = case.find_replacing_also(node, asked)
+            far = case.find_replacing_also(node, queried)
             first = ContextImages(case.add_distractors(graphs, far, [thing], dice), own)
-            rest = case.find_replacing_others(asked)
+            rest = case.find_replacing_others(queried)
             more = (ContextImages(case.add_distractors([g], rest, [thing], dice), other) for g in near[other])
             return other, (first, *(one for one in more if len(one.graphs) > 1))
-    absent = [one for one in case.find_replacing_also(node, asked) if not case.count_instances(thing, one.graph)]
+    absent = [one for one in case.find_replacing_also(node, queried) if not case.count_instances(thing, one.graph)]
     for other in dice.shuffle(list(dict.fromkeys(get_replacement(one, node) for one in absent))):
         if fits(other):
             return other, (ContextImages(case.add_distractors(holders[:1], absent, [thing], dice), own),)

@@ -1,6 +1,6 @@
 """Phrases: a subgraph in English, "the cup that is on a table that is in front of a man".
 
-Nothing here is drawn: the same subgraph always gives the same words. What cannot be said well is refused by
+Nothing here is drawn: the same subgraph always gives the same words. What cannot be worded well is refused by
 `is_sayable`; the other functions expect what it lets through. A subgraph of a closed schema is spelled out by
 `spell_subgraph` first: suv → SUV, left → to the left of.
 """
@@ -27,7 +27,7 @@ LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "fi
 
 
 def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
-    """Whether the thing's attribute and relations can be said; `above` are the names on the way to it."""
+    """Whether the thing's attribute and relations can be worded; `above` are the names on the way to it."""
     if thing.attribute:
         sideless = thing.attribute in ("left", "right") and thing.name not in nouns.SIDED
         repeated = set(thing.attribute.split()) & set(thing.name.split())
@@ -116,12 +116,12 @@ def _is_modifier_fluent(modifier: RelationModifier) -> bool:
     return named and nouns.is_noun(thing.name) and not thing.relations and is_fluent(thing)
 
 
-# How a thing and its relations are put together: nouns with articles, and what is said after "that".
+# How a thing and its relations are put together: nouns with articles, and what follows "that".
 
 
 @lru_cache(maxsize=512)
 def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner: bool = False) -> str:
-    """The noun and all that is said of it: "sink that is below a towel"."""
+    """The noun with its full description: "sink that is below a towel"."""
     named = build_noun(thing, pluralize)
     phrase = build_predicates(thing, plural, inner)
     return f"{named} that {phrase}" if phrase else named
@@ -146,7 +146,7 @@ def _add_article(phrase: str, thing: ObjectNode, article: str) -> str:
 
 @lru_cache(maxsize=512)
 def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> str:
-    """All that is said of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
+    """The description of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
     links = _order_links(thing.relations)
     after = get_postposed_attribute(thing)
     parts = [f"{be_form(plural)} {after}"] if after else []
@@ -165,7 +165,7 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
 
 
 def build_short_tail(thing: ObjectNode) -> str | None:
-    """What is said of a thing, straight after its noun; None if that could be misread."""
+    """The description straight after the noun; None if that could be misread."""
     after, links = get_postposed_attribute(thing), _order_links(thing.relations)
     if after:
         plain = after.partition(" ")[0].endswith("ing") or after.startswith(("in ", "on ", "for "))
@@ -230,7 +230,7 @@ def phrase_attribute(attribute: str) -> str:
 
 
 def _are_alike(links: Sequence[SubgraphLink]) -> bool:
-    """Whether two relations are one and can be said once: wearing a hat and a coat."""
+    """Whether two relations share one verb: wearing a hat and a coat."""
     return len(links) == 2 and len(set(map(get_predicate, links))) == 1 and not any(k.modifiers for k in links)
 
 
@@ -243,7 +243,7 @@ def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
 
 
 def is_sayable(subgraph: Subgraph) -> bool:
-    """Whether it reads as sensible English: no odd names, attributes or relations, nothing said twice."""
+    """Whether it reads as sensible English: no odd names, attributes or relations, nothing repeated."""
     if not nouns.is_thing(subgraph.name) or not is_fluent(subgraph):
         return False
     had = any(get_predicate(link).verb == "have" for link in subgraph.relations)
@@ -294,7 +294,7 @@ def phrase_short(subgraph: Subgraph, article: str = "the", plural: bool = False)
 
 
 def phrase_clause(link: SubgraphLink, plural: bool = False, subject: str = "") -> str:
-    """What is said of a subject: "is wearing a jersey", "are on a table", "has a tail"."""
+    """The predicate of a subject: "is wearing a jersey", "are on a table", "has a tail"."""
     predicate = get_predicate(link)
     return f"{predicate.write_finite(plural)} {build_target(link, predicate, subject)}"
 

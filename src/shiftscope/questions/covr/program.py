@@ -3,7 +3,7 @@
     white sink below towel  →  intersect(filter(find(sink), attribute=white), related(find(towel), below))
 
 A modified relation is one more relation of its own, called by both words: "uncorking with". Where a schema
-has no names, things are told by their shape: filter(scene(), shape=sedan). GraphWorld answers as a World of
+has no names, things are identified by their shape: filter(scene(), shape=sedan). GraphWorld answers as a World of
 the graphs' scenes would, without building them.
 """
 
@@ -80,8 +80,8 @@ class GraphTable(NamedTuple):
     names: list[int]  # [object]
     words: list[int]  # [attribute of an object]
     owners: list[int]
-    named: dict[int, int]  # name → objects
-    said: dict[int, int]  # attribute → objects
+    by_name: dict[int, int]  # name → objects
+    by_attribute: dict[int, int]  # attribute → objects
     relations: list[int]  # [triple]
     modifiers: list[int]
     subjects: list[int]
@@ -91,11 +91,11 @@ class GraphTable(NamedTuple):
 @lru_cache(TABLES)
 def read_graph(graphs: PackedGraphs, number: int) -> GraphTable:
     start, end = graphs.object_starts[number : number + 2].tolist()
-    said = slice(graphs.attribute_starts[start], graphs.attribute_starts[end])
+    rows = slice(graphs.attribute_starts[start], graphs.attribute_starts[end])
     triples = slice(graphs.triple_starts[start], graphs.triple_starts[end])
     names = graphs.object_names[start:end].tolist()
-    words = graphs.object_attributes[said].tolist()
-    owners = (graphs.attribute_owners[said] - start).tolist()
+    words = graphs.object_attributes[rows].tolist()
+    owners = (graphs.attribute_owners[rows] - start).tolist()
     return GraphTable(
         *(end - start, names, words, owners, _build_masks(names, range(end - start)), _build_masks(words, owners)),
         graphs.triple_relations[triples].tolist(),
@@ -149,7 +149,7 @@ def _build_masks(codes: Sequence[int], objects: Sequence[int]) -> dict[int, int]
 
 @lru_cache(maxsize=16384)
 def _list_value_attributes(schema: Schema, value: str, declared: bool = False) -> tuple[str, ...]:
-    """The attributes that a value may be asked for under, or only those that an open schema lists it in."""
+    """The attributes that a value may be filtered by, or only those that an open schema lists it in."""
     if schema.closed:
         return (schema.attribute_of(value) or FREE,)
     if declared:
@@ -176,7 +176,7 @@ class GraphThings(Things):
         named, codes = self._worlds.codes(attribute, value)
         found, start = 0, 0
         for table in self._tables:
-            masks = table.named if named else table.said
+            masks = table.by_name if named else table.by_attribute
             for code in codes if len(codes) < len(masks) else masks:
                 if code in codes and code in masks:
                     found |= masks[code] << start
@@ -192,8 +192,8 @@ class GraphThings(Things):
             index -= table.size
         if attribute == graphs.noun:
             return (graphs.names[table.names[index]],)
-        said = zip(table.words, table.owners, strict=True)
-        words = [graphs.attributes[code] for code, owner in said if owner == index]
+        pairs = zip(table.words, table.owners, strict=True)
+        words = [graphs.attributes[code] for code, owner in pairs if owner == index]
         if attribute == FREE and self.open:
             return tuple(words)
         return tuple(word for word in words if attribute in _list_value_attributes(self.schema, word, True))

@@ -2,7 +2,7 @@
 
 A template says what it means the answer to be; execution over the chosen images says what it is. Where the
 two differ, or there is no answer, the question is refused and counted. A question whose words were already
-asked about other images with another answer is half of a pair: both have the same words.
+used for other images with another answer is half of a pair: both have the same words.
 """
 
 import gc
@@ -29,8 +29,8 @@ from .phrases import is_sayable, spell_subgraph
 from .program import GraphWorlds
 
 SOURCE = "covr"
-MOST = 60  # subgraphs of one image that are asked about
-SPARE = 2  # times as many are drawn, since not all can be said
+MOST = 60  # subgraphs of one image that questions are made about
+SPARE = 2  # times as many are drawn, since not all can be worded
 
 
 class CovrQuestioner:
@@ -49,7 +49,7 @@ class CovrQuestioner:
         self.graphs, self.seed, self.most = related.graphs, seed, most
         self.worlds = GraphWorlds(related.graphs)
         self.look = CaseSettings(related, seed, easy, verifier)
-        self.refused: Counter[str] = Counter()  # why questions were not asked
+        self.refused: Counter[str] = Counter()  # why questions were dropped
         self.templates = load_templates()
 
     def generate_questions(self, graph: int) -> tuple[Question, ...]:
@@ -67,7 +67,7 @@ class CovrQuestioner:
         return tuple(made)
 
     def choose_subgraphs(self, graph: int) -> tuple[Subgraph, ...]:
-        """The subgraphs to ask about, all of which can be said; of each shape in turn."""
+        """The subgraphs to ask about, all of which can be worded; of each shape in turn."""
         schema = self.graphs.schema
         found = extract_subgraphs(self.graphs, graph, SOURCE, self.seed, most=SPARE * self.most)
         dice = PathDice("subgraphs", self.seed, self.graphs.ids[graph])

@@ -64,7 +64,7 @@ def ask_either_modifier(
 ) -> str:
     """With which of two things: "Is the woman that is lighting a cigar lighting it using a match or a lamp".
 
-    The link has the one modifier that is asked about.
+    The link has one modifier, which the question asks for.
     """
     verb, (modifier,) = phrases.get_predicate(link), link.modifiers
     led = RelationPredicate("", modifier.name)
@@ -88,8 +88,8 @@ def ask_either_relation(
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
 
-    Nor can it where more is said of the object: "on a bed that is in a room or under it" has two meanings;
-    nor where both may be said of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
+    Nor can it where the object is described further: "on a bed that is in a room or under it" has two meanings;
+    nor where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
     """
     second = parse_relation(other)
     if parse_relation(link.relation) is None or second is None or phrases.has_more_to_say(link.thing):
@@ -140,7 +140,7 @@ def phrase_clearly(thing: Subgraph, relation: str) -> str:
 
 
 def phrase_same(family: str) -> str:
-    """Of two things that are alike: "the same color"; "" where it is not said so."""
+    """Of two things that are alike: "the same color"; "" where English has no such phrase."""
     if family == "material":
         return "made of the same material"
     return f"the same {family}" if family in MEASURES else ""

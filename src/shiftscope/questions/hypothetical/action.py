@@ -7,7 +7,7 @@ from ...schemas.clevr import SCHEMA
 
 Pairs = tuple[tuple[str, str], ...]
 
-ATTRIBUTES = ("size", "color", "material", "shape")  # in the order they are said
+ATTRIBUTES = ("size", "color", "material", "shape")  # in the order of words
 IN_PLANE = SCHEMA.relations
 SUBSETS = tuple(tuple(a for i, a in enumerate(ATTRIBUTES) if bits >> i & 1) for bits in range(1, 16))
 
@@ -21,7 +21,7 @@ class ObjectReference:
     relation: str = ""
     anchor: "ObjectReference | None" = None  # what they stand in that relation to
     many: bool = False
-    said: str = ""  # said instead of a description: it, the new cube
+    words: str = ""  # in place of a description: it, the new cube
 
     @property
     def index(self) -> int:

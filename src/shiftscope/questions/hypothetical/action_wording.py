@@ -67,8 +67,8 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
 def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
     """A noun phrase for what is meant: the small ball, all cubes that are behind the red cylinder."""
     assert ref is not None
-    if ref.said:
-        return ref.said
+    if ref.words:
+        return ref.words
     start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
     phrase = start + word_description(ref.pairs, dice, several=ref.many)
     if ref.anchor is None:
@@ -78,7 +78,7 @@ def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
 
 
 def word_description(pairs: Pairs, dice: RandomChoices, *, several: bool = False, noun: str = "") -> str:
-    """The words of a description, each said one of its ways; the noun last."""
+    """The words of a description, each by one of its synonyms; the noun last."""
     words = [choose_synonym(value, dice) for attribute, value in pairs if attribute != "shape"]
     shape = dict(pairs).get("shape", "")
     last = noun or choose_synonym(shape or THING, dice)
@@ -94,7 +94,7 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> t
     subject = action.subject
     if subject is None:
         return wordings
-    if subject.said == "it":
+    if subject.words == "it":
         wordings = tuple(w for w in wordings if "of {old}" not in w and "away {old}" not in w)
     if subject.anchor is not None:
         wordings = tuple(w for w in wordings if "{old} {" not in w) or wordings
@@ -152,7 +152,7 @@ def join_question(clause: str, question: str) -> str:
 
 
 def replace_joined_question(text: str, before: str, after: str) -> str:
-    """The joined text of a clause and a question, with the question said in other words."""
+    """The joined text of a clause and a question, with the question reworded."""
     start = IF if text.startswith(IF) else SUPPOSE
     clause = text.removeprefix(start)[: -len(before) - len(", ")]
     return join_question(clause, after)

@@ -27,7 +27,7 @@ from ..clevr.templates import TEMPLATE_GROUPS
 from ..clevr.wording import QuestionWording
 from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
 
-# Of the slots, those that are hardest to fill come first: an action that they cannot be asked about goes.
+# Of the slots, those that are hardest to fill come first: an action for which they stay empty is dropped.
 QUESTION_TYPES = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
 LOGIC_SLOTS = (("and", "count"), ("and", "query_attribute"), ("or", "count"), ("not", "count"), ("not", "exist"))
 

@@ -184,7 +184,7 @@ def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: in
 
 def ignore_first(first: HypotheticalAction, second: HypotheticalAction) -> HypotheticalAction:
     """The second action as it is meant where the first is ignored: "it" is still what the first was about."""
-    if second.subject is None or second.subject.said != IT:
+    if second.subject is None or second.subject.words != IT:
         return second
     return replace(second, subject=first.subject)
 
@@ -220,10 +220,10 @@ def _refer_in_context(
         if first.new is not None and ref.index == view.size - 1:
             shape = dict(first.new.pairs)["shape"]
             what = "the copy" if first.form.endswith("copy") else f"the new {choose_synonym(shape, dice)}"
-            return replace(ref, said=what)
+            return replace(ref, words=what)
         single = first.op == "change" and first.subject is not None and not first.subject.many
         if single and first.subject is not None and first.subject.anchor is None:
-            return replace(ref, said=IT) if ref.mask == first.subject.mask else ref
+            return replace(ref, words=IT) if ref.mask == first.subject.mask else ref
         return ref
 
     subject = reword_reference(second.subject)

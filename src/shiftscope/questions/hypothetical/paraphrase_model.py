@@ -67,20 +67,18 @@ def get_paraphraser(name: str) -> Paraphraser:
 
 
 def paraphrase_questions(questions: Sequence[Question], name: str) -> list[Question]:
-    """The questions, their texts and actions said by the model where it says the same."""
+    """The questions, their texts and actions in the words of the model where these mean the same."""
     texts = sorted({t for q in questions for t in (q.text, q.action) if t})
-    said = dict(zip(texts, get_paraphraser(name)(texts), strict=True))
-    kept = {text: new if has_same_content(text, new) else text for text, new in said.items()}
-    return [_replace_wording(q, kept[q.text], kept.get(q.action, q.action)) for q in questions]
-
-
-def _replace_wording(question: Question, text: str, action: str) -> Question:
-    """The question in these words; the joined text keeps its clause, which is no sentence to reword."""
-    notes = tuple(
-        (name, replace_joined_question(str(value), question.text, text) if name == JOINED else value)
-        for name, value in question.notes
-    )
-    return replace(question, text=text, action=action, notes=notes)
+    reworded = dict(zip(texts, get_paraphraser(name)(texts), strict=True))
+    kept = {text: new if has_same_content(text, new) else text for text, new in reworded.items()}
+    found = []
+    for q in questions:
+        notes = tuple(  # the joined text keeps its clause, which is no sentence to reword
+            (name, replace_joined_question(str(value), q.text, kept[q.text]) if name == JOINED else value)
+            for name, value in q.notes
+        )
+        found.append(replace(q, text=kept[q.text], action=kept.get(q.action, q.action), notes=notes))
+    return found
 
 
 def has_same_content(before: str, after: str) -> bool:

@@ -43,7 +43,7 @@ TRIES = 8  # hypotheses looked at for one with enough admissible places
 
 @dataclass(frozen=True, slots=True)
 class ExamplePlan:
-    """How a scene is asked about: which actions, and which questions."""
+    """What is asked about a scene: which actions, and which questions."""
 
     kinds: tuple[tuple[str, ...], ...]  # the kinds of each hypothesis: one, or two in turn
     generator: HypotheticalQuestionGenerator

@@ -18,7 +18,7 @@ _COLUMNS = tuple(COLUMN[a] for a in ATTRIBUTES)
 
 
 class ReferableScene:
-    """A scene in arrays, and what can be said of its objects."""
+    """A scene in arrays, and descriptions of its objects."""
 
     def __init__(self, stage: SceneArrays) -> None:
         self.stage = stage
@@ -26,7 +26,7 @@ class ReferableScene:
         self.everything = (1 << self.size) - 1
         self._masks: list[int] = stage.sets[: len(TERMS.names)].tolist()  # by code
         codes = stage.codes[: self.size].tolist()
-        # In the order they are said.
+        # In the order of words.
         self._codes: list[tuple[int, ...]] = [tuple([row[c] for c in _COLUMNS]) for row in codes]
         self._names: dict[int, list[Pairs]] = {}
         self._rows: dict[str, list[int]] = {}

@@ -319,7 +319,7 @@ def test_it_is_what_the_first_action_was_about_even_where_that_is_ignored():
     ball = ObjectReference((("shape", "sphere"),), 2)
     first = HypotheticalAction("change", "change", cube, attribute="color", value="red")
     painted = ObjectReference((("color", "red"), ("shape", "cube")), 1)
-    second = HypotheticalAction("move_in_plane", "move", replace(painted, said="it"), ball, "left")
+    second = HypotheticalAction("move_in_plane", "move", replace(painted, words="it"), ball, "left")
     assert ignore_first(first, second) == replace(second, subject=cube)
     assert ignore_first(first, replace(second, subject=painted)).subject == painted
 
@@ -330,7 +330,7 @@ def test_it_is_looked_up_in_the_scene_that_lacks_the_first_action():
         before = prepare_scene(scene)
         for k in range(12):
             one = propose_hypothesis(before, ("change", "move_in_plane"), RandomChoices("it", number, k))
-            if one is not None and one.actions[1].subject.said == "it":
+            if one is not None and one.actions[1].subject.words == "it":
                 found += 1
                 alone = execute(Program(build_action_nodes(ignore_first(*one.actions))), scene)
                 if not isinstance(alone.answer, Undefined):

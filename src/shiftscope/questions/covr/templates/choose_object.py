@@ -1,6 +1,6 @@
 """To which of two things one is related: "Is the woman in a dress carrying a bottle or a purse?".
 
-The root has a relation, neither to a part nor to clothes, to a thing of which nothing else is said; or the
+The root has a relation, neither to a part nor to clothes, to a thing that is not described further; or the
 relation has a modifier: "Is the woman that is lighting a cigar lighting it using a candle or a lighter?". The
 other name is that of a distractor in which something else is different as well; neither belongs to the other.
 """

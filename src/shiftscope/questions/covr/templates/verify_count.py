@@ -1,7 +1,7 @@
 """Whether there are so many: "There is at most 1 cup that is behind a man that is wearing a jacket.".
 
 Any subgraph that can be counted, and a number near how many there are: at least, at most, exactly or just so
-many. That there are 2 is not asked of 5, of which it is not plainly wrong.
+many. "There are 2" is not asked where there are 5: it is not plainly wrong.
 """
 
 from collections.abc import Iterator

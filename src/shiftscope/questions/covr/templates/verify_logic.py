@@ -14,7 +14,7 @@ from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
-LOGIC = {"both": "and", "either": "or"}  # as said → the op, and the word between
+LOGIC = {"both": "and", "either": "or"}  # word → the op, and the word between
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

@@ -1,6 +1,6 @@
 """Whether all, some or none of several are so: "No boys that are under a tree are wearing jeans.".
 
-What is said of them is the root's attribute or one of its relations, unless to a part; the rest describes
+The predicate is the root's attribute or one of its relations, unless to a part; the rest describes
 them. Each of them is known to be so, or to be something else that excludes it; there are at least two.
 """
 
@@ -17,7 +17,7 @@ from ..wording import ask_does, ask_is, is_ambiguous
 
 KIND: QuestionType = "true/false"
 QUANTIFIERS = {"all": "all", "some": "some", "no": "none"}  # word → the op
-# The things, the nodes that are said of them, and those nodes as an attribute or as a relation.
+# The things, the nodes of the predicate, and the predicate as an attribute or as a relation.
 QuantifiedPredicate = tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]
 
 
