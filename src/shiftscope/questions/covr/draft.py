@@ -65,6 +65,7 @@ def draft_question(
     builder: CovrProgramBuilder,
     contexts: Iterable[ContextImages],
     others: tuple[Subgraph, ...] = (),
+    /,
     **slots: Slot,
 ) -> CovrDraft:
     """A draft about the subgraph of the case, and about others that the question compares it with."""
@@ -75,7 +76,6 @@ def draft_question(
 # Numbers in questions: which of them occur, how they are phrased and tested.
 
 TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
-MOST_NUMBER = 5
 
 
 def passes_test(test: str, count: int, number: int) -> bool:

@@ -9,23 +9,15 @@ from typing import NamedTuple
 
 from ...english.inflection import add_indefinite_article, capitalize_first, lower_first, plural, third_person
 from ...english.synonyms import THING, Lexicon
-from ...english.word_lists import word_table
+from ...english.word_lists import word_pairs, word_table
 from ...schemas.clevr import SCHEMA
 from ..random_choices import RandomChoices
 from .action import HypotheticalAction, ObjectReference, Pairs
 
 ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
-PEOPLE = (
-    *(("Anna", "she"), ("Ben", "he"), ("Clara", "she"), ("David", "he"), ("Emma", "she"), ("Felix", "he")),
-    *(("Grace", "she"), ("Hugo", "he"), ("Iris", "she"), ("Jonas", "he"), ("Lena", "she"), ("Omar", "he")),
-)
+PEOPLE = tuple(word_pairs("actions", "people").items())
 IMPERATIVE, PASSIVELY = range(2)  # else somebody with a name acts
-RELATIONS = {
-    "left": ("to the left of", "on the left side of", "left of"),
-    "right": ("to the right of", "on the right side of", "right of"),
-    "front": ("in front of",),
-    "behind": ("behind",),
-}
+RELATIONS = word_table("actions", "relations")
 NOUNS = {"metal": ("metal",), "rubber": ("rubber",)}  # materials, where a noun is wanted
 THEN = ("; then ", ", then ", ", and then ")
 

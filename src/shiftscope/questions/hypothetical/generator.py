@@ -195,7 +195,7 @@ class AnswerBalance:
     refused: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
 
 
-class HypotheticalQuestionGenerator:
+class OutcomeQuestioner:
     """Families bound to the vocabulary of outcomes."""
 
     def __init__(self, families: tuple[HypotheticalTemplate, ...]) -> None:
@@ -286,6 +286,6 @@ class _OutcomeProgramBuilder(TemplateProgramBuilder):
 
 
 @cache
-def get_generator(logic: bool = False) -> HypotheticalQuestionGenerator:
+def get_generator(logic: bool = False) -> OutcomeQuestioner:
     """For the five question types, or for questions with "and", "or" and "not"."""
-    return HypotheticalQuestionGenerator(list_logic_templates() if logic else list_question_type_templates())
+    return OutcomeQuestioner(list_logic_templates() if logic else list_question_type_templates())

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...english.inflection import plural
 from ...english.synonyms import THING, Lexicon
+from ...english.word_lists import word_list
 from ...errors import UserError
 from ...question import JOINED, Question
 from ...schemas.clevr import SCHEMA
@@ -21,11 +22,6 @@ from .action_wording import replace_joined_question
 BATCH = 32
 LONGEST = 96  # tokens
 BEAMS = 4
-MARKS = {  # what a text may not lose besides the vocabulary
-    *("left", "right", "front", "behind", "on", "onto", "top", "below", "underneath", "not", "or", "both"),
-    *("all", "any", "other", "else", "same", "how", "what", "which", "more", "fewer", "many", "higher", "lower"),
-    *("equal", "outnumber", "every", "exactly", "just", "once", "remove", "add", "paint", "swap", "clone"),
-}
 
 
 class Paraphraser:
@@ -98,7 +94,7 @@ def _build_content_vocabulary() -> dict[str, str]:
     """Each word that matters → what it stands for."""
     lexicon = Lexicon(SCHEMA)
     values = [v for a in SCHEMA.attributes for v in a.values]
-    known = {mark: mark for mark in MARKS} | {a.name: a.name for a in SCHEMA.attributes}
+    known = {mark: mark for mark in word_list("actions", "marks")} | {a.name: a.name for a in SCHEMA.attributes}
     for value in (*values, THING):
         for word in lexicon.list_synonyms(value):
             known |= {word: value, plural(word): value}

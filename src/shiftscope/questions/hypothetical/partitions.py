@@ -22,15 +22,7 @@ from ..clevr.generator import build_image_notes
 from ..random_choices import RandomChoices
 from .action import ATTRIBUTES, KINDS
 from .action_wording import join_question, paraphrase
-from .generator import (
-    ANSWERS,
-    AnswerBalance,
-    HypotheticalQuestionGenerator,
-    OutcomeJob,
-    OutcomeMatch,
-    SearchLimits,
-    get_generator,
-)
+from .generator import ANSWERS, AnswerBalance, OutcomeJob, OutcomeMatch, OutcomeQuestioner, SearchLimits, get_generator
 from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
 from .scene_arrays import Ints, OutcomeLayout, create_layout
 
@@ -46,7 +38,7 @@ class ExamplePlan:
     """What is asked about a scene: which actions, and which questions."""
 
     kinds: tuple[tuple[str, ...], ...]  # the kinds of each hypothesis: one, or two in turn
-    generator: HypotheticalQuestionGenerator
+    generator: OutcomeQuestioner
     mark: str  # of question ids
     wish: SearchLimits  # for the questions about one action
     spare: int = 0  # further hypotheses tried where there are fewer questions about one
@@ -62,13 +54,7 @@ class PlannedHypothesis(NamedTuple):
 
 
 def generate_examples(
-    before: InitialScene,
-    plan: ExamplePlan,
-    balance: AnswerBalance,
-    *,
-    seed: int,
-    split: str,
-    placements: int = PLACEMENTS,
+    before: InitialScene, plan: ExamplePlan, balance: AnswerBalance, *, seed: int, split: str, placements: int
 ) -> list[Question]:
     """The examples of one scene: a function of it, the plan, seed, split, and the balance so far."""
     scene = before.world.scenes[0]
@@ -111,8 +97,8 @@ def build_hypotheses(
 
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
         """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
-        sets, codes, knows = (array[at : at + places] for array in layout)
-        return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets, codes, knows))
+        (sets, codes, knows), rows = layout, slice(at, at + places)
+        return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
 
     elsewhere = placements if placements > 1 else 0
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)

@@ -9,19 +9,11 @@ from collections.abc import Iterator
 from ....english.nouns import is_countable
 from ....english.phrases import be_form
 from ..context_images import SubgraphCase
-from ..draft import (
-    MOST_NUMBER,
-    TESTS,
-    ContextImages,
-    CovrDraft,
-    QuestionType,
-    draft_question,
-    judge_number,
-    list_image_sets,
-)
+from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, judge_number, list_image_sets
 from ..wording import phrase_quantity, phrase_short_quantity
 
 KIND: QuestionType = "true/false"
+MOST_NUMBER = 5
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
