@@ -3,7 +3,6 @@
 What a question asks is what *would* be: the picture shows the scene before the action.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
+from ...english.word_lists import rewrite_rules
 from ...lang.exec.exact import execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program, node
@@ -34,30 +34,7 @@ LOGIC_SLOTS = (("and", "count"), ("and", "query_attribute"), ("or", "count"), ("
 OUTCOME_SCHEMA: Schema = replace(SCHEMA, relations=RELATIONS)  # an outcome may have one object on another
 OUTCOME_SYNONYMS: Words = (("on", ("on top of",)), ("below", ("below", "underneath")))
 
-CONDITIONAL_RULES = tuple(  # from what the picture shows to what there would be; patterns, tried in this order
-    (re.compile(shown), conditional)
-    for shown, conditional in (
-        (r"\bdoes the picture show\b", "would there be"),
-        (r"\bDoes the picture show\b", "Would there be"),
-        (r"\b([Cc])an you find\b", r"\1ould you find"),
-        (r"\bdo you have if you take\b", "would you have if you took"),
-        (r"\bdo you (see|find|have|get)\b", r"would you \1"),
-        (r"\bDo you (see|find)\b", r"Would you \1"),
-        (r"\bwould you call\b", "would you then call"),
-        (r"\bare there\?", "would there be?"),
-        (r"^(Are|Is) there\b", "Would there be"),
-        (r"^Is (the .+?) (the same|just as|made from|lower than|higher than)\b", r"Would \1 be \2"),
-        (r"^(?:Do|Does)\b", "Would"),
-        (r"^How many (.+?) lie\b", r"How many \1 would lie"),
-        (r"^How many (.+?) are (<R>)", r"How many \1 would be \2"),
-        (r"\bHow many of (.+?) are (<\w+>s?)\?", r"How many of \1 would be \2?"),
-        (r"\bhas been used\b", "would have been used"),
-        (r"\b([Ww]hich \w+|[Hh]ow large) is it\?", r"\1 would it be?"),
-        (r"\b([Ww]hich \w+) does it\b", r"\1 would it"),
-        (r"\bwhat is it made\b", "what would it be made"),
-        (r"^(Which \w+|How large) is (the .+)\?$", r"\1 would \2 be?"),
-    )
-)
+CONDITIONAL_RULES = rewrite_rules("actions", "conditional")  # from what the picture shows to what there would be
 ENDS = {"count": "count", "exist": "exist", "query": "query_attribute"}  # a program's last op → its question type
 NEGATION_FILE = "negation.json"
 NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the {1s} would not be {V}?")

@@ -11,15 +11,8 @@ from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import are_part_and_whole
-from ....scene_graph.subgraph import (
-    ObjectNode,
-    SubgraphBranch,
-    SubgraphLink,
-    is_relation_mentioned,
-    is_to_plain_thing,
-    split_branches,
-    split_modifiers,
-)
+from ....scene_graph import subgraph as subgraphs
+from ....scene_graph.subgraph import ObjectNode, SubgraphBranch, SubgraphLink
 from ...random_choices import PathDice
 from .. import wording
 from ..context_images import SubgraphCase
@@ -32,10 +25,10 @@ KIND: QuestionType = "or"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("choose_object")
-    for branch in split_branches(case.subgraph):
-        if is_to_plain_thing(branch.link) and not is_relation_mentioned(branch.rest, branch.link):
+    for branch in subgraphs.split_branches(case.subgraph):
+        if subgraphs.is_to_plain_thing(branch.link) and not subgraphs.is_relation_mentioned(branch.rest, branch.link):
             yield from _propose_drafts(case, branch, branch.link.relation, dice)
-    for branch in split_modifiers(case.subgraph):
+    for branch in subgraphs.split_modifiers(case.subgraph):
         (modifier,) = branch.link.modifiers
         if modifier.thing.size == 1 and not _is_ambiguous(case, branch.link):
             yield from _propose_drafts(case, branch, name_modified_relation(branch.link, modifier), dice)
