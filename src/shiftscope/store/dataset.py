@@ -12,7 +12,7 @@ from ..files import remember_file_digest
 from ..question import Question
 from ..records import content_id
 from ..schema import OPEN, Schema
-from . import shard as shards
+from . import shard as shard_files
 from .image import StoredImage
 from .manifest import MANIFEST_FILE, Manifest, read_manifest
 from .shard import REPAIR_HINT, DamagedFile, Shard, ShardFile
@@ -49,24 +49,21 @@ class ImageIndex:
                 path = shard.images.path
                 row = self._index_rows(path).get(image_id)
                 if row is not None:
-                    return self._load_group(path, row // shards.IMAGES_IN_GROUP)[row % shards.IMAGES_IN_GROUP]
+                    return self._load_group(path, row // shard_files.IMAGES_IN_GROUP)[row % shard_files.IMAGES_IN_GROUP]
         raise UserError(f"{self._folder}: no image {image_id!r} in it")
 
     def _index_rows(self, path: str) -> dict[str, int]:
         if path not in self._ids:
             self._check(self._files[path])
-            ids = [
-                i
-                for t in shards.iterate_row_groups(self._folder / path, ["image_id"])
-                for i in t["image_id"].to_pylist()
-            ]
+            tables = shard_files.iterate_row_groups(self._folder / path, ["image_id"])
+            ids = [image_id for table in tables for image_id in table["image_id"].to_pylist()]
             self._ids[path] = {image_id: row for row, image_id in enumerate(ids)}
         return self._ids[path]
 
     def _load_group(self, path: str, k: int) -> tuple[StoredImage, ...]:
         key = (path, k)
         if key not in self._groups:
-            with shards.open_parquet(self._folder / path) as file:
+            with shard_files.open_parquet(self._folder / path) as file:
                 self._groups[key] = tuple(parse_images(file.read_row_group(k, use_threads=False)))
         self._groups.move_to_end(key)
         while len(self._groups) > CACHED_GROUPS:
@@ -125,19 +122,19 @@ class Dataset:
     def images(self, split: str | None = None) -> Iterator[StoredImage]:
         for shard in self.shards(split):
             if shard.images:
-                yield from shards.read_images(_check_size(self.folder, shard.images))
+                yield from shard_files.read_images(_check_size(self.folder, shard.images))
 
     def questions(self, split: str | None = None) -> Iterator[Question]:
         for shard in self.shards(split):
             if shard.questions:
-                yield from shards.read_questions(_check_size(self.folder, shard.questions))
+                yield from shard_files.read_questions(_check_size(self.folder, shard.questions))
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
         """Every question with its images; images that follow each other are read once."""
         index = ImageIndex(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:
-                for question in shards.read_questions(_check_size(self.folder, shard.questions)):
+                for question in shard_files.read_questions(_check_size(self.folder, shard.questions)):
                     yield _build_example(question, shard, index)
 
     def example(self, index: int, split: str | None = None) -> Example:
@@ -150,9 +147,9 @@ class Dataset:
         for shard in shards:
             file = shard.questions
             if file and index < file.rows:
-                with shards.open_parquet(_check_size(self.folder, file)) as opened:
-                    table = opened.read_row_group(index // shards.QUESTIONS_IN_GROUP, use_threads=False)
-                    question = next(parse_questions(table.slice(index % shards.QUESTIONS_IN_GROUP, 1)))
+                with shard_files.open_parquet(_check_size(self.folder, file)) as opened:
+                    table = opened.read_row_group(index // shard_files.QUESTIONS_IN_GROUP, use_threads=False)
+                    question = next(parse_questions(table.slice(index % shard_files.QUESTIONS_IN_GROUP, 1)))
                 return _build_example(question, shard, ImageIndex(self.folder, self.shards()))
             index -= file.rows if file else 0
         raise AssertionError("the shards hold fewer questions than they say")
@@ -165,7 +162,9 @@ class Dataset:
     def list_ids_without_picture(self) -> frozenset[str]:
         """The ids of the images that have none; reads next to nothing where all have one."""
         files = [s.images for s in self.manifest.shards if s.images]
-        return frozenset(name for file in files for name in shards.list_ids_without_picture(self.folder / file.path))
+        return frozenset(
+            name for file in files for name in shard_files.list_ids_without_picture(self.folder / file.path)
+        )
 
     def verify(self) -> None:
         """Read every byte and refuse the first file that is not what was written."""

@@ -32,6 +32,7 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
     batches = (table for path in paths for table in iterate_row_groups(path, ["image_ids"]))
     one_each = all(len(ids) == 1 for table in batches for ids in table["image_ids"].to_pylist())
     columns = ONE_IMAGE_COLUMNS if one_each else SEVERAL_IMAGES_COLUMNS
+    schema = tables.arrow_schema(columns)
     done, total = 0, len(dataset)
     splits = {}
     for split in dataset.splits:
@@ -41,10 +42,7 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
         while batch:
             path = f"data/{split}-{len(files):05d}.parquet"
             rows = 0
-            with (
-                (out / path).open("wb") as file,
-                pq.ParquetWriter(file, tables.arrow_schema(columns), **options) as writer,
-            ):
+            with (out / path).open("wb") as file, pq.ParquetWriter(file, schema, **options) as writer:
                 while batch and (not rows or file.tell() < FILE_BYTES):
                     writer.write_table(_flatten_examples(batch, columns))
                     rows += len(batch)
