@@ -62,7 +62,7 @@ class SubgraphCase:
         self._roots: dict[Subgraph, dict[int, tuple[int, ...]]] = {}
         self._apart: dict[Subgraph, dict[int, bool]] = {}
         self._distances: dict[int, int] = {}  # of the images met so far; 0 where it is not known
-        self._all = False  # whether `others` are all distractors that there are
+        self._all = False  # whether `distractors` are all that there are
         self.image_sets: Any = None  # what `list_image_sets` drew, for all templates
         self._ordered: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._looked: dict[tuple[Edit, ...] | None, tuple[Distractor, ...]] = {}
