@@ -58,7 +58,14 @@ def build_dataset(
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
         try:
-            return _build_missing(folder, plan, make_shard, workers, repair, progress, section)
+            dataset, changed = _build_missing(folder, plan, make_shard, workers, repair, progress)
+            if changed or not (folder / "README.md").is_file():
+                from .card import write_card
+
+                write_card(dataset, section)
+                write_manifest(folder, dataset.manifest)
+            open_folder(folder).remove(JOURNAL_FILE)
+            return dataset
         except KeyboardInterrupt:
             remove_partial_files(folder)
             raise BuildStopped(
@@ -68,14 +75,9 @@ def build_dataset(
 
 
 def _build_missing(
-    folder: Path,
-    plan: Manifest,
-    make_shard: MakeShard,
-    workers: int,
-    repair: bool,
-    progress: Progress | None,
-    section: CardSection | None,
-) -> Dataset:
+    folder: Path, plan: Manifest, make_shard: MakeShard, workers: int, repair: bool, progress: Progress | None
+) -> tuple[Dataset, bool]:
+    """The dataset with all its shards, and whether its card and manifest are to be written anew."""
     there = read_manifest(folder)
     known = _list_recorded(folder)
     if there is not None and known:
@@ -102,14 +104,7 @@ def _build_missing(
             shards[shard.split, shard.index] = shard
             report_progress()
     finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
-    dataset = Dataset(folder, finished, made=len(todo))
-    if todo or repair or finished != there or not (folder / "README.md").is_file():
-        from .card import write_card
-
-        write_card(dataset, section)
-        write_manifest(folder, finished)
-    open_folder(folder).remove(JOURNAL_FILE)
-    return dataset
+    return Dataset(folder, finished, made=len(todo)), bool(todo) or repair or finished != there
 
 
 def _list_recorded(folder: Path) -> dict[ShardKey, Shard]:
