@@ -4,8 +4,6 @@ An adjective stands before the noun ("black dog") or after "that is" ("man that 
 counted also in words that no schema has: what has two of them has no one color.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +12,7 @@ from .word_lists import word_set, word_table
 
 
 class AdjectivePhrase(NamedTuple):
-    """How an attribute is said."""
+    """How an attribute is worded."""
 
     words: str
     before: bool  # it can stand before the noun
@@ -22,13 +20,16 @@ class AdjectivePhrase(NamedTuple):
 
 
 _AFTER_ONLY = word_set("adjectives", "after only")
-_NORMALIZED = {word: said for word, (said,) in word_table("adjectives", "normalized").items()}
+_NORMALIZED = {word: usual for word, (usual,) in word_table("adjectives", "normalized").items()}
 _BEFORE_ONLY = word_set("adjectives", "before only")
 _NOT_AFTER = word_set("adjectives", "not after")
 _PLAIN = word_set("adjectives", "plain")
 _SHADES = word_set("adjectives", "shades")
 _HUES = word_set("adjectives", "hues")
 _NO_ADJECTIVE = word_set("adjectives", "no adjective")
+_NOUN_ATTRIBUTES = ("name", "shape", "sport", "room", "flavor", "hposition", "vposition", "location", "power")
+_ATTRIBUTES = [a for a in (*clevr.SCHEMA.attributes, *gqa.SCHEMA.attributes) if a.name not in _NOUN_ATTRIBUTES]
+_SCHEMA_ADJECTIVES = frozenset(value for a in _ATTRIBUTES for value in a.values if " " not in value)
 
 
 @lru_cache(maxsize=8192)
@@ -41,7 +42,7 @@ def describe_attribute(attribute: str) -> AdjectivePhrase | None:
         return None
     if lowered in _AFTER_ONLY or word in _AFTER_ONLY:
         return AdjectivePhrase(word, before=False, after=True)
-    if word in _PLAIN or word in _list_schema_adjectives():
+    if word in _PLAIN or word in _SCHEMA_ADJECTIVES:
         return AdjectivePhrase(word, before=True, after=lowered not in _NOT_AFTER)
     if lowered in _BEFORE_ONLY:
         return AdjectivePhrase(word, before=True, after=False)
@@ -49,8 +50,7 @@ def describe_attribute(attribute: str) -> AdjectivePhrase | None:
     if first in _SHADES and rest in _HUES:
         return AdjectivePhrase(word, before=True, after=True)
     if rest:
-        last = word.rpartition(" ")[2]
-        if last in ("colored", "shaped", "sized", "patterned", "covered", "trimmed"):
+        if word.rpartition(" ")[2] in ("colored", "shaped", "sized", "patterned", "covered", "trimmed"):
             return AdjectivePhrase(word, before=True, after=True)
         if first.endswith("ing") and rest in ("up", "down", "left", "right", "away", "back", "around", "out", "over"):
             return AdjectivePhrase(word, before=False, after=True)
@@ -58,20 +58,6 @@ def describe_attribute(attribute: str) -> AdjectivePhrase | None:
     if len(word) > 4 and word.endswith(("ed", "ing")):
         return AdjectivePhrase(word, before=True, after=True)
     return None
-
-
-@lru_cache(maxsize=1)
-def _list_schema_adjectives() -> frozenset[str]:
-    """What the schemas know as values of an attribute, single words that are adjectives; nouns are not."""
-    nouns = ("name", "shape", "sport", "room", "flavor", "hposition", "vposition", "location", "power")
-    return frozenset(
-        value
-        for schema in (clevr.SCHEMA, gqa.SCHEMA)
-        for attribute in schema.attributes
-        if attribute.name not in nouns
-        for value in attribute.values
-        if " " not in value
-    )
 
 
 _MULTICOLORED = word_set("adjectives", "multicolored")
@@ -94,11 +80,7 @@ def count_colors(attribute: str) -> int:
     return min(known, 2) if known and _COLORS.union(_COLOR_SHADES, ("and",)).issuperset(parts) else 0
 
 
-def is_color(attribute: str) -> bool:
-    return count_colors(attribute) > 0
-
-
 def is_predicative(attribute: str) -> bool:
-    """Whether something can be said to be so: white, not "main"."""
+    """Whether it can follow "is": white, not "main"."""
     phrase = describe_attribute(attribute)
     return phrase is not None and phrase.after

@@ -1,9 +1,7 @@
 """Inflection: plurals, verb forms, articles, numbers in words and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from .word_lists import word_pairs, word_set
 
@@ -18,7 +16,9 @@ _SINGULAR_ENDINGS = {"ies": "y", "ses": "s", "xes": "x", "zes": "z", "ches": "ch
 def plural(phrase: str) -> str:
     """The phrase in the plural: buses, SUVs, double-deckers, red boxes."""
     head, space, word = phrase.rpartition(" ")
-    irregular = _get_irregular_plurals().get(word.lower())
+    irregular = word_pairs("inflection", "irregular plurals").get(word.lower())
+    if irregular is None and word.lower() in word_set("inflection", "same"):
+        irregular = word.lower()
     if irregular is not None:
         return f"{head}{space}{irregular}"
     if is_plural(word):
@@ -42,22 +42,11 @@ def list_singulars(word: str) -> list[str]:
 def is_plural(phrase: str) -> bool:
     """Whether the phrase already names several: people, palm trees, sunglasses; not bus, grass, tennis."""
     word = phrase.rpartition(" ")[2].lower()
-    if word in _list_plurals():
+    irregular = word_pairs("inflection", "irregular plurals").values()
+    if word in irregular or word in word_set("inflection", "more plurals"):
         return True
     singular = word.endswith(("ss", "us")) or word in word_set("inflection", "singular in s")
     return len(word) > 2 and word.endswith("s") and not singular
-
-
-@cache
-def _get_irregular_plurals() -> dict[str, str]:
-    same = word_set("inflection", "same")
-    return word_pairs("inflection", "irregular plurals") | {word: word for word in sorted(same)}
-
-
-@cache
-def _list_plurals() -> frozenset[str]:
-    irregular = frozenset(word_pairs("inflection", "irregular plurals").values())
-    return irregular | word_set("inflection", "more plurals")
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,5 @@
 """Nouns: singular, plural or mass, persons and animals, places, pronouns, and which thing is part of which."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 from typing import Literal
@@ -22,8 +20,8 @@ THE_AFTER = word_set("nouns", "the after")
 GAMES = word_set("nouns", "games")
 BARE = word_set("nouns", "bare")
 NO_NOUN = word_set("nouns", "no noun")
-OWN_PARTS = word_set("nouns", "own parts")
-FLESH = OWN_PARTS - word_set("nouns", "not flesh")
+OWN_PARTS = word_set("nouns", "own parts")  # of every person or animal, so that to say so says nothing
+FLESH = OWN_PARTS - word_set("nouns", "not flesh")  # of what is alive only: eyes, but not legs
 ON_FLESH = word_set("nouns", "on flesh")
 INSIDE = word_set("nouns", "inside")
 OUTSIDE = word_set("nouns", "outside")
@@ -91,7 +89,7 @@ def is_countable(name: str) -> bool:
 
 
 def is_worn(name: str) -> bool:
-    return name in _kind_members("clothing") or name in _kind_members("accessory")
+    return is_kind(name, "clothing") or is_kind(name, "accessory")
 
 
 @lru_cache(maxsize=16384)
@@ -114,11 +112,6 @@ def is_quantity(attribute: str) -> bool:
     return numeral or (bool(words) and (words[0] in _SEVERAL or words[-1] == "of"))
 
 
-def is_own_part(name: str) -> bool:
-    """Whether every person or animal has it, so that to say so says nothing."""
-    return name in OWN_PARTS
-
-
 def is_interior(name: str) -> bool:
     """Whether one is in it rather than at it: a kitchen."""
     return name in INSIDE or name.rpartition(" ")[2] in INSIDE or is_kind(name, "room")
@@ -127,11 +120,6 @@ def is_interior(name: str) -> bool:
 def is_location(name: str) -> bool:
     """Whether it is a place where something is done."""
     return is_interior(name) or is_kind(name, "building") or name in OUTSIDE
-
-
-def is_living_body_part(name: str) -> bool:
-    """Whether only what is alive has it: eyes, but not legs."""
-    return name in FLESH
 
 
 def is_kind(name: str, kind: str) -> bool:
@@ -146,11 +134,11 @@ def capitalize_name(name: str) -> str:
 
 
 def is_person(name: str) -> bool:
-    return name in _kind_members("person") or name.rpartition(" ")[2] in _kind_members("person")
+    return is_kind(name, "person") or is_kind(name.rpartition(" ")[2], "person")
 
 
 def is_animal(name: str) -> bool:
-    return name in _kind_members("animal")
+    return is_kind(name, "animal")
 
 
 def is_alive(name: str) -> bool:
@@ -161,9 +149,9 @@ def pronoun(name: str, subject: bool = False) -> str:
     """What stands for the thing where it was named before: it, them, him, her; or it, they, he, she."""
     if grammatical_number(name) == "several":
         return "they" if subject else "them"
-    if name in _kind_members("woman") or name in ("girl", "daughter"):
+    if is_kind(name, "woman") or name in ("girl", "daughter"):
         return "she" if subject else "her"
-    if name in _kind_members("man") or name in ("boy", "son"):
+    if is_kind(name, "man") or name in ("boy", "son"):
         return "he" if subject else "him"
     if is_person(name):
         return "they" if subject else "them"
@@ -197,7 +185,7 @@ def _is_part_of(part: str, whole: str) -> bool:
     if whole in _ANYWHERE or part.startswith(f"{whole} "):  # a tree branch
         return True
     if is_alive(whole):
-        return is_own_part(part) or is_worn(part) or part in _OF_A_BODY
+        return part in OWN_PARTS or is_worn(part) or part in _OF_A_BODY
     parts = {part, part.rpartition(" ")[2]}
     wholes = {whole, whole.rpartition(" ")[2]}
     if any(parts & _PARTS_OF_THINGS.get(one, frozenset()) for one in wholes):

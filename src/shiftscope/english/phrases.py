@@ -1,7 +1,5 @@
 """Phrases: the pieces that every question is put together from: helper verbs, articles, numbers in words."""
 
-from __future__ import annotations
-
 from .inflection import NUMBER_WORDS
 from .inflection import article as a_or_an
 from .nouns import BARE, THE, grammatical_number

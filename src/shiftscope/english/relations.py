@@ -1,10 +1,8 @@
 """Relations as English predicates: "on", "wearing", "wears", "wear", "pv:attach to", "has".
 
-A predicate is said either with "be" ("is on", "is wearing") or with a verb of its own in the simple present
+A predicate is worded either with "be" ("is on", "is wearing") or with a verb of its own in the simple present
 ("has", "surrounds").
 """
-
-from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,7 +12,7 @@ from .word_lists import word_list, word_set, word_table
 
 
 class RelationPredicate(NamedTuple):
-    """A relation without its object; `verb` is empty where it is said with "be"."""
+    """A relation without its object; `verb` is empty where it takes "be"."""
 
     verb: str  # "have", "surround"
     rest: str  # after the verb or after "be": "", "to", "on", "wearing", "parked on"
@@ -51,7 +49,7 @@ class RelationPredicate(NamedTuple):
 _LOCATING = word_set("relations", "locating")
 _NOT_LOCATING = word_list("relations", "not locating")
 PLACES = word_set("relations", "places")
-_NORMALIZED = {name: said for name, (said,) in word_table("relations", "normalized").items()}
+_NORMALIZED = {name: usual for name, (usual,) in word_table("relations", "normalized").items()}
 _BEFORE_OF = word_list("relations", "before of")
 AFTER_VERBS = PLACES | word_set("relations", "after verbs")
 STATES = word_set("relations", "states")
@@ -60,7 +58,6 @@ NEEDS_OBJECT = word_set("relations", "needs object")
 _PARTICLES = word_set("relations", "particles")
 VERBS = word_set("relations", "verbs")
 _TRICK = "doing a trick"
-_AS_MEANT = {"lay": "lie"}  # what lies is said to "lay" in most captions
 _GERUNDS = {gerund(verb): verb for verb in sorted(VERBS)} | {"laying": "lay", "layed": "lay"}
 _THIRD = {third_person(verb): verb for verb in sorted(VERBS)}
 _PARTICIPLES = {past_participle(verb): verb for verb in sorted(VERBS)}
@@ -104,10 +101,8 @@ def _parse_verb(first: str, tail: str) -> RelationPredicate | None:
             return None
         if verb in ("lay", "lie") and tail == "down":
             return None
-        verb = _AS_MEANT.get(verb, verb)
-        return (
-            RelationPredicate(verb, tail) if verb in STATES else RelationPredicate("", _join_words(gerund(verb), tail))
-        )
+        verb = "lie" if verb == "lay" else verb  # what lies is said to "lay" in most captions
+        return RelationPredicate(*((verb, tail) if verb in STATES else ("", _join_words(gerund(verb), tail))))
     if first in _PARTICIPLES or (first.endswith("ed") and len(first) > 4):
         return RelationPredicate("", f"{first} {tail}") if tail else None
     if first.endswith("ing") and len(first) > 4 and first not in _NO_GERUND:

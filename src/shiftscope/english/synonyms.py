@@ -4,18 +4,16 @@ A template folder's own synonyms come first, then the table `data/synonyms.txt`,
 says which words mean a value; the table chooses among them where not all of them read well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..schema import Attribute, Schema, Words
 from .inflection import plural
 from .word_lists import word_table
 
-THING, PART = "thing", "part"  # said where a description has no noun
+THING, PART = "thing", "part"  # for descriptions without a noun
 
 SYNONYMS = word_table("synonyms", "closed")
-SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they are said before a part
+SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they precede a part
 SIDE_WORDS = {"mid": "middle"}
 
 
@@ -34,7 +32,8 @@ class Lexicon:
     def __init__(self, schema: Schema, synonyms: Words = ()) -> None:
         self.schema = schema
         self._given = dict(synonyms)
-        self._known = {value: _list_words(value, words) for value, words in schema.synonyms}
+        # A value is one of its own words, unless it is a name of a file.
+        self._known = {value: words if "_" in value else (value, *words) for value, words in schema.synonyms}
         self._said: dict[str, WordForms] = {}
 
     def get_forms(self, word: str) -> WordForms:
@@ -67,11 +66,6 @@ def noun_attribute(attributes: tuple[Attribute, ...]) -> str:
 def generic_noun(schema: Schema) -> str:
     """The plainest noun for whatever a schema's scenes hold: thing, vehicle."""
     return next(iter(dict(schema.synonyms).get(THING, ())), THING)
-
-
-def _list_words(value: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """A value's words; itself among them unless it is a name of a file."""
-    return words if "_" in value else (value, *words)
 
 
 def _spell_name(word: str) -> str:

@@ -1,11 +1,11 @@
 """Word lists: the text files in `english/data`, read when first needed and kept.
 
-A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`
-or groups `these | those`, one entry per line, where an indented line continues the one above; `#` starts a comment.
+A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`,
+groups `these | those` or rules `pattern => words`, one entry per line, where an indented line continues the one
+above; `#` starts a comment.
 """
 
-from __future__ import annotations
-
+import re
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +36,12 @@ def word_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
 def word_groups(file: str, section: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """For lines `these, those | others`, the groups of each line."""
     return tuple(tuple(map(_split_words, line.split("|"))) for line in _read_sections(file)[section])
+
+
+def rewrite_rules(file: str, section: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """For lines `pattern => replacement`, these in order, for `Pattern.sub`."""
+    pairs = (line.split(" => ") for line in _read_sections(file)[section])
+    return tuple((re.compile(pattern), words) for pattern, words in pairs)
 
 
 def _split_words(text: str) -> tuple[str, ...]:

@@ -4,8 +4,6 @@ The tables (`english/data/gqa.txt`) are facts of English in an arrangement of ou
 a calf is a cow and a cow an animal. A word that is not there passes through, as a kind of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..english.inflection import plural

@@ -2,7 +2,7 @@
 
 from ..english.word_lists import word_list, word_table
 from ..schema import Attribute, Schema, Words
-from .clevr import COLOR, MATERIAL, SIZE
+from .clevr import COLOR, MATERIAL, SIZE, SYNONYMS
 
 CATEGORIES: Words = tuple(word_table("superclevr", "categories").items())
 SINGLE_PARTS = word_list("superclevr", "single parts")
@@ -30,7 +30,7 @@ def part_kinds() -> Words:
 
 
 def part_words() -> Words:
-    """How each part of a file is said: door_mid_left is the middle left door."""
+    """The English name of each part of a file: door_mid_left is the middle left door."""
     placed = [
         (name, (f"{place} {word.removeprefix('any ')}".strip(),))
         for word, places in PLACED_PARTS
@@ -73,11 +73,7 @@ SCHEMA = Schema(
         *model_words(),
         ("motorbike", ("motorcycle",)),
         ("bicycle", ("bike",)),
-        ("large", ("big",)),
-        ("small", ("tiny",)),
-        ("metal", ("metallic", "shiny")),
-        ("rubber", ("matte",)),
-        ("gray", ("grey",)),
+        *SYNONYMS,
         *part_words(),
     ),
     parts=tuple(word_table("superclevr", "parts").items()),

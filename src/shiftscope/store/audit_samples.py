@@ -1,8 +1,5 @@
 """A dataset of ours as samples for an audit, and what its card says of the shortcuts found."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 from ..errors import UserError
@@ -20,20 +17,16 @@ SAMPLE_COLUMNS = ["question_id", "image_ids", "question", "answer", "question_ty
 
 def read_stored_questions(dataset: Dataset) -> QuestionTable:
     """Every answered question with the objects of its (first) image; programs are not read."""
-    import pyarrow.compute as pc
-
     found: dict[str, list[Any]] = {name: [] for name in (*SAMPLE_COLUMNS, "split")}
     unanswered: list[str] = []
     for shard in dataset.shards():
-        if not shard.questions:
-            continue
-        rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
-        answered = rows["answer"].is_valid()
-        unanswered += rows.filter(pc.invert(answered))["question_id"].to_pylist()
-        rows = rows.filter(answered)
-        for name in SAMPLE_COLUMNS:
-            found[name] += rows[name].to_pylist()
-        found["split"] += [shard.split] * rows.num_rows
+        if shard.questions:
+            rows = read_columns(dataset.folder / shard.questions.path, SAMPLE_COLUMNS)
+            unanswered += rows.filter(rows["answer"].is_null())["question_id"].to_pylist()
+            rows = rows.filter(rows["answer"].is_valid())
+            for name, values in rows.to_pydict().items():
+                found[name] += values
+            found["split"] += [shard.split] * rows.num_rows
     if not found["answer"]:
         raise UserError(f"{dataset.folder}: there are no questions with an answer in it")
     images = found["image_ids"]
@@ -49,20 +42,15 @@ def read_stored_questions(dataset: Dataset) -> QuestionTable:
         types=[kind or None for kind in found["question_type"]],
         splits=found["split"],
     )
-    return add_objects(samples, [build_image_contents(_iterate_image_objects(dataset))])
-
-
-def _iterate_image_objects(dataset: Dataset) -> Iterator[tuple[str, list[str]]]:
-    """Each image and the kinds of its objects."""
-    for shard in dataset.shards():
-        if shard.images:
-            for text in read_columns(dataset.folder / shard.images.path, ["scene"])["scene"].to_pylist():
-                seen = summarize_scene(text)
-                yield seen.id, [kind for pairs in seen.objects for kind in object_kind(pairs)]
+    paths = [dataset.folder / shard.images.path for shard in dataset.shards() if shard.images]
+    texts = (text for path in paths for text in read_columns(path, ["scene"])["scene"].to_pylist())
+    scenes = map(summarize_scene, texts)
+    kinds = ((scene.id, [kind for pairs in scene.objects for kind in object_kind(pairs)]) for scene in scenes)
+    return add_objects(samples, [build_image_contents(kinds)])
 
 
 def format_shortcut_section(dataset: Dataset) -> str:
-    """The card's words on shortcuts; empty where no question has an answer, or too few have one to split."""
+    """The card's section; empty where no question has an answer, or too few have one to split."""
     try:
         found = audit_shortcuts(read_stored_questions(dataset), AuditSettings(split="auto"))
     except UserError:
@@ -85,12 +73,10 @@ def format_shortcut_section(dataset: Dataset) -> str:
         ),
     ]
     named = [(s, one) for s in found.labels for one in find_strongest_groups(found, s, most=LISTED_GROUPS)]
-    weighed = sorted(named, key=lambda pair: -pair[1].size * (1 - pair[1].entropy))[:LISTED_GROUPS]
-    if weighed:
-        lines += ["", "The strongest groups of train:", ""]
-        lines += [
-            f"- {shortcut} *{one.name}*: {one.share:.0%} of {one.size:,} are answered “{one.answer}”"
-            for shortcut, one in weighed
-        ]
-    folder = "shiftscope audit THIS_FOLDER --out DIR"
-    return "\n".join([*lines, "", f"`{folder}` writes these sets and a report."])
+    strongest = sorted(named, key=lambda pair: -pair[1].size * (1 - pair[1].entropy))[:LISTED_GROUPS]
+    lines += ["", "The strongest groups of train:", ""] if strongest else []
+    lines += [
+        f"- {shortcut} *{one.name}*: {one.share:.0%} of {one.size:,} are answered “{one.answer}”"
+        for shortcut, one in strongest
+    ]
+    return "\n".join([*lines, "", "`shiftscope audit THIS_FOLDER --out DIR` writes these sets and a report."])

@@ -1,38 +1,23 @@
 """Build: make a dataset shard by shard, so that a kill at any moment loses at most the shards under way."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UserError
 from ..executor import LocalExecutor, Progress
 from ..files import remove_partial_files
-from ..folder import lock_folder, refuse_foreign_files
+from ..folder import lock_folder, open_folder, refuse_foreign_files
 from ..question import Question
-from . import manifest as journal
-from .dataset import Dataset
+from . import manifest as manifests
+from .dataset import CardSection, Dataset
 from .image import StoredImage
-from .manifest import (
-    DEFAULT_INFO,
-    MANIFEST_FILE,
-    DatasetInfo,
-    Manifest,
-    list_versions,
-    read_manifest,
-    refuse_changed,
-    refuse_other_versions,
-    write_manifest,
-)
+from .manifest import DEFAULT_INFO, JOURNAL_FILE, MANIFEST_FILE, DatasetInfo, Manifest, read_manifest, write_manifest
 from .shard import DamagedFile, Shard, SharedImages, write_shard
-
-if TYPE_CHECKING:
-    from .card import CardSection
 
 ShardRecords = tuple[Sequence[StoredImage] | SharedImages, Sequence[Question]]
 MakeShard = Callable[[Mapping[str, Any], str, int], ShardRecords]
@@ -58,22 +43,29 @@ def build_dataset(
     repair: bool = False,
     progress: Progress | None = None,
     about: DatasetInfo = DEFAULT_INFO,
-    passage: CardSection | None = None,
+    section: CardSection | None = None,
     held: bool = False,
 ) -> Dataset:
     """Make the dataset, or what is missing of it; the bytes do not depend on `workers`.
 
     `jobs` says how many shards each split has. `make_shard(spec, split, k)` must be a function at the top
-    level of a module and depend on nothing else. `spec` is plain JSON data. `passage` writes a part of the
+    level of a module and depend on nothing else. `spec` is plain JSON data. `section` writes a section of the
     card. `held`: the caller holds the folder already.
     """
-    plan = Manifest(dict(spec), tuple(jobs.items()), list_versions(), about)
+    plan = Manifest(dict(spec), tuple(jobs.items()), manifests.list_versions(), about)
     _check_plan(plan)
     refuse_foreign_folder(folder)
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
         try:
-            return _build_missing(folder, plan, make_shard, workers, repair, progress, passage)
+            dataset, changed = _build_missing(folder, plan, make_shard, workers, repair, progress)
+            if changed or not (folder / "README.md").is_file():
+                from .card import write_card
+
+                write_card(dataset, section)
+                write_manifest(folder, dataset.manifest)
+            open_folder(folder).remove(JOURNAL_FILE)
+            return dataset
         except KeyboardInterrupt:
             remove_partial_files(folder)
             raise BuildStopped(
@@ -83,49 +75,42 @@ def build_dataset(
 
 
 def _build_missing(
-    folder: Path,
-    plan: Manifest,
-    make_shard: MakeShard,
-    workers: int,
-    repair: bool,
-    progress: Progress | None,
-    passage: CardSection | None,
-) -> Dataset:
+    folder: Path, plan: Manifest, make_shard: MakeShard, workers: int, repair: bool, progress: Progress | None
+) -> tuple[Dataset, bool]:
+    """The dataset with all its shards, and whether its card and manifest are to be written anew."""
     there = read_manifest(folder)
     known = _list_recorded(folder)
     if there is not None and known:
-        refuse_changed(folder, there, plan)
-    else:  # nothing was made yet: an order that failed at once binds nobody
+        manifests.refuse_changed(folder, there, plan)
+    else:  # nothing was made yet: a build that failed at once binds nobody
         there = None
         write_manifest(folder, plan)
     shards = _list_intact(folder, known, repair)
     todo = [job for job in plan.jobs if job not in shards]
     if there is not None and todo:
-        refuse_other_versions(folder, there, plan)
-    tell = _build_progress(shards, len(plan.jobs), progress)
-    tell()
-    jobs = [(job, known.get(job)) for job in todo]
-    task = partial(_make_shard, folder, plan.spec, make_shard)
-    with closing(LocalExecutor(workers).map_unordered(task, jobs)) as made:
-        for shard in made:
-            journal.append_shard(folder, shard)
-            shards[shard.split, shard.index] = shard
-            tell()
-    finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
-    dataset = Dataset(folder, finished, made=len(todo))
-    if todo or repair or finished != there or not (folder / "README.md").is_file():
-        from .card import write_card
+        manifests.refuse_other_versions(folder, there, plan)
 
-        write_card(dataset, passage)
-        write_manifest(folder, finished)
-    journal.remove_journal(folder)
-    return dataset
+    def report_progress() -> None:
+        if progress is not None:
+            images = sum(s.images.rows for s in shards.values() if s.images)
+            questions = sum(s.questions.rows for s in shards.values() if s.questions)
+            progress(len(shards), len(plan.jobs), f"{images:,} images, {questions:,} questions")
+
+    report_progress()
+    task = partial(_make_shard, folder, plan.spec, make_shard)
+    with closing(LocalExecutor(workers).map_unordered(task, [(job, known.get(job)) for job in todo])) as made:
+        for shard in made:
+            manifests.append_shard(folder, shard)
+            shards[shard.split, shard.index] = shard
+            report_progress()
+    finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
+    return Dataset(folder, finished, made=len(todo)), bool(todo) or repair or finished != there
 
 
 def _list_recorded(folder: Path) -> dict[ShardKey, Shard]:
     """The shards on record, finished in this build or an earlier one."""
     there = read_manifest(folder)
-    recorded = (*(there.shards if there else ()), *journal.read_journal(folder))
+    recorded = (*(there.shards if there else ()), *manifests.read_journal(folder))
     return {(shard.split, shard.index): shard for shard in recorded}
 
 
@@ -166,13 +151,3 @@ def _list_intact(folder: Path, known: Mapping[ShardKey, Shard], repair: bool) ->
         if not bad:
             whole[key] = shard
     return whole
-
-
-def _build_progress(shards: Mapping[ShardKey, Shard], total: int, progress: Progress | None) -> Callable[[], None]:
-    def report_progress() -> None:
-        if progress is not None:
-            images = sum(s.images.rows for s in shards.values() if s.images)
-            questions = sum(s.questions.rows for s in shards.values() if s.questions)
-            progress(len(shards), total, f"{images:,} images, {questions:,} questions")
-
-    return report_progress

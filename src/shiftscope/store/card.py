@@ -3,21 +3,18 @@
 It shows how questions, answers and scenes are distributed, and what guessing blindly would score.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..files import encode_utf8, write_whole
 from .audit_samples import format_shortcut_section
-from .dataset import Dataset
+from .dataset import CardSection, Dataset
 from .manifest import DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
-from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, list_card_features
+from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, build_card_feature
 
 BAR_HEIGHT = 20  # pixels a bar takes
 LABEL_WIDTH = 150  # room for labels
@@ -27,7 +24,7 @@ MAX_BARS = 24  # bars in a chart
 _CHART_STYLE = "text{font:12px sans-serif;fill:#555}.t{font-weight:bold}rect{fill:#4878a8}"
 
 
-def draw_bars(title: str, counts: Sequence[tuple[str, int]]) -> str:
+def draw_histogram(title: str, counts: Sequence[tuple[str, int]]) -> str:
     """A horizontal bar for each count, with its share; what does not fit is mentioned in the title."""
     shown = counts[:MAX_BARS]
     total = sum(n for _, n in counts) or 1
@@ -53,8 +50,7 @@ def draw_bars(title: str, counts: Sequence[tuple[str, int]]) -> str:
 NO_TYPE = "(none)"
 
 
-@dataclass(frozen=True, slots=True)
-class SplitCounts:
+class SplitCounts(NamedTuple):
     """Counts of one split, or of several added up."""
 
     answers: Counter[tuple[str, str]]  # question type, answer
@@ -76,8 +72,7 @@ class SplitCounts:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class BlindScore:
+class BlindScore(NamedTuple):
     """How well blind guessing does on questions of one type, learned on another split."""
 
     kind: str
@@ -95,8 +90,7 @@ def count_split(dataset: Dataset, split: str) -> SplitCounts:
             table = read_columns(dataset.folder / shard.questions.path, names)
             kinds, answers, texts = (table.column(n).to_pylist() for n in names)
             found.words.update([len(text.split()) for text in texts])
-            pairs = Counter(zip(kinds, answers, strict=True))
-            for (kind, answer), n in pairs.items():
+            for (kind, answer), n in Counter(zip(kinds, answers, strict=True)).items():
                 if answer is not None:
                     found.answers[kind or NO_TYPE, answer] += n
         if shard.images:
@@ -105,22 +99,17 @@ def count_split(dataset: Dataset, split: str) -> SplitCounts:
     return found
 
 
-def sum_counts(counts_by_split: Iterable[SplitCounts]) -> SplitCounts:
-    summed = SplitCounts(Counter(), Counter(), Counter())
-    for one in counts_by_split:
-        summed.answers.update(one.answers)
-        summed.words.update(one.words)
-        summed.objects.update(one.objects)
-    return summed
-
-
 def score_blind(learned: SplitCounts, measured: SplitCounts) -> tuple[BlindScore, ...]:
     """Blind scores per question type, commonest first; a type never learned takes the majority answer."""
-    overall = _most_common(learned.count_answers())
+
+    def find_commonest(counts: Counter[str]) -> str:
+        return rank_counts(counts)[0][0] if counts else ""
+
+    overall = find_commonest(learned.count_answers())
     found = []
     for kind, n in rank_counts(measured.count_types()):
         right = measured.count_answers(kind)
-        guess = _most_common(learned.count_answers(kind)) or overall
+        guess = find_commonest(learned.count_answers(kind)) or overall
         found.append(BlindScore(kind, n, right[overall], right[guess]))
     return tuple(found)
 
@@ -130,38 +119,30 @@ def rank_counts(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _most_common(counts: Counter[str]) -> str:
-    return rank_counts(counts)[0][0] if counts else ""
-
-
 SIZE_CATEGORIES = (
-    (10**3, "n<1K"),
-    (10**4, "1K<n<10K"),
-    (10**5, "10K<n<100K"),
-    (10**6, "100K<n<1M"),
-    (10**7, "1M<n<10M"),
+    *((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K")),
+    *((10**6, "100K<n<1M"), (10**7, "1M<n<10M")),
 )
 LARGEST_SIZE = "10M<n<100M"
 PRIOR_SPLIT = "train"
-
-
-CardSection = Callable[[Dataset], str]  # Markdown, or nothing
 
 
 def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
     """Write README.md and the figures it shows; a function of the manifest and the shards."""
     about = dataset.manifest.about
     counts_by_split = {split: count_split(dataset, split) for split in dataset.splits}
-    charts = dict(_draw_charts(sum_counts(counts_by_split.values())))
+    total = SplitCounts(*(sum(each, Counter()) for each in zip(*counts_by_split.values(), strict=True)))
+    charts = dict(_draw_charts(total))
     for name, svg in charts.items():
         write_whole(dataset.folder / "figures" / name, svg.encode())
     size = len(dataset) or sum(dataset.count(split)[0] for split in dataset.splits)
+    rows = ["| {} | {:,} | {:,} |".format(split, *dataset.count(split)) for split in dataset.splits]
     parts = [
         f"---\n{format_front_matter(about, _list_configs(dataset), size)}---",
         f"# {about.title}",
         about.summary,
         _format_usage(dataset),
-        _format_counts(dataset),
+        "\n".join(["| split | images | questions |", "|---|---:|---:|", *rows]),
         section(dataset) if section else "",
         _format_blind_audit(counts_by_split),
         format_shortcut_section(dataset),
@@ -186,15 +167,10 @@ def _list_configs(dataset: Dataset) -> list[CardConfig]:
                 splits[split] = f"{name}/{split}/*.parquet", files
         if splits:
             _, (first, *_) = next(iter(splits.values()))
-            found.append((name, columns + _find_part_columns(dataset, first), splits))
+            with open_parquet(dataset.folder / first.path) as file:  # every file of a config has the same columns
+                there = set(file.schema_arrow.names)
+            found.append((name, columns + tuple(c for c in PART_COLUMNS if c[0] in there), splits))
     return found
-
-
-def _find_part_columns(dataset: Dataset, file: ShardFile) -> Columns:
-    """The columns of parts that a file has; every file of a config has the same columns."""
-    with open_parquet(dataset.folder / file.path) as opened:
-        there = set(opened.schema_arrow.names)
-    return tuple(column for column in PART_COLUMNS if column[0] in there)
 
 
 def format_front_matter(about: DatasetInfo, configs: Iterable[CardConfig], size: int) -> str:
@@ -217,18 +193,14 @@ def format_front_matter(about: DatasetInfo, configs: Iterable[CardConfig], size:
 
 
 def _format_info(name: str, columns: Columns, splits: Mapping[str, tuple[str, list[ShardFile]]]) -> dict[str, Any]:
-    size = sum(f.bytes for _, files in splits.values() for f in files)
     rows = [
         {"name": split, "num_bytes": sum(f.bytes for f in files), "num_examples": sum(f.rows for f in files)}
         for split, (_, files) in splits.items()
     ]
-    return {
-        "config_name": name,
-        "features": list_card_features(columns),
-        "splits": rows,
-        "download_size": size,
-        "dataset_size": size,
-    }
+    features = [{"name": column} | build_card_feature(kind) for column, kind in columns]
+    size = sum(f.bytes for _, files in splits.values() for f in files)
+    sizes = {"download_size": size, "dataset_size": size}
+    return {"config_name": name, "features": features, "splits": rows} | sizes
 
 
 def _format_yaml(data: Any) -> list[str]:
@@ -254,30 +226,18 @@ def _format_yaml(data: Any) -> list[str]:
 def _format_usage(dataset: Dataset) -> str:
     config = "questions" if len(dataset) else "images"
     split = next((s for s in dataset.splits if any(dataset.count(s))), "train")
-    return "\n".join(
-        [
-            "```python",
-            "from datasets import load_dataset",
-            f'rows = load_dataset("PATH/OF/THIS/FOLDER", "{config}", split="{split}")',
-            "```",
-        ]
-        + (["", "`image_ids` of a question name rows of the config `images`."] if len(dataset) else [])
-    )
-
-
-def _format_counts(dataset: Dataset) -> str:
-    rows = [(split, *dataset.count(split)) for split in dataset.splits]
-    lines = [f"| {split} | {images:,} | {questions:,} |" for split, images, questions in rows]
-    return "\n".join(["| split | images | questions |", "|---|---:|---:|", *lines])
+    load = f'rows = load_dataset("PATH/OF/THIS/FOLDER", "{config}", split="{split}")'
+    note = "\n\n`image_ids` of a question name rows of the config `images`." if len(dataset) else ""
+    return f"```python\nfrom datasets import load_dataset\n{load}\n```{note}"
 
 
 def _format_blind_audit(counts_by_split: Mapping[str, SplitCounts]) -> str:
     """How far answering without looking gets: one table for each split that was not learned on."""
-    asked = {split: t for split, t in counts_by_split.items() if t.answers}
-    if not asked:
+    answered = {split: counts for split, counts in counts_by_split.items() if counts.answers}
+    if not answered:
         return ""
-    learned = PRIOR_SPLIT if PRIOR_SPLIT in asked else next(iter(asked))
-    measured = [split for split in asked if split != learned] or [learned]
+    learned = PRIOR_SPLIT if PRIOR_SPLIT in answered else next(iter(answered))
+    measured = [split for split in answered if split != learned] or [learned]
     lines = [
         "## Blind audit",
         "",
@@ -285,7 +245,7 @@ def _format_blind_audit(counts_by_split: Mapping[str, SplitCounts]) -> str:
         "commonest answer, *prior* the commonest answer to the type of question.",
     ]
     for split in measured:
-        rows = score_blind(asked[learned], asked[split])
+        rows = score_blind(answered[learned], answered[split])
         n, majority, prior = (sum(getattr(r, f) for r in rows) for f in ("n", "majority", "prior"))
         same = ", the questions it was learned on" if split == learned else ""
         lines += [
@@ -300,13 +260,12 @@ def _format_blind_audit(counts_by_split: Mapping[str, SplitCounts]) -> str:
 
 
 def _draw_charts(counts: SplitCounts) -> Iterable[tuple[str, str]]:
-    def sort_values(numbers: Counter[int]) -> list[tuple[str, int]]:
-        return [(str(value), n) for value, n in sorted(numbers.items())]
-
     if counts.answers:
-        yield "question_types.svg", draw_bars("Question types", rank_counts(counts.count_types()))
-        yield "answers.svg", draw_bars("Answers", rank_counts(counts.count_answers()))
-    if counts.words:
-        yield "question_length.svg", draw_bars("Words per question", sort_values(counts.words))
-    if counts.objects:
-        yield "objects.svg", draw_bars("Objects per scene", sort_values(counts.objects))
+        yield "question_types.svg", draw_histogram("Question types", rank_counts(counts.count_types()))
+        yield "answers.svg", draw_histogram("Answers", rank_counts(counts.count_answers()))
+    for name, title, numbers in (
+        ("question_length", "Words per question", counts.words),
+        ("objects", "Objects per scene", counts.objects),
+    ):
+        if numbers:
+            yield f"{name}.svg", draw_histogram(title, [(str(value), n) for value, n in sorted(numbers.items())])

@@ -1,32 +1,21 @@
 """Dataset: a folder of shards, opened: its splits, images (found by id), questions and single examples."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Self
 
 from ..errors import UserError, unknown
 from ..files import remember_file_digest
 from ..question import Question
 from ..records import content_id
 from ..schema import OPEN, Schema
+from . import shard as shard_files
 from .image import StoredImage
 from .manifest import MANIFEST_FILE, Manifest, read_manifest
-from .shard import (
-    IMAGES_IN_GROUP,
-    QUESTIONS_IN_GROUP,
-    REPAIR_HINT,
-    DamagedFile,
-    Shard,
-    ShardFile,
-    iterate_row_groups,
-    list_ids_without_picture,
-    open_parquet,
-    read_images,
-    read_questions,
-)
+from .shard import REPAIR_HINT, DamagedFile, Shard, ShardFile
 from .tables import parse_images, parse_questions
 
 CACHED_GROUPS = 8  # row groups in memory
@@ -50,29 +39,31 @@ class ImageIndex:
 
     def get(self, image_id: str, near: Shard) -> StoredImage:
         """The image of that id: in the shard given, else in its split, else anywhere."""
-        for path in self._list_paths(near):
-            row = self._index_rows(path).get(image_id)
-            if row is not None:
-                return self._load_group(path, row // IMAGES_IN_GROUP)[row % IMAGES_IN_GROUP]
+        nearest_first = chain(
+            (near,),
+            (s for s in self._shards if s.split == near.split),
+            (s for s in self._shards if s.split != near.split),
+        )
+        for shard in nearest_first:
+            if shard.images:
+                path = shard.images.path
+                row = self._index_rows(path).get(image_id)
+                if row is not None:
+                    return self._load_group(path, row // shard_files.IMAGES_IN_GROUP)[row % shard_files.IMAGES_IN_GROUP]
         raise UserError(f"{self._folder}: no image {image_id!r} in it")
-
-    def _list_paths(self, near: Shard) -> Iterator[str]:
-        if near.images:
-            yield near.images.path
-        for same in (True, False):
-            yield from (s.images.path for s in self._shards if s.images and (s.split == near.split) is same)
 
     def _index_rows(self, path: str) -> dict[str, int]:
         if path not in self._ids:
             self._check(self._files[path])
-            ids = [i for t in iterate_row_groups(self._folder / path, ["image_id"]) for i in t["image_id"].to_pylist()]
+            tables = shard_files.iterate_row_groups(self._folder / path, ["image_id"])
+            ids = [image_id for table in tables for image_id in table["image_id"].to_pylist()]
             self._ids[path] = {image_id: row for row, image_id in enumerate(ids)}
         return self._ids[path]
 
     def _load_group(self, path: str, k: int) -> tuple[StoredImage, ...]:
         key = (path, k)
         if key not in self._groups:
-            with open_parquet(self._folder / path) as file:
+            with shard_files.open_parquet(self._folder / path) as file:
                 self._groups[key] = tuple(parse_images(file.read_row_group(k, use_threads=False)))
         self._groups.move_to_end(key)
         while len(self._groups) > CACHED_GROUPS:
@@ -98,16 +89,15 @@ class Dataset:
     made: int | None = field(default=None, compare=False)  # shards, by the build that gave it; None: opened
 
     @classmethod
-    def open(cls, folder: Path) -> Dataset:
+    def open(cls, folder: Path) -> Self:
         """The dataset in a folder; sizes are checked, hashes only by `verify`."""
         manifest = read_manifest(folder)
         if manifest is None:
             raise UserError(f"{folder}: no dataset there (no manifest.json)")
         if not manifest.complete:
             raise UserError(f"{folder}: the dataset is not finished; run the command that made it again to resume")
-        for shard in manifest.shards:
-            for file in shard.files:
-                _check_size(folder, file)
+        for file in manifest.files:
+            _check_size(folder, file)
         return cls(folder, manifest)
 
     def __len__(self) -> int:
@@ -132,20 +122,20 @@ class Dataset:
     def images(self, split: str | None = None) -> Iterator[StoredImage]:
         for shard in self.shards(split):
             if shard.images:
-                yield from read_images(_check_size(self.folder, shard.images))
+                yield from shard_files.read_images(_check_size(self.folder, shard.images))
 
     def questions(self, split: str | None = None) -> Iterator[Question]:
         for shard in self.shards(split):
             if shard.questions:
-                yield from read_questions(_check_size(self.folder, shard.questions))
+                yield from shard_files.read_questions(_check_size(self.folder, shard.questions))
 
     def examples(self, split: str | None = None) -> Iterator[Example]:
-        """Every question with its images; images asked about in a row are read once."""
-        index_of_images = ImageIndex(self.folder, self.shards())
+        """Every question with its images; images that follow each other are read once."""
+        index = ImageIndex(self.folder, self.shards())
         for shard in self.shards(split):
             if shard.questions:
-                for question in read_questions(_check_size(self.folder, shard.questions)):
-                    yield _build_example(question, shard, index_of_images)
+                for question in shard_files.read_questions(_check_size(self.folder, shard.questions)):
+                    yield _build_example(question, shard, index)
 
     def example(self, index: int, split: str | None = None) -> Example:
         """One question by its place in a split, or in the whole dataset; reads only what is near it."""
@@ -157,9 +147,9 @@ class Dataset:
         for shard in shards:
             file = shard.questions
             if file and index < file.rows:
-                with open_parquet(_check_size(self.folder, file)) as opened:
-                    table = opened.read_row_group(index // QUESTIONS_IN_GROUP, use_threads=False)
-                    question = next(parse_questions(table.slice(index % QUESTIONS_IN_GROUP, 1)))
+                with shard_files.open_parquet(_check_size(self.folder, file)) as opened:
+                    table = opened.read_row_group(index // shard_files.QUESTIONS_IN_GROUP, use_threads=False)
+                    question = next(parse_questions(table.slice(index % shard_files.QUESTIONS_IN_GROUP, 1)))
                 return _build_example(question, shard, ImageIndex(self.folder, self.shards()))
             index -= file.rows if file else 0
         raise AssertionError("the shards hold fewer questions than they say")
@@ -172,14 +162,18 @@ class Dataset:
     def list_ids_without_picture(self) -> frozenset[str]:
         """The ids of the images that have none; reads next to nothing where all have one."""
         files = [s.images for s in self.manifest.shards if s.images]
-        return frozenset(name for file in files for name in list_ids_without_picture(self.folder / file.path))
+        return frozenset(
+            name for file in files for name in shard_files.list_ids_without_picture(self.folder / file.path)
+        )
 
     def verify(self) -> None:
         """Read every byte and refuse the first file that is not what was written."""
-        for shard in self.manifest.shards:
-            for file in shard.files:
-                if not file.is_whole(self.folder):
-                    raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
+        for file in self.manifest.files:
+            if not file.is_whole(self.folder):
+                raise DamagedFile(f"{self.folder / file.path} is not what was written there; {REPAIR_HINT}")
+
+
+CardSection = Callable[[Dataset], str]  # writes a section of the dataset's card in Markdown, or nothing
 
 
 def _check_size(folder: Path, file: ShardFile) -> Path:
@@ -190,13 +184,13 @@ def _check_size(folder: Path, file: ShardFile) -> Path:
     return path
 
 
-def _build_example(question: Question, shard: Shard, index_of_images: ImageIndex) -> Example:
-    return Example(question, tuple(index_of_images.get(i, shard) for i in question.scenes), shard.split)
+def _build_example(question: Question, shard: Shard, index: ImageIndex) -> Example:
+    return Example(question, tuple(index.get(i, shard) for i in question.scenes), shard.split)
 
 
 def data_id(dataset: Dataset) -> str:
     """The same for the same content, wherever the folder stands."""
-    return content_id([file.digest for shard in dataset.shards() for file in shard.files])
+    return content_id([file.digest for file in dataset.manifest.files])
 
 
 def find_schema(dataset: Dataset) -> Schema:
@@ -209,9 +203,6 @@ def refuse_study(folder: Path) -> None:
     """Refuse a folder of datasets, such as a study, with the names of those in it."""
     if (folder / MANIFEST_FILE).exists() or not folder.is_dir():
         return
-    found = sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST_FILE}"))
-    if found:
-        raise UserError(
-            f"{folder} holds several datasets; name one of them, as in {folder / found[0]} "
-            f"(there are {', '.join(found)})"
-        )
+    if found := sorted(p.parent.name for p in folder.glob(f"*/{MANIFEST_FILE}")):
+        example, names = folder / found[0], ", ".join(found)
+        raise UserError(f"{folder} holds several datasets; name one of them, as in {example} (there are {names})")

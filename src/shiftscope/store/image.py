@@ -1,7 +1,5 @@
 """StoredImage: one image as a dataset keeps it, with the scene it shows and its masks as exact run lengths."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 
@@ -27,26 +25,22 @@ class RunLengths:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels."""
         pixels = int(np.frombuffer(self.lengths, LENGTH_DTYPE).sum())
         return self.width, pixels // self.width if self.width else 0
 
 
 def encode_mask(mask: Mask) -> RunLengths:
-    """The run lengths of a mask."""
     if mask.dtype != np.uint8 or mask.ndim != 2:
         raise ValueError(f"a mask is a uint8 image of two dimensions, not {mask.dtype} of {mask.ndim}")
     flat = mask.ravel()
     if not flat.size:
         return RunLengths(b"", b"", mask.shape[1])
-    starts = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    starts = np.concatenate((np.zeros(1, starts.dtype), starts))
+    starts = np.append(0, np.flatnonzero(flat[1:] != flat[:-1]) + 1)
     lengths = np.diff(starts, append=flat.size).astype(LENGTH_DTYPE)
     return RunLengths(flat[starts].tobytes(), lengths.tobytes(), mask.shape[1])
 
 
 def decode_mask(runs: RunLengths) -> Mask:
-    """The mask, as it was."""
     values = np.frombuffer(runs.values, np.uint8)
     lengths = np.frombuffer(runs.lengths, LENGTH_DTYPE)
     return np.repeat(values, lengths).reshape(-1, runs.width)
@@ -83,13 +77,11 @@ class StoredImage:
         listed = sum(len(o.parts) for o in self.scene.objects)
         for named, mask, most in (("object", self.mask, count), ("part", self.part_mask, listed)):
             if mask is not None and max(mask.values, default=0) > most:
-                raise ValueError(
-                    f"image {self.id!r}: its mask shows {named} {max(mask.values)}, the scene lists {most}"
-                )
+                shown = max(mask.values)
+                raise ValueError(f"image {self.id!r}: its mask shows {named} {shown}, the scene lists {most}")
 
     @property
     def id(self) -> str:
-        """What questions call this image."""
         return self.scene.id
 
     @property

@@ -3,8 +3,6 @@
 The journal lists the shards finished since the build began, one line each, until the manifest takes them in.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -12,14 +10,14 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Self
 
 from .. import __version__
 from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder
 from ..records import canonical_json, read_json
-from .shard import Shard, get_count
+from .shard import Shard, ShardFile, get_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +28,6 @@ class DatasetInfo:
     summary: str = "Images, scenes, and questions with programs and answers."
     license: str = "cc-by-4.0"  # as Hugging Face spells it
     language: str = "en"
-
-    def to_json(self) -> dict[str, str]:
-        return asdict(self)
 
 
 DEFAULT_INFO = DatasetInfo()
@@ -58,8 +53,12 @@ class Manifest:
         return tuple((split, k) for split, count in self.plan for k in range(count))
 
     @property
+    def files(self) -> tuple[ShardFile, ...]:
+        return tuple(file for shard in self.shards for file in shard.files)
+
+    @property
     def complete(self) -> bool:
-        planned = sum(count for _, count in self.plan)
+        planned = sum(count for _, count in self.plan)  # a damaged manifest may plan more jobs than fit in memory
         return len(self.shards) == planned and {(s.split, s.index) for s in self.shards} == set(self.jobs)
 
     def count(self, split: str) -> tuple[int, int]:
@@ -69,22 +68,20 @@ class Manifest:
         return images, sum(s.questions.rows for s in shards if s.questions)
 
     def to_json(self) -> dict[str, Any]:
-        splits = {}
-        for split, shards in self.plan:
-            images, questions = self.count(split)
-            splits[split] = {"shards": shards, "images": images, "questions": questions}
+        keys = ("shards", "images", "questions")
+        splits = {split: dict(zip(keys, (n, *self.count(split)), strict=True)) for split, n in self.plan}
         return {
             "format": MANIFEST_FORMAT,
             "complete": self.complete,
             "made_with": dict(self.made_with),
-            "about": self.about.to_json(),
+            "about": asdict(self.about),
             "spec": dict(self.spec),
             "splits": splits,
             "shards": [s.to_json() for s in self.shards],
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Manifest:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         texts = (*data["about"].values(), *data["made_with"].values())
         if not isinstance(data["spec"], dict) or not all(isinstance(text, str) for text in texts):
             raise TypeError("no manifest")
@@ -118,10 +115,8 @@ def read_manifest(folder: Path) -> Manifest | None:
     path = folder / MANIFEST_FILE
     try:
         data = read_json(open_folder(folder).read(MANIFEST_FILE))
-        if data["format"] != MANIFEST_FORMAT:
-            raise UserError(
-                f"{path}: format {data['format']} is not the {MANIFEST_FORMAT} this version reads; upgrade it"
-            )
+        if (given := data["format"]) != MANIFEST_FORMAT:
+            raise UserError(f"{path}: format {given} is not the {MANIFEST_FORMAT} this version reads; upgrade it")
         return Manifest.from_json(data)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -143,8 +138,7 @@ def refuse_changed(folder: Path, there: Manifest, here: Manifest) -> None:
 def refuse_other_versions(folder: Path, there: Manifest, here: Manifest) -> None:
     """A dataset is made with one set of versions, or its bytes would not be reproducible."""
     old, new = dict(there.made_with), dict(here.made_with)
-    changed = [k for k in {**old, **new} if old.get(k) != new.get(k)]
-    if changed:
+    if changed := [k for k in {**old, **new} if old.get(k) != new.get(k)]:
         listed = ", ".join(f"{k} {old.get(k, 'none')} there, {new.get(k, 'none')} here" for k in changed[:3])
         raise UserError(
             f"{folder} was begun with other versions ({listed}) and needs more shards; use those versions, "
@@ -166,7 +160,7 @@ JOURNAL_FILE = ".journal.jsonl"
 
 
 def append_shard(folder: Path, shard: Shard) -> None:
-    """Add a finished shard; once this returns, a kill does not lose it."""
+    """Add a finished shard to the journal; once this returns, a kill does not lose it."""
     line = json.dumps(shard.to_json(), separators=(",", ":"))
     open_folder(folder).append_line(JOURNAL_FILE, line.encode())
 
@@ -188,10 +182,6 @@ def read_journal(folder: Path) -> list[Shard]:
     if good < len(data):
         files.truncate(JOURNAL_FILE, good)
     return shards
-
-
-def remove_journal(folder: Path) -> None:
-    open_folder(folder).remove(JOURNAL_FILE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """Part of a split: some questions of a dataset by id, from `shiftscope split` or a JSON file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,12 +42,9 @@ class QuestionPart:
             raise UserError(f"part {self.name} is of another dataset; make the split again from this one")
         if self.split and self.split != split:
             raise UserError(f"part {self.name} is of the split {self.split!r}, not of {split!r}")
-        lacking = self.ids.difference(there)
-        if lacking:
-            raise UserError(
-                f"part {self.name} lists {len(lacking):,} questions that split {split!r} has not, "
-                f"{min(lacking)!r} for one"
-            )
+        if lacking := self.ids.difference(there):
+            many = f"{len(lacking):,} questions that split {split!r} has not, {min(lacking)!r} for one"
+            raise UserError(f"part {self.name} lists {many}")
 
 
 def explain_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -4,8 +4,6 @@ One SQLite file. Several runs may use it at once, and a kill loses nothing that 
 response that arrives at the very moment of the kill may be paid for twice.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time
@@ -22,8 +20,7 @@ ENV = "SHIFTSCOPE_CACHE"
 
 def find_cache_folder() -> Path:
     """$SHIFTSCOPE_CACHE, else the user's folder for caches."""
-    named = os.environ.get(ENV)
-    if named:
+    if named := os.environ.get(ENV):
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "shiftscope"

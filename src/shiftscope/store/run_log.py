@@ -5,37 +5,23 @@
 except for the seconds, and for which responses came from the cache.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, result
 from ..errors import UserError
 from ..files import encode_utf8
 from ..folder import open_folder, refuse_foreign_files
 from ..records import canonical_json, content_id, read_json
-from ..result import (
-    CONDITIONS,
-    IMAGE_CONDITIONS,
-    MISSING,
-    MISSING_IMAGE,
-    CacheUse,
-    Lineage,
-    Prediction,
-    QuestionRecord,
-    RunLog,
-    add_missing_rows,
-)
+from ..result import CacheUse, Lineage, Prediction, QuestionRecord, RunLog, add_missing_rows
 from .manifest import MANIFEST_FILE, describe_changes
 from .run_table import FACT_PREFIX, RECORD_COLUMNS, build_records, build_row_table, concat_tables, parse_rows
 from .shard import open_parquet
@@ -57,41 +43,30 @@ RERUN_HINT = "delete it and run the same shiftscope run again, which asks anew w
 RowKey = tuple[str, str]  # question, condition
 
 
+@dataclass(eq=False)
 class RunWriter:
-    """A run's folder, held by one process; rows that it has already are not asked for again."""
+    """A run's folder, held by one process; it tells which rows there are already."""
 
-    def __init__(
-        self,
-        folder: Path,
-        spec: Mapping[str, Any],
-        questions: int | None = None,
-        *,
-        population: int | None = None,
-        lineage: Lineage | None = None,
-        beside: Mapping[str, bytes] | None = None,
-    ) -> None:
-        """`spec` is stored as it is given, so it must hold no secret.
+    folder: Path
+    spec: dict[str, Any]  # stored as it is given, so it must hold no secret
+    questions: int | None = None  # how many each condition covers
+    _: KW_ONLY
+    population: int | None = None  # how many the split has
+    lineage: Lineage | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)  # files, by name, written once the folder is a run's
+    missing_images: int = field(default=0, init=False)  # further questions, which are run without their pictures
+    unrecorded: tuple[str, ...] = field(default=(), init=False)  # fields of the spec that the run's first rows lack
+    added: int = field(default=0, init=False)  # rows
+    done: set[RowKey] = field(default_factory=set, init=False)  # has a row that is not a failure
+    failed: set[RowKey] = field(default_factory=set, init=False)  # may be run again; the new row replaces the old one
+    fingerprints: set[str] = field(default_factory=set, init=False)  # of the rows that were there
 
-        `questions` is how many are asked in each condition, `population` how many the split has. `beside` are
-        files, by name, that are written into the folder as soon as it is a run's.
-        """
-        self.folder = folder
-        self._files = open_folder(folder)
-        self.spec = dict(spec)
-        self.questions = questions
-        self.population = population
-        self.lineage = lineage
-        self.beside = dict(beside or {})
-        self.missing_images = 0  # questions, not among these, that are asked without their pictures
-        self.unrecorded: tuple[str, ...] = ()  # fields of the spec that the run's first rows lack
-        self.added = 0  # rows
+    def __post_init__(self) -> None:
+        self.spec = dict(self.spec)
+        self._files, self._held = open_folder(self.folder), ExitStack()
         self._described = False  # whether this writer wrote the run's description
-        self.done: set[RowKey] = set()  # has a row that is not a failure
-        self.failed: set[RowKey] = set()  # may be asked again; the new row takes the place of the old one
-        self.fingerprints: set[str] = set()  # of the rows that were there
-        self._held = ExitStack()
 
-    def __enter__(self) -> RunWriter:
+    def __enter__(self) -> Self:
         """The folder is on disk while it is held, but becomes a run, and stays, only with its first rows."""
         refuse_foreign_run_folder(self.folder)
         self._held.enter_context(self._files.lock())
@@ -103,9 +78,7 @@ class RunWriter:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._held.close()
 
     def _open(self) -> None:
@@ -118,7 +91,7 @@ class RunWriter:
             self.spec[SERVER_FIELD] = there["spec"][SERVER_FIELD]  # the rows that are there came from it
         if there["finished"] and (self.folder / PREDICTIONS_FILE).is_file():
             self._remove_parts()
-        for path in _list_files(self.folder):
+        for path in _list_files(self.folder, _read_json(self.folder)):
             with open_parquet(path, RERUN_HINT) as file:
                 columns = file.read(columns=["question_id", "condition", "status"]).to_pydict()
                 if "fingerprint" in file.schema_arrow.names:
@@ -138,11 +111,11 @@ class RunWriter:
     def list_shown_images(self) -> set[str]:
         """The images of every row that is done under a condition that shows them."""
         found: set[str] = set()
-        for path in _list_files(self.folder):
+        for path in _list_files(self.folder, _read_json(self.folder)):
             with open_parquet(path) as file:
                 columns = file.read(columns=["condition", "status", "image_ids"]).to_pydict()
             for condition, status, images in zip(*columns.values(), strict=True):
-                if condition in IMAGE_CONDITIONS and status not in ("failed", MISSING):
+                if condition in result.IMAGE_CONDITIONS and status not in ("failed", result.MISSING):
                     found.update(images)
         return found
 
@@ -156,26 +129,21 @@ class RunWriter:
             raise ValueError(f"question {twice[0]} was already answered under {twice[1]}")
         if any(a.question != p.question for a, p in rows):
             raise ValueError("a prediction stands beside another question")
-        self._reopen()
+        there = _read_json(self.folder)
+        reopened = there is not None and there["finished"] and (self.folder / PREDICTIONS_FILE).is_file()
+        if reopened:  # a finished run that gets more rows becomes a running one, its rows the first part
+            self._files.move(PREDICTIONS_FILE, f"{PARTS_FOLDER}/part-00000.parquet")
+        if reopened or not self._described:
+            self._write_json(finished=False)
         parts = _list_parts(self.folder)
         number = _part_number(parts[-1]) + 1 if parts else 0
         self._files.write_whole(f"{PARTS_FOLDER}/part-{number:05d}.parquet", _encode_table(build_row_table(rows)))
         self._note_rows((p.question, p.condition, p.status) for _, p in rows)
         self.added += len(rows)
 
-    def _reopen(self) -> None:
-        """A finished run that gets more rows becomes a running one, its rows the first part."""
-        whole = self.folder / PREDICTIONS_FILE
-        there = _read_json(self.folder)
-        if there is not None and there["finished"] and whole.is_file():
-            self._files.move(PREDICTIONS_FILE, f"{PARTS_FOLDER}/part-00000.parquet")
-        elif self._described:
-            return
-        self._write_json(finished=False)
-
     def finish(self, order: Sequence[str] = ()) -> RunLog:
         """Compact what is there into one file, by question as in `order` (else by id), then condition."""
-        files = _list_files(self.folder)
+        files = _list_files(self.folder, _read_json(self.folder))
         if not files:
             raise UserError(f"{self.folder}: there are no answers yet")
         if files != [self.folder / PREDICTIONS_FILE]:
@@ -191,16 +159,22 @@ class RunWriter:
             self._files.remove(f"{PARTS_FOLDER}/{part.name}")
 
     def _write_json(self, finished: bool, rows: int | None = None, cache: CacheUse | None = None) -> None:
-        data: dict[str, Any] = {"format": RUN_FORMAT, "finished": finished, "shiftscope": __version__}
-        data |= {"questions": self.questions} if self.questions is not None else {}
-        data |= {"population": self.population} if self.population is not None else {}
-        data |= {"missing_images": self.missing_images} if self.missing_images else {}
-        data |= {"rows": rows} if rows is not None else {}
-        data |= {"lineage": asdict(self.lineage)} if self.lineage is not None else {}
         for name, content in self.beside.items():
             self._files.write_whole(name, content)
-        data |= {"cache": cache.to_json()} if cache is not None else {}
-        text = json.dumps(data | {"spec": self.spec}, ensure_ascii=False, allow_nan=False, indent=1)
+        data = {
+            "format": RUN_FORMAT,
+            "finished": finished,
+            "shiftscope": __version__,
+            "questions": self.questions,
+            "population": self.population,
+            "missing_images": self.missing_images or None,
+            "rows": rows,
+            "lineage": asdict(self.lineage) if self.lineage else None,
+            "cache": cache.to_json() if cache else None,
+            "spec": self.spec,
+        }
+        data = {name: value for name, value in data.items() if value is not None}
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
         self._files.write_whole(RUN_FILE, encode_utf8(f"{text}\n"))
         self._described = True
 
@@ -218,23 +192,13 @@ def read_run(folder: Path) -> RunLog:
     spec = there["spec"]
     records = build_records(table, str(spec.get("data_id") or ""))
     log = RunLog(
-        tuple(spec.items()),
-        records,
-        there.get("questions"),
-        there["finished"],
-        there.get("population"),
-        _parse_lineage(there),
-        there.get("missing_images", 0),
-        _count_cache_use(table, spec),
+        *(tuple(spec.items()), records, there.get("questions"), there["finished"], there.get("population")),
+        *(_parse_lineage(there), there.get("missing_images", 0), _count_cache_use(table, spec)),
     )
-    return replace(log, records=add_missing_rows(records, _count_missing(log)))
-
-
-def _count_missing(log: RunLog) -> dict[str, int]:
-    """How many questions have no row yet, of each condition."""
-    asked = dict(log.spec).get("conditions") or dict.fromkeys(log.records.condition.to_list())
-    rows = {c: int(log.records.condition.equals(c).sum()) for c in (*asked, MISSING_IMAGE)}
-    return {c: max(0, (log.count_expected(c) or 0) - n) for c, n in rows.items()}
+    conditions = spec.get("conditions") or dict.fromkeys(records.condition.to_list())
+    rows = {c: int(records.condition.equals(c).sum()) for c in (*conditions, result.MISSING_IMAGE)}
+    missing = {c: max(0, (log.count_expected(c) or 0) - n) for c, n in rows.items()}
+    return replace(log, records=add_missing_rows(records, missing))
 
 
 def _parse_lineage(there: Mapping[str, Any]) -> Lineage | None:
@@ -280,7 +244,7 @@ def _read_all(folder: Path, columns: Sequence[str] | None = None) -> tuple[dict[
     """What run.json says, and the rows that belong to it, though the run may still be going or just ending."""
     for _ in range(READ_TRIES):
         there = _require_json(folder)
-        files = _select_files(folder, there)
+        files = _list_files(folder, there)
         try:
             if not files:
                 raise UserError(f"{folder}: the run has no predictions yet; run the same command again")
@@ -297,7 +261,7 @@ def _read_all(folder: Path, columns: Sequence[str] | None = None) -> tuple[dict[
 
 def _is_unchanged(folder: Path, there: dict[str, Any], files: Sequence[Path]) -> bool:
     """Whether the files that were read are still the run's: those of a run that ends go one by one."""
-    return _require_json(folder) == there and set(files) <= set(_select_files(folder, there))
+    return _require_json(folder) == there and set(files) <= set(_list_files(folder, there))
 
 
 def _list_parts(folder: Path) -> list[Path]:
@@ -308,12 +272,8 @@ def _part_number(part: Path) -> int:
     return int(part.stem.removeprefix("part-"))
 
 
-def _list_files(folder: Path) -> list[Path]:
+def _list_files(folder: Path, there: dict[str, Any] | None) -> list[Path]:
     """The one file of a finished run, else its parts; parts go only after the whole is in place."""
-    return _select_files(folder, _read_json(folder))
-
-
-def _select_files(folder: Path, there: dict[str, Any] | None) -> list[Path]:
     whole = folder / PREDICTIONS_FILE
     return [whole] if there and there["finished"] and whole.is_file() else _list_parts(folder)
 
@@ -326,18 +286,15 @@ def _read_tables(files: Sequence[Path], columns: Sequence[str] | None = None) ->
             wanted = [n for n in names if columns is None or n in columns or n.startswith(FACT_PREFIX)]
             tables.append(file.read(columns=wanted, use_threads=False))
             concat_tables(tables[-1:])  # columns of other types than we write are damage, too
-    return _keep_latest(concat_tables(tables)) if len(tables) > 1 else concat_tables(tables)
-
-
-def _keep_latest(table: Any) -> Any:
-    """One row per question and condition: the last that was written.
-
-    A question asked with its picture after all no longer counts as one whose picture is missing.
-    """
+    table = concat_tables(tables)
+    if len(tables) == 1:
+        return table
+    # One row per question and condition: the last that was written. A question run with its picture after all no
+    # longer counts as one whose picture is missing.
     keys = list(zip(*(table.column(n).to_pylist() for n in ("question_id", "condition")), strict=True))
     last = {key: at for at, key in enumerate(keys)}
-    for question in {question for question, condition in keys if condition in IMAGE_CONDITIONS}:
-        last.pop((question, MISSING_IMAGE), None)
+    for question in {question for question, condition in keys if condition in result.IMAGE_CONDITIONS}:
+        last.pop((question, result.MISSING_IMAGE), None)
     return table if len(last) == len(keys) else table.take(np.array(sorted(last.values())))
 
 
@@ -346,21 +303,18 @@ def _sort_rows(table: Any, order: Sequence[str]) -> Any:
     place = {question: k for k, question in enumerate(order)}
     questions = table.column("question_id").to_pylist()
     conditions = table.column("condition").to_pylist()
-    rank = {name: (k, "") for k, name in enumerate(CONDITIONS)}
+    rank = {name: (k, "") for k, name in enumerate(result.CONDITIONS)}
 
     def sort_key(at: int) -> tuple[Any, ...]:
         q, c = questions[at], conditions[at]
-        where = place.get(q)
-        by_id = _natural_key(q) if where is None else ()
-        return (len(place) if where is None else where, by_id, *rank.get(c, (len(rank), c)))
+        by_condition = rank.get(c, (len(rank), c))
+        if q in place:
+            return (place[q], (), *by_condition)
+        pieces = re.split(r"(\d+)", q)  # so that 10 comes after 9
+        by_id = tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in pieces if p)
+        return (len(place), by_id, *by_condition)
 
     return table.take(np.array(sorted(range(len(questions)), key=sort_key), np.int64)).combine_chunks()
-
-
-def _natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """So that 10 comes after 9."""
-    pieces = re.split(r"(\d+)", name)
-    return tuple((0, int(p), p) if p.isdecimal() else (1, 0, p) for p in pieces if p)
 
 
 def _encode_table(table: Any) -> Any:
@@ -423,8 +377,8 @@ def find_differing_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> l
     return [k for k in fields if k not in (PLACES_FIELD, SERVER_FIELD) and _is_different(k, one.get(k), other.get(k))]
 
 
-def _is_different(field: str, one: Any, other: Any) -> bool:
-    if field == "sources":
+def _is_different(name: str, one: Any, other: Any) -> bool:
+    if name == "sources":
         return any(one[module] != other[module] for module in one.keys() & other.keys())
     return canonical_json(one) != canonical_json(other)
 
@@ -442,19 +396,14 @@ def _refuse_changed(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> N
         return
     remedy = f"choose another folder for --out, or delete {folder}"
     if set(changed) <= {"model_id", "sources"}:
-        what = ", ".join(_list_edited(old, new))
+        edited = []  # files, modules or properties of the model
+        for key, name in (("model_id", "{}"), ("sources", "the source of {}")):
+            one, other = old.get(key) or {}, new.get(key) or {}
+            names = sorted(one.keys() & other.keys() if key == "sources" else one.keys() | other.keys())
+            edited += [name.format(n) for n in names if one.get(n) != other.get(n)]
+        what = ", ".join(edited[:3])
         raise UserError(f"{what} changed since {folder} was made with model {new['model']!r}; {remedy}")
     if changed == ["data_id"] and old.get("data") == new.get("data"):
         raise UserError(f"the data in {new.get('data')} changed since {folder} was made; {remedy}")
     listed = describe_changes(old, new, changed)
     raise UserError(f"{folder} holds a run with another spec ({listed}); choose another folder for --out")
-
-
-def _list_edited(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The first files, modules or properties of a model that changed."""
-    found = []
-    for field, name in (("model_id", "{}"), ("sources", "the source of {}")):
-        one, other = old.get(field) or {}, new.get(field) or {}
-        names = sorted(one.keys() & other.keys() if field == "sources" else one.keys() | other.keys())
-        found += [name.format(n) for n in names if one.get(n) != other.get(n)]
-    return found[:3]

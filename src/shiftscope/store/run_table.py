@@ -1,7 +1,5 @@
 """Run tables: questions and predictions as Arrow columns, and those as the columns that metrics read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,45 +9,27 @@ import numpy as np
 from ..answer import spell
 from ..columns import Column, ListColumn
 from ..result import Facts, Prediction, QuestionRecord, RunRecords
-from .tables import Columns, answer_type, arrow_type, format_answer, parse_answer
+from .tables import Columns, ColumnType, answer_type, arrow_type, format_answer, parse_answer
 
-ROW_COLUMNS: Columns = (
-    ("question_id", "string"),
-    ("condition", "string"),
-    ("image_ids", ("string",)),
-    ("truth", "string"),  # yes, no, 3, red
-    ("truth_type", "string"),  # bool, int or str
-    ("answers", ("string",)),  # every annotator's, where there were several
-    ("twin", "string"),
-    ("program", "string"),
-    ("answer", "string"),
-    ("answer_type", "string"),
-    ("status", "string"),
-    ("reason", "string"),
-    ("raw", "string"),
-    ("seconds", "float64"),
-    ("cost", "float64"),
-    ("tokens", "int64"),
-    ("belief", "float64"),
-    ("program_said", "string"),
-    ("trace", "string"),
-    ("content", "string"),  # what was asked about which images; older runs lack it
-    ("stored", "float64"),
-    ("fingerprint", "string"),
+_NAMES = (
+    *("question_id", "condition", "image_ids", "truth", "truth_type", "answers", "twin", "program", "answer"),
+    *("answer_type", "status", "reason", "raw", "seconds", "cost", "tokens", "belief", "program_said", "trace"),
+    *("content", "stored", "fingerprint"),  # content: what was asked about which images; older runs lack it
 )
+_TYPES: dict[str, ColumnType] = {"image_ids": ("string",), "answers": ("string",), "tokens": "int64"}
+_TYPES |= dict.fromkeys(("seconds", "cost", "belief", "stored"), "float64")
+# Answers are yes, no, 3 or red, of the type bool, int or str; `answers` are those of all annotators.
+ROW_COLUMNS: Columns = tuple((name, _TYPES.get(name, "string")) for name in _NAMES)
 FACT_PREFIX = "fact."  # begins the names of the columns that hold facts
 MIXED_METADATA = {b"shiftscope": b"json"}  # marks a column of facts that differ in type, written as JSON
 _ARROW = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
 # Columns that hold a field of a record as it is.
-QUESTION_FIELDS = {"question_id": "question", "image_ids": "scenes", "answers": "answers", "twin": "twin"} | {
-    "program": "program",
-    "content": "content",
+_SAME = ("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint")
+QUESTION_FIELDS = {"question_id": "question", "image_ids": "scenes"} | {
+    name: name for name in ("answers", "twin", "program", "content")
 }
-PREDICTION_FIELDS = {"belief": "confidence", "program_said": "program"} | {
-    name: name
-    for name in ("condition", "status", "reason", "raw", "seconds", "cost", "tokens", "trace", "stored", "fingerprint")
-}
+PREDICTION_FIELDS = {"belief": "confidence", "program_said": "program"} | {name: name for name in _SAME}
 
 
 def build_row_table(rows: Sequence[tuple[QuestionRecord, Prediction]]) -> Any:
@@ -86,28 +66,27 @@ def _build_fact_column(name: str, values: list[Any]) -> tuple[Any, Any]:
     if len(kinds) == 1:
         kind = pa.type_for_alias(_ARROW[kinds.pop()])
         return pa.array(values, kind), pa.field(name, kind)
-    texts = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
-    return pa.array(texts, pa.string()), pa.field(name, pa.string(), metadata=MIXED_METADATA)
+    return _build_json_array(values), pa.field(name, pa.string(), metadata=MIXED_METADATA)
+
+
+def _build_json_array(values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array([None if v is None else json.dumps(v, ensure_ascii=False) for v in values], pa.string())
 
 
 def concat_tables(tables: Sequence[Any]) -> Any:
     """One table of several, which may have different facts; types are those of `build_row_table`."""
     import pyarrow as pa
 
-    facts = sorted({n for t in tables for n in t.column_names if n.startswith(FACT_PREFIX)})
-    fields = {name: _merge_field(name, tables) for name in facts}
     there = {name for table in tables for name in table.column_names}
-    plain = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS if name in there]
-    schema = pa.schema([*plain, *fields.values()])
+    fields = [pa.field(name, arrow_type(kind)) for name, kind in ROW_COLUMNS if name in there]
+    for name in sorted(n for n in there if n.startswith(FACT_PREFIX)):
+        first, *more = (t.schema.field(name) for t in tables if name in t.column_names)
+        same = all((f.type, f.metadata) == (first.type, first.metadata) for f in more)
+        fields.append(first if same else pa.field(name, pa.string(), metadata=MIXED_METADATA))
+    schema = pa.schema(fields)
     return pa.concat_tables([_cast_table(table, schema) for table in tables]).combine_chunks()
-
-
-def _merge_field(name: str, tables: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
-    found = [t.schema.field(name) for t in tables if name in t.column_names]
-    same = all(f.type == found[0].type and f.metadata == found[0].metadata for f in found)
-    return found[0] if same else pa.field(name, pa.string(), metadata=MIXED_METADATA)
 
 
 def _cast_table(table: Any, schema: Any) -> Any:
@@ -118,9 +97,7 @@ def _cast_table(table: Any, schema: Any) -> Any:
         if field.name not in table.column_names:
             arrays.append(pa.nulls(table.num_rows, field.type))
         elif field.metadata == MIXED_METADATA and table.schema.field(field.name).metadata != MIXED_METADATA:
-            values = table.column(field.name).to_pylist()
-            texts = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
-            arrays.append(pa.array(texts, pa.string()))
+            arrays.append(_build_json_array(table.column(field.name).to_pylist()))
         else:
             arrays.append(table.column(field.name).combine_chunks())
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -131,11 +108,8 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
     mixed = {f.name for f in table.schema if f.metadata == MIXED_METADATA}
     names = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
     for row in table.to_pylist():
-        facts: Facts = tuple(
-            (n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n])
-            for n in names
-            if row[n] is not None
-        )
+        there = [n for n in names if row[n] is not None]
+        facts: Facts = tuple((n.removeprefix(FACT_PREFIX), json.loads(row[n]) if n in mixed else row[n]) for n in there)
         row |= {"content": row.get("content") or "", "fingerprint": row.get("fingerprint") or ""}
         row |= {"image_ids": tuple(row["image_ids"]), "answers": tuple(row["answers"])}
         question = QuestionRecord(
@@ -143,14 +117,9 @@ def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
             truth=parse_answer(row["truth"], row["truth_type"]),
             facts=facts,
         )
-        yield (
-            question,
-            Prediction(
-                question.question,
-                parse_answer(row["answer"], row["answer_type"]),
-                **{name: row.get(column) for column, name in PREDICTION_FIELDS.items()},
-            ),
-        )
+        answer = parse_answer(row["answer"], row["answer_type"])
+        rest = {name: row.get(column) for column, name in PREDICTION_FIELDS.items()}
+        yield question, Prediction(question.question, answer, **rest)
 
 
 RECORD_COLUMNS = (
@@ -169,9 +138,13 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
     truth, answer = _merge_vocabularies([plain["truth"], plain["answer"]], spell)
     listed = table.column("answers").combine_chunks()
     literal, answers = _merge_vocabularies([plain["answer"], _encode_array(listed.flatten())], str)
-    floats = {n: np.asarray(table.column(n).to_numpy(), np.float64) for n in ("seconds", "cost", "belief")}
-    nothing = Column((), np.full(table.num_rows, -1, np.int32))
-    content = _drop_blank(_encode_column(table, "content")) if "content" in table.column_names else nothing
+    seconds, cost, confidence = (
+        np.asarray(table.column(n).to_numpy(), np.float64) for n in ("seconds", "cost", "belief")
+    )
+    content = Column((), np.full(table.num_rows, -1, np.int32))
+    if "content" in table.column_names:
+        content = _drop_blank(_encode_column(table, "content"))
+    facts = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
     return RunRecords(
         question=plain["question_id"],
         content=content,
@@ -185,14 +158,10 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
         twin=_drop_blank(_encode_column(table, "twin")),
         answers=ListColumn(answers.values, answers.codes, _list_offsets(listed)),
         program_right=_compare_programs(table),
-        seconds=floats["seconds"],
-        cost=floats["cost"],
-        confidence=floats["belief"],
-        facts=tuple(
-            (n.removeprefix(FACT_PREFIX), _decode_fact(table, n))
-            for n in table.column_names
-            if n.startswith(FACT_PREFIX)
-        ),
+        seconds=seconds,
+        cost=cost,
+        confidence=confidence,
+        facts=tuple((n.removeprefix(FACT_PREFIX), _decode_fact(table, n)) for n in facts),
         data=data,
     )
 

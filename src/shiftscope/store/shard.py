@@ -1,13 +1,11 @@
 """Shard: the unit that is made, hashed and remade; a Parquet file of images and one of questions."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from ..errors import UserError
 from ..files import digest_of, file_digest
@@ -16,7 +14,6 @@ from ..question import Question
 from .image import StoredImage
 from .tables import build_image_table, build_question_table, parse_images, parse_questions
 
-T = TypeVar("T")
 IMAGES_IN_GROUP = 16  # rows read together to get at one: a few megabytes of pictures
 QUESTIONS_IN_GROUP = 1000
 PNG_COLUMN = "image.bytes"  # the column of pictures
@@ -59,29 +56,26 @@ class Shard:
         return tuple(f for f in (self.images, self.questions) if f is not None)
 
     def to_json(self) -> dict[str, Any]:
-        def format_file(f: ShardFile | None) -> dict[str, Any] | None:
-            if f is None:
-                return None
-            return {"path": f.path, "rows": f.rows, "bytes": f.bytes, "blake2b": f.digest}
-
-        data = {"images": format_file(self.images), "questions": format_file(self.questions)}
-        return {"split": self.split, "index": self.index} | {k: v for k, v in data.items() if v}
+        files = {"images": self.images, "questions": self.questions}
+        return {"split": self.split, "index": self.index} | {
+            name: {"path": f.path, "rows": f.rows, "bytes": f.bytes, "blake2b": f.digest}
+            for name, f in files.items()
+            if f is not None
+        }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Shard:
-        def parse_file(f: dict[str, Any] | None) -> ShardFile | None:
-            if f is None:
-                return None
-            path, digest = f["path"], f["blake2b"]
-            inside = isinstance(path, str) and not {"/", ".."} & set(Path(path).parts)
-            if not inside or not isinstance(digest, str):
-                raise ValueError(f"{path!r} is no file of a dataset")
-            return ShardFile(path, get_count(f, "rows"), get_count(f, "bytes"), digest)
-
-        split, index = data["split"], get_count(data, "index")
-        if not isinstance(split, str):
-            raise TypeError(f"{split!r} is no split")
-        return cls(split, index, parse_file(data.get("images")), parse_file(data.get("questions")))
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        files = {}
+        for name in ("images", "questions"):
+            if (f := data.get(name)) is not None:
+                path, digest = f["path"], f["blake2b"]
+                inside = isinstance(path, str) and not {"/", ".."} & set(Path(path).parts)
+                if not inside or not isinstance(digest, str):
+                    raise ValueError(f"{path!r} is no file of a dataset")
+                files[name] = ShardFile(path, get_count(f, "rows"), get_count(f, "bytes"), digest)
+        if not isinstance(data["split"], str):
+            raise TypeError(f"{data['split']!r} is no split")
+        return cls(data["split"], get_count(data, "index"), **files)
 
 
 def get_count(data: Mapping[str, Any], name: str) -> int:
@@ -110,24 +104,25 @@ def write_shard(
 ) -> Shard:
     """Write the files of a shard; the same records give the same bytes.
 
-    What it came out as `before` it must come out as again: else it is refused, and no file is touched.
+    A shard that differs from the one made `before` is refused, and no file is touched.
     """
     _refuse_repeated_ids([q.id for q in questions], f"question of shard {index} of {split}")
     name = f"{split}/{index:05d}.parquet"
-    pictures = asked = None
-    drawn = written = None
+    image_file = question_file = None
+    contents: dict[str, Any] = {}  # by path
     if isinstance(images, SharedImages):
         if not images.file.is_whole(images.folder):
             raise UserError(f"{images.folder / images.file.path} is not what was written there; {REPAIR_HINT}")
-        pictures = replace(images.file, path=f"images/{name}")
+        image_file = replace(images.file, path=f"images/{name}")
     elif images:
         _refuse_repeated_ids([i.id for i in images], f"image of shard {index} of {split}")
         if sum(len(i.png) for i in images) > MAX_SHARD_BYTES:
             raise UserError(f"shard {index} of {split} holds more than 1 GB of images; make the shards smaller")
-        pictures, drawn = _encode_parquet(f"images/{name}", build_image_table(images), IMAGES_IN_GROUP)
+        image_file = _encode_parquet(f"images/{name}", build_image_table(images), IMAGES_IN_GROUP, contents)
     if questions:
-        asked, written = _encode_parquet(f"questions/{name}", build_question_table(questions), QUESTIONS_IN_GROUP)
-    shard = Shard(split, index, pictures, asked)
+        table = build_question_table(questions)
+        question_file = _encode_parquet(f"questions/{name}", table, QUESTIONS_IN_GROUP, contents)
+    shard = Shard(split, index, image_file, question_file)
     if before is not None and before != shard:
         raise UserError(
             f"{folder}: shard {index} of {split} came out differently than the first time, so nothing was "
@@ -136,9 +131,8 @@ def write_shard(
     files = open_folder(folder)
     if isinstance(images, SharedImages):
         files.adopt(images.folder / images.file.path, f"images/{name}")
-    for file, data in ((pictures, drawn), (asked, written)):
-        if file is not None and data is not None:
-            files.write_whole(file.path, data)
+    for path, data in contents.items():
+        files.write_whole(path, data)
     return shard
 
 
@@ -148,39 +142,34 @@ def _refuse_repeated_ids(ids: list[str], what: str) -> None:
         raise ValueError(f"{what}: id {twice!r} is used twice")
 
 
-def _encode_parquet(name: str, table: Any, group: int) -> tuple[ShardFile, Any]:
-    """A table as a Parquet file, described and in bytes."""
+def _encode_parquet(path: str, table: Any, group: int, contents: dict[str, Any]) -> ShardFile:
+    """A table as a Parquet file, whose bytes join the contents."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
     words = [f.name for f in table.schema if not pa.types.is_nested(f.type)]
     pq.write_table(table, sink, row_group_size=group, compression="zstd", use_dictionary=words)
-    data = sink.getvalue()
-    return ShardFile(name, table.num_rows, data.size, digest_of(data)), data
+    data = contents[path] = sink.getvalue()
+    return ShardFile(path, table.num_rows, data.size, digest_of(data))
 
 
 def read_images(path: Path) -> Iterator[StoredImage]:
     """The images of a file, a few in memory at a time."""
-    yield from _iterate_records(path, parse_images)
+    return iterate_row_groups(path, parse=parse_images)
 
 
 def read_questions(path: Path) -> Iterator[Question]:
-    """The questions of a file, in order."""
-    yield from _iterate_records(path, parse_questions)
+    return iterate_row_groups(path, parse=parse_questions)
 
 
-def _iterate_records(path: Path, records_of: Callable[[Any], Iterator[T]]) -> Iterator[T]:
+def iterate_row_groups(
+    path: Path, columns: Sequence[str] | None = None, parse: Callable[[Any], Iterable[Any]] = lambda table: (table,)
+) -> Iterator[Any]:
+    """The tables a file is made of, one after the other, or what each is parsed into."""
     with open_parquet(path) as file:
         for k in range(file.num_row_groups):
-            yield from records_of(file.read_row_group(k, use_threads=False))
-
-
-def iterate_row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """The tables a file is made of, one after the other."""
-    with open_parquet(path) as file:
-        for k in range(file.num_row_groups):
-            yield file.read_row_group(k, columns=columns, use_threads=False)
+            yield from parse(file.read_row_group(k, columns=columns, use_threads=False))
 
 
 def list_ids_without_picture(path: Path) -> Iterator[str]:

@@ -1,7 +1,5 @@
 """Tables: records to Arrow columns and back, without loss; columns as Arrow and `datasets` know them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
@@ -75,31 +73,27 @@ def arrow_schema(columns: Columns) -> Any:
     """The schema of a file, with the note that makes `datasets` open images as images."""
     import pyarrow as pa
 
-    features = {name: _build_feature(kind) for name, kind in columns}
+    def build_feature(kind: ColumnType) -> dict[str, Any]:
+        if isinstance(kind, tuple):
+            return {"feature": build_feature(kind[0]), "_type": "List"}
+        return {"_type": "Image"} if kind == "image" else {"dtype": kind, "_type": "Value"}
+
+    features = {name: build_feature(kind) for name, kind in columns}
     note = json.dumps({"info": {"features": features}}, separators=(",", ":"))
     fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
     return pa.schema(fields, metadata={"huggingface": note})
 
 
-def _build_feature(kind: ColumnType) -> dict[str, Any]:
-    if isinstance(kind, tuple):
-        return {"feature": _build_feature(kind[0]), "_type": "List"}
-    return {"_type": "Image"} if kind == "image" else {"dtype": kind, "_type": "Value"}
-
-
-def list_card_features(columns: Columns) -> list[dict[str, Any]]:
-    """The columns as a dataset card's `features` list them."""
-    return [{"name": name} | _build_card_feature(kind) for name, kind in columns]
-
-
-def _build_card_feature(kind: ColumnType) -> dict[str, Any]:
+def build_card_feature(kind: ColumnType) -> dict[str, Any]:
+    """A column's type as a dataset card's `features` list it."""
     if not isinstance(kind, tuple):
         return {"dtype": kind}
-    inner = _build_card_feature(kind[0])
+    inner = build_card_feature(kind[0])
     return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner}
 
 
-_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+# In the record's own order: the order of relations and notes is part of the record.
+format_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def build_image_table(images: Sequence[StoredImage]) -> Any:
@@ -115,11 +109,11 @@ def build_image_table(images: Sequence[StoredImage]) -> Any:
         "visible_pixels": [i.visible for i in images],
         **_build_mask_columns("mask", [i.mask for i in images]),
     }
-    if not any(i.part_mask for i in images):
-        return _build_table(columns, IMAGE_COLUMNS)
-    return _build_table(
-        columns | _build_mask_columns("part", [i.part_mask for i in images]), IMAGE_COLUMNS + PART_COLUMNS
-    )
+    kinds = IMAGE_COLUMNS
+    if any(i.part_mask for i in images):
+        columns |= _build_mask_columns("part", [i.part_mask for i in images])
+        kinds += PART_COLUMNS
+    return _build_table(columns, kinds)
 
 
 def parse_images(table: Any) -> Iterator[StoredImage]:
@@ -245,19 +239,14 @@ def _build_table(columns: dict[str, Any], kinds: Columns) -> Any:
 
 def _format_program(program: Program) -> str:
     """`format_json` of the program; a node is spelled once, however many programs share it."""
+    # Equality of nodes ignores their notes.
     nodes = [format_json(n.to_json()) if n.notes else _format_node(n) for n in program.nodes]
     return f"[{','.join(nodes)}]"
 
 
 @lru_cache(maxsize=100_000)
 def _format_node(n: Node) -> str:
-    """Of a node without notes, which equality ignores."""
     return format_json(n.to_json())
-
-
-def format_json(data: Any) -> str:
-    """In the record's own order: the order of relations and notes is part of the record."""
-    return _JSON_ENCODER.encode(data)
 
 
 class SceneSummary(NamedTuple):
@@ -270,23 +259,6 @@ class SceneSummary(NamedTuple):
 
 def summarize_scene(text: str) -> SceneSummary:
     """The scene in a row of an images file, read without making a Scene."""
-    decoder = _build_decoder()
-    if decoder is None:
-        scene = json.loads(text)
-        objects = [tuple((a, v) for a, v in o["attributes"]) for o in scene["objects"]]
-        return SceneSummary(scene.get("id", ""), objects, sum(len(o.get("parts", ())) for o in scene["objects"]))
-    seen = decoder.decode(text)
-    return SceneSummary(seen.id, [o.attributes for o in seen.objects], sum([len(o.parts) for o in seen.objects]))
-
-
-@cache
-def _build_decoder() -> Any:
-    """Skips all else; None where msgspec is not installed."""
-    try:
-        import msgspec
-    except ImportError:
-        return None
-    pairs = tuple[tuple[str, str], ...]
-    thing = msgspec.defstruct("Thing", [("attributes", pairs), ("parts", list[msgspec.Raw], [])])
-    scene = msgspec.defstruct("Scene", [("objects", list[thing]), ("id", str, "")])  # type: ignore[valid-type]
-    return msgspec.json.Decoder(scene)
+    scene = json.loads(text)
+    objects = [tuple([(name, value) for name, value in o["attributes"]]) for o in scene["objects"]]
+    return SceneSummary(scene.get("id", ""), objects, sum([len(o.get("parts", ())) for o in scene["objects"]]))

@@ -283,7 +283,7 @@ class Suite(Generic[S]):
                 repair=repair,
                 progress=progress,
                 about=self.about,
-                passage=partial(self.summarize, ready.notes),
+                section=partial(self.summarize, ready.notes),
                 held=True,
             )
         return MadeDataset(made, ready.notes)

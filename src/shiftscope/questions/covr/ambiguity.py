@@ -1,14 +1,11 @@
 """Ambiguity: whether a person would count the objects of a graph as the graph does.
 
 Annotators call four cows "cows", or "several" cow; and where one writes "animal", another writes "kitty". The
-first is one object of the graph and several things, the second may be one of those asked about.
+first is one object of the graph and several things, the second may be one of those the question is about.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +15,9 @@ from ...english.nouns import grammatical_number, is_many, is_quantity
 from ...scene_graph.exclusivity import MutualExclusivity
 from ...scene_graph.pack import PackedGraphs
 from ...scene_graph.subgraph import Subgraph
+from .program import read_graph
 
-GRAPHS = 8192  # are kept at hand
+SUBGRAPHS = 8192  # whose colors are kept at hand
 
 
 class CountAmbiguity:
@@ -28,8 +26,7 @@ class CountAmbiguity:
     def __init__(self, graphs: PackedGraphs, overlap: MutualExclusivity) -> None:
         self._graphs, self._overlap, self._closed = graphs, overlap, graphs.schema.closed
         self._alike: dict[str, tuple[set[int], set[int]]] = {}  # names that may be this one, and that are not
-        self._there = lru_cache(GRAPHS)(self._summarize_graph)
-        self._colors = lru_cache(GRAPHS)(self._list_color_codes)
+        self._colors = lru_cache(SUBGRAPHS)(self._list_color_codes)
         if self._closed:
             return
         names = np.array([is_many(name) for name in graphs.names], bool)
@@ -54,13 +51,14 @@ class CountAmbiguity:
         and another one: to some a white and red shirt is a white one."""
         if self._closed or not (colors := self._colors(subgraph)):
             return False
-        there, start = self._there(graph), self._graphs.object_starts[graph]
-        return any(self._colorful[start + k] for code in colors for k in there.attributes.find_things(code))
+        there, start = read_graph(self._graphs, graph), self._graphs.object_starts[graph]
+        pairs = zip(there.words, there.owners, strict=True)
+        return any(code in colors and self._colorful[start + k] for code, k in pairs)
 
-    def _list_color_codes(self, subgraph: Subgraph) -> tuple[int, ...]:
+    def _list_color_codes(self, subgraph: Subgraph) -> frozenset[int]:
         codes = self._graphs.attribute_codes
         words = (node.name for node in subgraph.nodes() if node.kind == "attribute")
-        return tuple(codes[word] for word in words if word in codes and count_colors(word))
+        return frozenset(codes[word] for word in words if word in codes and count_colors(word))
 
     def is_multicolored(self, things: Iterable[int]) -> bool:
         """Whether one of the objects has more than one color."""
@@ -69,19 +67,21 @@ class CountAmbiguity:
     def has_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether the graph has something that may be one of those described, but is called otherwise.
 
-        It has the attribute and the relations that are asked for, though perhaps not to the same things.
+        It has the attribute and the relations of the subgraph, though perhaps not to the same things.
         """
         if self._closed:
             return False
-        there = self._there(graph)
+        there = read_graph(self._graphs, graph)
         if not subgraph.attribute and not subgraph.relations:
             return self._is_any_alike(subgraph.name, there.names)
         codes = self._graphs.relation_codes
-        found = [there.relations.find_things(codes.get(link.relation, -1)) for link in subgraph.relations]
+        found = [
+            _find_owners(there.relations, there.subjects, codes.get(link.relation, -1)) for link in subgraph.relations
+        ]
         if subgraph.attribute:
             code = self._graphs.attribute_codes.get(subgraph.attribute, -1)
-            found.append(there.attributes.find_things(code))
-        things = set(found[0]).intersection(*found[1:])
+            found.append(_find_owners(there.words, there.owners, code))
+        things = set.intersection(*found)
         return bool(things) and self._is_any_alike(subgraph.name, [there.names[thing] for thing in things])
 
     def _is_any_alike(self, name: str, codes: Sequence[int]) -> bool:
@@ -102,37 +102,12 @@ class CountAmbiguity:
                 (alike if same else others).add(code)
         return not alike.isdisjoint(new)
 
-    def _summarize_graph(self, graph: int) -> GraphContents:
-        graphs = self._graphs
-        start, end = graphs.object_starts[graph : graph + 2].tolist()
-        said = slice(*graphs.attribute_starts[[start, end]].tolist())
-        related = slice(*graphs.triple_starts[[start, end]].tolist())
-        return GraphContents(
-            graphs.object_names[start:end].tolist(),
-            CodesByThing(graphs.object_attributes[said].tolist(), (graphs.attribute_owners[said] - start).tolist()),
-            CodesByThing(graphs.triple_relations[related].tolist(), (graphs.triple_subjects[related] - start).tolist()),
-        )
 
-
-class CodesByThing(NamedTuple):
-    """Words, and the thing that each is said of."""
-
-    codes: list[int]
-    things: list[int]
-
-    def find_things(self, wanted: int) -> list[int]:
-        """The things that this is said of."""
-        if wanted not in self.codes:
-            return []
-        return [thing for code, thing in zip(self.codes, self.things, strict=True) if code == wanted]
-
-
-class GraphContents(NamedTuple):
-    """The things of a graph: their names, their attributes and their relations."""
-
-    names: list[int]
-    attributes: CodesByThing
-    relations: CodesByThing
+def _find_owners(codes: list[int], owners: list[int], wanted: int) -> set[int]:
+    """The things that have this attribute or relation."""
+    if wanted not in codes:
+        return set()
+    return {owner for code, owner in zip(codes, owners, strict=True) if code == wanted}
 
 
 def _sum_per_object(graphs: PackedGraphs, weights: np.ndarray) -> np.ndarray:

@@ -1,18 +1,16 @@
 """Balance: choose among far too many questions, as evenly as can be over answers and subgraphs.
 
-Every template gets as many. First come texts that were asked with several answers, an example of each answer
+Every template gets as many. First come texts with several answers, an example of each answer
 together; what is still missing is taken answer by answer, the rarest first, and within an answer by the
 structure of the subgraph, the rarest first. Bogin et al., COVR, 2021, appendix C.
 """
-
-from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +21,10 @@ from ...question import Question
 
 Numbers = NDArray[np.int64]
 Digests = NDArray[np.uint64]
-GENERATED = "generated"  # the note with a question's own words where it is told in others
+GENERATED = "generated"  # the note with a question's own words where it is paraphrased
 ROW = np.dtype(
-    [
-        ("template", "<u8"),
-        ("text", "<u8"),
-        ("answer", "<u8"),
-        ("images", "<u8"),
-        ("structure", "<i4"),
-        ("rephrased", "<u8"),  # the same in other words: of a paraphrased question its own
-    ]
+    [(name, "<u8") for name in ("template", "text", "answer", "images")]
+    + [("structure", "<i4"), ("rephrased", "<u8")]  # rephrased: in other words; of a paraphrase, the original
 )
 WORDS = ("text", "rephrased")
 
@@ -47,11 +39,11 @@ class CandidateKeys:
         return len(self.rows)
 
     @classmethod
-    def from_questions(cls, questions: Iterable[Question]) -> CandidateKeys:
+    def from_questions(cls, questions: Iterable[Question]) -> Self:
         return cls(np.array([_make_key(q) for q in questions], ROW))
 
     @classmethod
-    def concatenate(cls, several: Sequence[CandidateKeys]) -> CandidateKeys:
+    def concatenate(cls, several: Sequence[Self]) -> Self:
         return cls(np.concatenate([np.empty(0, ROW), *(keys.rows for keys in several)]))
 
     def count_template(self, template: str) -> int:
@@ -78,7 +70,7 @@ def word_digest(text: str) -> int:
 
 
 def separate_texts(first: CandidateKeys, second: CandidateKeys) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which candidates of two sets to keep so that no text is in both, as asked or in other words."""
+    """Which candidates of two sets to keep so that no text is in both, as generated or paraphrased."""
     here, there = np.ones(len(first), bool), np.ones(len(second), bool)
     for one, other in product(WORDS, WORDS):
         mine, theirs = first.rows[here], second.rows[there]
@@ -108,7 +100,9 @@ def _deal_shared_texts(
 
 def balance_candidates(keys: CandidateKeys, each: int, *path: str | int) -> Numbers:
     """The candidates to keep, ascending: up to so many of each template, drawn by the path."""
-    numbers = _drop_duplicates(keys)
+    rows = keys.rows  # the first of all candidates that ask the same of the same images
+    order = np.lexsort((np.arange(len(rows)), rows["images"], rows["text"]))
+    numbers = np.sort(order[_mark_changes(rows[order], "text", "images")])
     templates = keys.rows["template"][numbers]
     chosen = [
         _balance_template(keys, numbers[templates == template], each, rng.derive("balance", *path, int(template)))
@@ -122,7 +116,8 @@ def find_partners(keys: CandidateKeys, chosen: Numbers) -> Numbers:
     found = np.full(len(chosen), -1, np.int64)
     rows = keys.rows[chosen]
     order = np.lexsort((np.arange(len(chosen)), rows["answer"], rows["text"]))
-    for group in _split_runs(order, rows["text"]):
+    same_text = np.split(order, np.flatnonzero(_mark_changes(rows[order], "text"))[1:])
+    for group in (group for group in same_text if len(group) > 1):
         answers = rows["answer"][group]
         firsts = np.flatnonzero(np.concatenate(([True], answers[1:] != answers[:-1])))
         if len(firsts) > 1:  # the first of the next answer, round and round
@@ -131,13 +126,6 @@ def find_partners(keys: CandidateKeys, chosen: Numbers) -> Numbers:
             after = np.repeat(np.roll(firsts, -1), sizes) + within % np.repeat(np.roll(sizes, -1), sizes)
             found[group] = group[after]
     return found
-
-
-def _drop_duplicates(keys: CandidateKeys) -> Numbers:
-    """The first of all candidates that ask the same of the same images."""
-    rows = keys.rows
-    order = np.lexsort((np.arange(len(rows)), rows["images"], rows["text"]))
-    return np.sort(order[_mark_changes(rows[order], "text", "images")])
 
 
 def _balance_template(keys: CandidateKeys, numbers: Numbers, each: int, draw: np.random.Generator) -> Numbers:
@@ -247,10 +235,3 @@ def _mark_changes(rows: NDArray[np.void], *columns: str) -> NDArray[np.bool_]:
     for column in columns:
         new[1:] |= rows[column][1:] != rows[column][:-1]
     return new
-
-
-def _split_runs(order: Numbers, values: NDArray[np.uint64]) -> list[Numbers]:
-    """The places in this order, cut where the value changes; only runs of two and more."""
-    sorted_ = values[order]
-    cuts = np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1
-    return [run for run in np.split(order, cuts) if len(run) > 1]

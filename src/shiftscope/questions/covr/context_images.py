@@ -4,14 +4,12 @@ Look-ups are made when a template first needs them and then serve all templates.
 drawn; there are at most five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...english.adjectives import is_color
+from ...english.adjectives import count_colors
 from ...english.nouns import is_person
 from ...rng import seed_of
 from ...scene_graph.pack import get_noun_attribute
@@ -43,10 +41,6 @@ class CaseSettings(NamedTuple):
     easy: bool = False
     verifier: RelatedImageChecker | None = None
 
-    @property
-    def ambiguity(self) -> CountAmbiguity:
-        return _get_ambiguity(self.related)
-
 
 class RivalSubgraph(NamedTuple):
     """What a distractor holds instead of the subgraph, and images with it."""
@@ -64,12 +58,12 @@ class SubgraphCase:
         self.nodes = subgraph.nodes()
         self.schema: Schema = look.related.graphs.schema
         self._seed = seed_of("case", look.seed, look.related.graphs.ids[source], str(subgraph))
-        self.clear = look.ambiguity
+        self.clear = _get_ambiguity(look.related)
         self._roots: dict[Subgraph, dict[int, tuple[int, ...]]] = {}
         self._apart: dict[Subgraph, dict[int, bool]] = {}
         self._distances: dict[int, int] = {}  # of the images met so far; 0 where it is not known
-        self._all = False  # whether `others` are all distractors that there are
-        self.kept: dict[str, Any] = {}  # what one template worked out and others use
+        self._all = False  # whether `distractors` are all that there are
+        self.image_sets: Any = None  # what `list_image_sets` drew, for all templates
         self._ordered: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._looked: dict[tuple[Edit, ...] | None, tuple[Distractor, ...]] = {}
 
@@ -99,19 +93,19 @@ class SubgraphCase:
         """Distractors in which just this node is replaced."""
         return self._find_by_edits([(node,)])[:NEAR]
 
-    def find_replacing_also(self, node: int, asked: Collection[int]) -> tuple[Distractor, ...]:
-        """Distractors in which this node is replaced, and one that is not among those asked about."""
-        rest = (k for k in range(len(self.nodes)) if k not in asked)
+    def find_replacing_also(self, node: int, queried: Collection[int]) -> tuple[Distractor, ...]:
+        """Distractors in which this node is replaced, and one that is not among the queried ones."""
+        rest = (k for k in range(len(self.nodes)) if k not in queried)
         return self._find_by_edits([(min(k, node), max(k, node)) for k in rest])
 
-    def find_replacing_others(self, asked: Iterable[int]) -> tuple[Distractor, ...]:
-        """Distractors in which one or two nodes are replaced, none of those asked about."""
-        kept = set(asked)
+    def find_replacing_others(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
+        """Distractors in which one or two nodes are replaced, none of the queried ones."""
+        kept = set(queried)
         return self._find_by_edits([e for e in list_edits(len(self.nodes)) if kept.isdisjoint(e)])
 
-    def find_replacing_within(self, asked: Iterable[int]) -> tuple[Distractor, ...]:
-        """Distractors in which one or two nodes are replaced, all of them asked about."""
-        wanted = set(asked)
+    def find_replacing_within(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
+        """Distractors in which one or two nodes are replaced, all of them queried ones."""
+        wanted = set(queried)
         return self._find_by_edits([e for e in list_edits(len(self.nodes)) if wanted.issuperset(e)])
 
     def _find_by_edits(self, wanted: Sequence[Edit]) -> tuple[Distractor, ...]:
@@ -122,15 +116,20 @@ class SubgraphCase:
     def find_beside(self, thing: Subgraph, node: int, name: str) -> tuple[Distractor, ...]:
         """Distractors with this name at the node that differ in one node of the description of the thing."""
         other = self.subgraph.replace_nodes({node: name})
-        asked = (*split_branches(other), *split_modifiers(other))
-        kept = next((b.nodes for b in asked if b.rest == thing), range(1, 2))
-        among = [(k,) for k in range(len(self.nodes)) if k not in kept]
-        found = self.look.related.find_distractors(other, FAR, self._seed, among=among)
-        if self.look.verifier is not None:
-            found = self.look.verifier.filter_distractors(other, found)
-        for one in found:
-            self._note_images((one.graph,), 2)
+        branches = (*split_branches(other), *split_modifiers(other))
+        kept = next((b.nodes for b in branches if b.rest == thing), range(1, 2))
+        found = self._search_distractors(other, FAR, [(k,) for k in range(len(self.nodes)) if k not in kept])
+        self._note_images([one.graph for one in found], 2)
         return found
+
+    def _search_distractors(
+        self, subgraph: Subgraph, count: int, among: Sequence[Edit] | None
+    ) -> tuple[Distractor, ...]:
+        found = self.look.related.find_distractors(subgraph, count, self._seed, among=among)
+        if among is None:
+            self._all = len(found) < count
+        verifier = self.look.verifier
+        return found if verifier is None else verifier.filter_distractors(subgraph, found)
 
     @cached_property
     def distractors(self) -> tuple[Distractor, ...]:
@@ -149,7 +148,7 @@ class SubgraphCase:
 
     @cached_property
     def rival(self) -> RivalSubgraph | None:
-        """What one of the distractors holds instead, if it can be said; a near one if there is any."""
+        """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
             if is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
@@ -176,27 +175,19 @@ class SubgraphCase:
         if verifier is None:
             return graphs
         roots = {graph: related.find_roots(self.subgraph, graph) for graph in graphs}
-        there = verifier.filter_containing(
-            self.subgraph, [ContainingImage(g, found) for g, found in roots.items() if found]
-        )
-        good = {one.graph for one in there}
+        there = [ContainingImage(g, found) for g, found in roots.items() if found]
+        good = {one.graph for one in verifier.filter_containing(self.subgraph, there)}
         good.update(verifier.filter_lacking(self.subgraph, [g for g, found in roots.items() if not found]))
         return [graph for graph in graphs if graph in good]
 
     def _find_distractors(self, among: Sequence[Edit] | None, count: int) -> tuple[Distractor, ...]:
         key = None if among is None else tuple(among)
         if key not in self._looked:
-            related, verifier = self.look.related, self.look.verifier
-            found = related.find_distractors(self.subgraph, count, self._seed, among=among)
-            if among is None:
-                self._all = len(found) < count
-            if verifier is not None:
-                found = verifier.filter_distractors(self.subgraph, found)
+            found = self._looked[key] = self._search_distractors(self.subgraph, count, among)
             own = self._roots.setdefault(self.subgraph, {})
             for one in found:
                 self._note_images((one.graph,), one.distance)
                 own[one.graph] = ()  # which is what makes it a distractor
-            self._looked[key] = found
         return self._looked[key]
 
     def _note_images(self, graphs: Iterable[int], distance: int = 0) -> tuple[int, ...]:
@@ -240,10 +231,9 @@ class SubgraphCase:
     def has_no_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether nothing else in the image may be one of those as well, under another name."""
         known = self._apart.setdefault(subgraph, {})
-        apart = known.get(graph)
-        if apart is None:
-            apart = known[graph] = not self.clear.has_lookalikes(subgraph, graph)
-        return apart
+        if graph not in known:
+            known[graph] = not self.clear.has_lookalikes(subgraph, graph)
+        return known[graph]
 
     def is_countable_in(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether a person would count as many as the graph has objects that the subgraph describes."""
@@ -262,7 +252,7 @@ class SubgraphCase:
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
-        return not (is_color(attribute) and self.clear.is_multicolored(self.find_things(subgraph, graph)))
+        return not (count_colors(attribute) and self.clear.is_multicolored(self.find_things(subgraph, graph)))
 
     def get_value(self, thing: int, family: str) -> str:
         """The only value of an attribute that an object has; "" where it has none or several."""
@@ -283,10 +273,9 @@ class SubgraphCase:
 
     def order_images(self, graphs: tuple[int, ...]) -> tuple[int, ...]:
         """The images in a drawn order, the same for the same images."""
-        known = self._ordered.get(graphs)
-        if known is None:
-            known = self._ordered[graphs] = tuple(PathDice("order", self._seed, *graphs).shuffle(graphs))
-        return known
+        if graphs not in self._ordered:
+            self._ordered[graphs] = tuple(PathDice("order", self._seed, *graphs).shuffle(graphs))
+        return self._ordered[graphs]
 
     def add_distractors(
         self, chosen: Sequence[int], fill: Iterable[Distractor], absent: Sequence[Subgraph], dice: PathDice
@@ -300,11 +289,7 @@ class SubgraphCase:
             return tuple(chosen)
         offered = self.random_images if self.look.easy else [one.graph for one in fill]
         there = [self.find_roots(subgraph) for subgraph in absent]
-        free = [
-            graph
-            for graph in dict.fromkeys(offered)
-            if graph not in chosen and not any(roots[graph] for roots in there)
-        ]
+        free = [g for g in dict.fromkeys(offered) if g not in chosen and not any(roots[g] for roots in there)]
         clear = (g for g in dice.shuffle(free) if all(self.has_no_lookalikes(subgraph, g) for subgraph in absent))
         return (*chosen, *islice(clear, room))
 

@@ -4,8 +4,6 @@ Bogin et al., COVR, 2021. Numbers in a program are no words: "exactly 2 dogs" an
 anonymised programs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,6 @@ from typing import Any
 
 from ...answer import spell
 from ...lang.notations import covr
-from ...lang.program import Program
 from ...question import Question
 from ...records import canonical_json
 from .balance import GENERATED
@@ -59,19 +56,19 @@ class CovrStatistics:
         self.images_each[len(question.scenes)] += 1
         if (size := question.note("size")) is not None:
             self.structures[int(size), int(question.note("depth", 0))] += 1
-        if said := question.note("paraphrase") or (question.note(GENERATED) and text):
+        if rewording := question.note("paraphrase") or (question.note(GENERATED) and text):
             self.paraphrased += 1
-            self.paraphrased_words += len(said.split())
+            self.paraphrased_words += len(rewording.split())
         if question.program is not None:
             rows = covr.write(question.program)
-            self.programs[_anonymise_rows(rows)] += 1
+            self.programs[anonymise_program(rows)] += 1
             found = Counter(_list_operations(rows))
             for name in OPERATIONS:
                 self.operations.setdefault(name, Counter())[found[name]] += 1
 
     @property
     def several_answers(self) -> int:
-        """Questions whose text is asked elsewhere with another answer."""
+        """Questions whose text also occurs elsewhere with another answer."""
         return sum(n for text, n in self.times.items() if len(self.answers_of[text]) > 1)
 
     def table(self) -> dict[str, int | float]:
@@ -115,21 +112,17 @@ def compute_covr_statistics(split: str, questions: Iterable[Question]) -> CovrSt
     return found
 
 
-def anonymise_program(program: Program) -> str:
-    """The program in COVR's own operations with every noun, attribute and relation blanked."""
-    return _anonymise_rows(covr.write(program))
-
-
 def format_statistics(
     found: Sequence[CovrStatistics], candidates: Mapping[str, Mapping[str, int]] | None = None
 ) -> str:
     """All of it as Markdown; `candidates` says how many candidates of each template a split had."""
-    heads = [f.split for f in found]
-    lines = ["## Statistics", "", _format_row("", *heads), _format_rule(len(heads))]
-    lines += [
-        _format_row(name.replace(" a ", " per "), *(_format_cell(f.table()[name]) for f in found))
-        for name in found[0].table()
-    ]
+    rule = "|---" + "|---:" * len(found) + "|"
+    lines = ["## Statistics", "", _format_row("", *(f.split for f in found)), rule]
+    tables = [f.table() for f in found]
+    for name in tables[0]:
+        values = [table[name] for table in tables]
+        cells = [f"{value:,}" if isinstance(value, int) else f"{value:.1f}" for value in values]
+        lines.append(_format_row(name.replace(" a ", " per "), *cells))
     lines += [
         "",
         "As in COVR's Table 3. *With several answers* are questions whose words are asked again of other "
@@ -139,8 +132,7 @@ def format_statistics(
         "### Templates",
         "",
     ]
-    heads = [f"{f.split}{', of' if candidates else ''}" for f in found]
-    lines += [_format_row("template", *heads), _format_rule(len(heads))]
+    lines += [_format_row("template", *(f"{f.split}{', of' if candidates else ''}" for f in found)), rule]
     for name in list_template_names(found, candidates):
         cells = []
         for f in found:
@@ -164,7 +156,7 @@ def format_statistics(
 def list_template_names(
     found: Sequence[CovrStatistics], candidates: Mapping[str, Mapping[str, int]] | None
 ) -> list[str]:
-    """Every template that was asked or could have been."""
+    """Every template that has questions or candidates."""
     names = {name for f in found for name in f.templates}
     return sorted(names.union(*(counts for counts in (candidates or {}).values())))
 
@@ -183,19 +175,18 @@ def _list_operations(rows: Sequence[Any], inner: bool = False) -> Iterable[str]:
                 yield from _list_operations([one for one in word if isinstance(one, dict)], inner=True)
 
 
-def _anonymise_rows(rows: Any) -> str:
-    return canonical_json([_blank_row(row) for row in rows])
+def anonymise_program(rows: Iterable[Any]) -> str:
+    """The rows of a program in COVR's own operations with every noun, attribute and relation blanked."""
 
+    def blank(part: Any) -> Any:
+        if isinstance(part, dict):
+            words = [blank(word) for word in part.get("arguments", ())]
+            return [part["operation"], words, part.get("dependencies", [])]
+        if isinstance(part, list):  # a sub-program, or two words to choose from
+            return [blank(one) for one in part]
+        return "_" if isinstance(part, str) else part
 
-def _blank_row(row: Mapping[str, Any]) -> list[Any]:
-    words = [_blank_word(word) for word in row.get("arguments", ())]
-    return [row["operation"], words, row.get("dependencies", [])]
-
-
-def _blank_word(word: Any) -> Any:
-    if isinstance(word, list):  # a sub-program, or two words to choose from
-        return [_blank_row(one) if isinstance(one, dict) else _blank_word(one) for one in word]
-    return "_" if isinstance(word, str) else word
+    return canonical_json([blank(row) for row in rows])
 
 
 def _mean(total: int, count: int) -> float:
@@ -208,11 +199,3 @@ def _format_shares(counts: Iterable[tuple[Any, int]], total: int) -> str:
 
 def _format_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _format_rule(columns: int) -> str:
-    return "|---" + "|---:" * columns + "|"
-
-
-def _format_cell(value: int | float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"

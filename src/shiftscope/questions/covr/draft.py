@@ -1,11 +1,9 @@
-"""Draft: a question worded and programmed, and the sets of images about which it can be asked.
+"""Draft: a question worded and programmed, and the sets of images that it can be asked about.
 
 What a template filled in is kept in slots, from which its `reword` says the question in other words.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -60,20 +58,33 @@ class CovrDraft:
         return next((value for key, value in self.slots if key == name), None)
 
 
-# Numbers in questions: which of them are asked about, how they are said and tested.
+def draft_question(
+    case: SubgraphCase,
+    template: str,
+    text: str,
+    builder: CovrProgramBuilder,
+    contexts: Iterable[ContextImages],
+    others: tuple[Subgraph, ...] = (),
+    /,
+    **slots: Slot,
+) -> CovrDraft:
+    """A draft about the subgraph of the case, and about others that the question compares it with."""
+    about = (case.subgraph, *others)
+    return CovrDraft(template, text, builder.build(), tuple(slots.items()), about, tuple(contexts))
 
-TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # as said → the op
-MOST_NUMBER = 5
+
+# Numbers in questions: which of them occur, how they are phrased and tested.
+
+TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
 
 
 def passes_test(test: str, count: int, number: int) -> bool:
-    """Whether a count is as it was said to be."""
     return bool(OPS[TESTS[test]](count, number))
 
 
-def is_unambiguous(test: str, count: int, number: int) -> bool:
-    """Whether nobody could take it otherwise: of 5 one may say that there are 2, but not "exactly" 2."""
-    return bool(test) or count <= number
+def judge_number(test: str, count: int, number: int) -> bool | None:
+    """Whether a count passes; None where some would say so: of 5 one may say that there are 2, not "exactly" 2."""
+    return passes_test(test, count, number) if test or count <= number else None
 
 
 # Sets of images with few or many instances of the subgraph, for questions that count.
@@ -95,10 +106,19 @@ def list_image_sets(case: SubgraphCase) -> tuple[ImageSetCounts, ...]:
 
     The rest are distractors, and there is at least one of them.
     """
-    key = "tallies"
-    if key not in case.kept:
-        case.kept[key] = tuple(_draw_image_sets(case, case.make_dice(key)))
-    found: tuple[ImageSetCounts, ...] = case.kept[key]
+    if case.image_sets is None:
+        dice, counted, sets = case.make_dice("tallies"), list(count_per_image(case)), []
+        for many in dice.shuffle(range(min(len(counted), MOST_IMAGES) + 1)):
+            graphs = tuple(dice.shuffle(counted)[:many])
+            if many < MOST_IMAGES:
+                graphs = case.add_distractors(graphs, case.distractors, [case.subgraph], dice)
+                if len(graphs) == many:
+                    continue
+            if len(graphs) > 1:
+                there = case.find_roots(case.subgraph)
+                sets.append(ImageSetCounts(graphs, tuple(len(there[graph]) for graph in graphs)))
+        case.image_sets = tuple(sets)
+    found: tuple[ImageSetCounts, ...] = case.image_sets
     return found
 
 
@@ -106,19 +126,6 @@ def count_per_image(case: SubgraphCase) -> dict[int, int]:
     """The images with the subgraph in which its instances can be counted, and how many each has."""
     there = case.find_roots(case.subgraph)
     return {g: len(there[g]) for g in case.containing_images if case.is_countable_in(case.subgraph, g)}
-
-
-def _draw_image_sets(case: SubgraphCase, dice: PathDice) -> Iterator[ImageSetCounts]:
-    counted = list(count_per_image(case))
-    for many in dice.shuffle(range(min(len(counted), MOST_IMAGES) + 1)):
-        graphs = tuple(dice.shuffle(counted)[:many])
-        if many < MOST_IMAGES:
-            graphs = case.add_distractors(graphs, case.distractors, [case.subgraph], dice)
-            if len(graphs) == many:
-                continue
-        if len(graphs) > 1:
-            there = case.find_roots(case.subgraph)
-            yield ImageSetCounts(graphs, tuple(len(there[graph]) for graph in graphs))
 
 
 # Images that contain so many instances of a subgraph: the condition, and sets with few or many.
@@ -140,15 +147,12 @@ class ImageCondition(NamedTuple):
         found = builder.find_described(subgraph)
         if self.number == ANY_NUMBER:
             return builder.put("images", found)
-        words = (TESTS[self.test], str(self.number))
-        return builder.put("keep", builder.put("group", found), words=words)
+        return builder.put("keep", builder.put("group", found), words=(TESTS[self.test], str(self.number)))
 
     def describe(self, subgraph: Subgraph) -> str:
-        return (
-            phrase_one(subgraph, "a")
-            if self.number == ANY_NUMBER
-            else phrase_quantity(subgraph, self.test, self.number)
-        )
+        if self.number == ANY_NUMBER:
+            return phrase_one(subgraph, "a")
+        return phrase_quantity(subgraph, self.test, self.number)
 
 
 def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
@@ -169,7 +173,7 @@ def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition |
 
 
 def _draw_at_most(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
-    """A number below the largest met; all images contain one, and some contain more than that."""
+    """A number below the largest met; all images contain one, and at least one contains more than that."""
     counts = count_per_image(case)
     most = max(counts.values(), default=0)
     if most < 2:
@@ -177,65 +181,49 @@ def _draw_at_most(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
     number = 1 + dice.draw_below(most - 1)
     few = dice.shuffle([graph for graph, count in counts.items() if count <= number])
     more = dice.shuffle([graph for graph, count in counts.items() if count > number])
-    sets = tuple(_mix_images(few, more, dice))
+    sets = tuple(
+        ((*few[:some], *more[:others]), some)
+        for some, others in dice.shuffle(list(product(range(len(few) + 1), range(1, len(more) + 1))))
+        if 2 <= some + others <= MOST_IMAGES
+    )
     return ImageCondition("at most", number, sets) if sets else None
-
-
-def _mix_images(few: list[int], more: list[int], dice: PathDice) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Sets with so many of these, and at least one of those."""
-    for some, others in dice.shuffle(list(product(range(len(few) + 1), range(1, len(more) + 1)))):
-        if 2 <= some + others <= MOST_IMAGES:
-            yield (*few[:some], *more[:others]), some
 
 
 # Images in which a description refers to one thing alone, for questions about one of its nodes.
 
 
-class ReferenceImages(NamedTuple):
-    """Images in one of which the thing is, and what stands at the node there."""
-
-    graphs: tuple[int, ...]
-    value: str
-
-
-class ReferenceChoice(NamedTuple):
-    """Another name for the node, and sets of images in which the answer is its own name, or the other."""
-
-    other: str
-    sets: tuple[ReferenceImages, ...]
-
-
 def find_references(
-    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice
-) -> list[ReferenceImages]:
+    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice
+) -> list[ContextImages]:
     """Sets of images with one such thing: first as in the subgraph, then with something else at the node.
 
-    `asked` are the nodes that the description leaves out. All other images are distractors that differ in the
-    node and in the description: were they to differ in the node alone, the description would fit them too.
+    The answer is what stands at the node there. `queried` are the nodes that the description leaves out. All other
+    images are distractors that differ in the node and in the description: were they to differ in the node alone,
+    the description would fit them too.
     """
     holders = case.filter_unique(thing, case.containing_images)
     if not holders:
         return []
-    far = case.find_replacing_also(node, asked)
-    found = [ReferenceImages(case.add_distractors(holders[:1], far, [thing], dice), case.nodes[node].name)]
+    far = case.find_replacing_also(node, queried)
+    found = [ContextImages(case.add_distractors(holders[:1], far, [thing], dice), case.nodes[node].name)]
     for near in case.find_replacing_only(node):
         if case.is_unique_in(thing, near.graph):
             value = get_replacement(near, node)
-            rest = [*case.find_replacing_others(asked), *(one for one in far if get_replacement(one, node) != value)]
-            found.append(ReferenceImages(case.add_distractors([near.graph], rest, [thing], dice), value))
+            rest = [*case.find_replacing_others(queried), *(one for one in far if get_replacement(one, node) != value)]
+            found.append(ContextImages(case.add_distractors([near.graph], rest, [thing], dice), value))
     return [one for one in found if len(one.graphs) > 1]
 
 
 def find_choice(
-    case: SubgraphCase, thing: Subgraph, node: int, asked: Collection[int], dice: PathDice, fits: Callable[[str], bool]
-) -> ReferenceChoice | None:
-    """A name that fits beside the node's own; the images are as for `referred`, some with it.
+    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice, fits: Callable[[str], bool]
+) -> tuple[str, tuple[ContextImages, ...]]:
+    """A name that fits beside the node's own, and images as for `find_references` with one of the two; or none.
 
     Preferred is a name that the thing itself has at the node in some image: then both answers can be had.
     """
     holders = case.filter_unique(thing, case.containing_images)
     if not holders:
-        return None
+        return "", ()
     own = case.nodes[node].name
     near: dict[str, list[int]] = {}
     for one in case.find_replacing_only(node):
@@ -244,21 +232,16 @@ def find_choice(
     for other in dice.shuffle(list(near)):
         graphs = case.add_distractors(holders[:1], case.find_beside(thing, node, other)[:2], [thing], dice)
         if len(graphs) > 1:
-            first = ReferenceImages(
-                case.add_distractors(graphs, case.find_replacing_also(node, asked), [thing], dice), own
-            )
-            rest = (
-                ReferenceImages(case.add_distractors([g], case.find_replacing_others(asked), [thing], dice), other)
-                for g in near[other]
-            )
-            return ReferenceChoice(other, (first, *(one for one in rest if len(one.graphs) > 1)))
-    far = [one for one in case.find_replacing_also(node, asked) if not case.count_instances(thing, one.graph)]
-    for other in dice.shuffle(list(dict.fromkeys(get_replacement(one, node) for one in far))):
+            far = case.find_replacing_also(node, queried)
+            first = ContextImages(case.add_distractors(graphs, far, [thing], dice), own)
+            rest = case.find_replacing_others(queried)
+            more = (ContextImages(case.add_distractors([g], rest, [thing], dice), other) for g in near[other])
+            return other, (first, *(one for one in more if len(one.graphs) > 1))
+    absent = [one for one in case.find_replacing_also(node, queried) if not case.count_instances(thing, one.graph)]
+    for other in dice.shuffle(list(dict.fromkeys(get_replacement(one, node) for one in absent))):
         if fits(other):
-            return ReferenceChoice(
-                other, (ReferenceImages(case.add_distractors(holders[:1], far, [thing], dice), own),)
-            )
-    return None
+            return other, (ContextImages(case.add_distractors(holders[:1], absent, [thing], dice), own),)
+    return "", ()
 
 
 def get_replacement(one: Distractor, node: int) -> str:

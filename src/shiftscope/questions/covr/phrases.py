@@ -1,38 +1,17 @@
 """Phrases: a subgraph in English, "the cup that is on a table that is in front of a man".
 
-Nothing here is drawn: the same subgraph always gives the same words. What cannot be said well is refused by
+Nothing here is drawn: the same subgraph always gives the same words. What cannot be worded well is refused by
 `is_sayable`; the other functions expect what it lets through. A subgraph of a closed schema is spelled out by
 `spell_subgraph` first: suv → SUV, left → to the left of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ...english import nouns
 from ...english.adjectives import describe_attribute
 from ...english.inflection import join_list
 from ...english.inflection import plural as several
-from ...english.nouns import (
-    GAMES,
-    ON_FLESH,
-    SIDED,
-    THE_AFTER,
-    THE_OR_A,
-    capitalize_name,
-    grammatical_number,
-    is_alive,
-    is_interior,
-    is_living_body_part,
-    is_location,
-    is_noun,
-    is_own_part,
-    is_person,
-    is_plural_noun,
-    is_scene_region,
-    is_thing,
-    is_worn,
-)
 from ...english.phrases import add_article, be_form
 from ...english.relations import AFTER_VERBS, RelationPredicate, parse_relation
 from ...english.synonyms import Lexicon
@@ -43,13 +22,17 @@ BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
 HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
 ON = ("on", "on top of", "above", "over", "under", "around")
+_get_lexicon = lru_cache(maxsize=8)(Lexicon)
 LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
 
 
 def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
-    """Whether the thing's attribute and relations can be said; `above` are the names on the way to it."""
-    if thing.attribute and not _is_attribute_fluent(thing):
-        return False
+    """Whether the thing's attribute and relations can be worded; `above` are the names on the way to it."""
+    if thing.attribute:
+        sideless = thing.attribute in ("left", "right") and thing.name not in nouns.SIDED
+        repeated = set(thing.attribute.split()) & set(thing.name.split())
+        if describe_attribute(thing.attribute) is None or sideless or repeated:
+            return False
     names = [link.thing.name for link in thing.relations]
     if len(set(names)) < len(names):  # on a chair and next to a chair: one of them or two?
         return False
@@ -64,26 +47,19 @@ def has_more_to_say(thing: ObjectNode) -> bool:
     return bool(thing.relations) or (phrase is not None and not phrase.before)
 
 
-def _is_attribute_fluent(thing: ObjectNode) -> bool:
-    phrase = describe_attribute(thing.attribute)
-    if phrase is None or (thing.attribute in ("left", "right") and thing.name not in SIDED):
-        return False
-    return not set(thing.attribute.split()) & set(thing.name.split())
-
-
 def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
     predicate, target = parse_relation(link.relation), link.thing
     if predicate is None or target.name in above[:-1]:
         return False
-    if not is_noun(target.name) and (target.relations or not is_scene_region(target.name, predicate.rest)):
+    if not nouns.is_noun(target.name) and (target.relations or not nouns.is_scene_region(target.name, predicate.rest)):
         return False
     if thing.attribute and predicate.rest.startswith(thing.attribute):  # a walking dog that is walking on a road
         return False
     if target.name == thing.name and not _can_relate_to_another(thing, target, predicate):
         return False
-    if predicate.rest in BETWEEN and grammatical_number(target.name) != "several":
+    if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
         return False
-    if predicate.rest == "made of" and grammatical_number(target.name) == "one":
+    if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
         return False
     if not _is_sensible(thing, predicate, target):
         return False
@@ -95,59 +71,57 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
 def _can_relate_to_another(thing: ObjectNode, target: ObjectNode, predicate: RelationPredicate) -> bool:
     """Whether one of them can be so related to another: next to another man, not wearing another man."""
     worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
-    return not worn and grammatical_number(thing.name) == "one" and not target.relations and target.attribute == ""
+    plain = not target.relations and not target.attribute
+    return not worn and nouns.grammatical_number(thing.name) == "one" and plain
 
 
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
     """Annotators' slips, and what is true of everyone."""
-    alive = is_alive(thing.name)
+    alive = nouns.is_alive(thing.name)
     if predicate.rest.startswith("wearing"):
-        return not is_alive(target.name)
+        return not nouns.is_alive(target.name)
     if predicate.verb == "have" and target.name in HARDLY_HAD and not target.attribute:  # as all of them do
         return False
     if alive and predicate.verb == "have":
-        return bool(target.attribute) or not is_own_part(target.name)
-    if is_own_part(target.name) and predicate.is_place and (is_person(thing.name) or is_own_part(thing.name)):
+        return bool(target.attribute) or target.name not in nouns.OWN_PARTS
+    own_part = thing.name in nouns.OWN_PARTS
+    if target.name in nouns.OWN_PARTS and predicate.is_place and (nouns.is_person(thing.name) or own_part):
         return False  # a man on a stomach, unlike a bird on a head
-    if is_own_part(thing.name) and is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
+    if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
         return False
-    if not alive and is_living_body_part(target.name) and thing.name.rpartition(" ")[2] not in LIKENESSES:
+    if not alive and target.name in nouns.FLESH and thing.name.rpartition(" ")[2] not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
             return False
         if predicate.rest in ON and not _can_be_on_body(thing.name):  # an umbrella on a head
             return False
-    if (
-        predicate.rest == "in"
-        and grammatical_number(thing.name) == "mass"
-        and grammatical_number(target.name) == "several"
-    ):
+    numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
+    if predicate.rest == "in" and numbers == ("mass", "several"):
         return False  # the grass that is in fields
-    if predicate.verb == "have" and is_person(target.name):
-        return is_person(thing.name)
-    return not (alive and predicate.rest in ON and is_worn(target.name))
+    if predicate.verb == "have" and nouns.is_person(target.name):
+        return nouns.is_person(thing.name)
+    return not (alive and predicate.rest in ON and nouns.is_worn(target.name))
 
 
 def _can_be_on_body(name: str) -> bool:
     """Whether it can be on a head or a finger: what is worn, grows there or was put on the skin."""
     if name.startswith("umbrella"):  # held, though an accessory
         return False
-    return (
-        is_worn(name) or is_own_part(name) or grammatical_number(name) == "mass" or name.rpartition(" ")[2] in ON_FLESH
-    )
+    put_on = nouns.grammatical_number(name) == "mass" or name.rpartition(" ")[2] in nouns.ON_FLESH
+    return nouns.is_worn(name) or name in nouns.OWN_PARTS or put_on
 
 
 def _is_modifier_fluent(modifier: RelationModifier) -> bool:
     thing = modifier.thing
     named = modifier.name in AFTER_VERBS or modifier.name in ("using", "by")
-    return named and is_noun(thing.name) and not thing.relations and is_fluent(thing)
+    return named and nouns.is_noun(thing.name) and not thing.relations and is_fluent(thing)
 
 
-# How a thing and its relations are put together: nouns with articles, and what is said after "that".
+# How a thing and its relations are put together: nouns with articles, and what follows "that".
 
 
 @lru_cache(maxsize=512)
 def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner: bool = False) -> str:
-    """The noun and all that is said of it: "sink that is below a towel"."""
+    """The noun with its full description: "sink that is below a towel"."""
     named = build_noun(thing, pluralize)
     phrase = build_predicates(thing, plural, inner)
     return f"{named} that {phrase}" if phrase else named
@@ -155,9 +129,9 @@ def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner
 
 def build_noun(thing: ObjectNode, pluralize: bool) -> str:
     """The noun with the attribute that stands before it."""
-    name = several(thing.name) if pluralize and grammatical_number(thing.name) == "one" else thing.name
+    name = several(thing.name) if pluralize and nouns.grammatical_number(thing.name) == "one" else thing.name
     phrase = describe_attribute(thing.attribute) if thing.attribute else None
-    return capitalize_name(f"{phrase.words} {name}" if phrase and phrase.before else name)
+    return nouns.capitalize_name(f"{phrase.words} {name}" if phrase and phrase.before else name)
 
 
 def get_postposed_attribute(thing: ObjectNode) -> str:
@@ -167,12 +141,12 @@ def get_postposed_attribute(thing: ObjectNode) -> str:
 
 
 def _add_article(phrase: str, thing: ObjectNode, article: str) -> str:
-    return add_article(phrase, thing.name, article, keep_the=not thing.relations or thing.name not in THE_OR_A)
+    return add_article(phrase, thing.name, article, keep_the=not thing.relations or thing.name not in nouns.THE_OR_A)
 
 
 @lru_cache(maxsize=512)
 def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> str:
-    """All that is said of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
+    """The description of a thing after "that"; of an inner thing, "both" shows what belongs to it."""
     links = _order_links(thing.relations)
     after = get_postposed_attribute(thing)
     parts = [f"{be_form(plural)} {after}"] if after else []
@@ -181,7 +155,7 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
         targets = " and ".join(build_target(link, predicate, thing.name) for link in links)
         parts.append(f"{predicate.write_finite(plural)} {targets}")
     else:
-        parts += [build_clause(link, plural, thing.name) for link in links]
+        parts += [phrase_clause(link, plural, thing.name) for link in links]
     if not inner or len(parts) != 2:
         return join_list(parts)
     start = f"{be_form(plural)} "
@@ -191,7 +165,7 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
 
 
 def build_short_tail(thing: ObjectNode) -> str | None:
-    """What is said of a thing, straight after its noun; None if that could be misread."""
+    """The description straight after the noun; None if that could be misread."""
     after, links = get_postposed_attribute(thing), _order_links(thing.relations)
     if after:
         plain = after.partition(" ")[0].endswith("ing") or after.startswith(("in ", "on ", "for "))
@@ -207,11 +181,6 @@ def build_short_tail(thing: ObjectNode) -> str | None:
     return " and ".join(f"{predicate.write_reduced()} {to}" for predicate, to in zip(predicates, targets, strict=True))
 
 
-def build_clause(link: SubgraphLink, plural: bool, subject: str) -> str:
-    predicate = get_predicate(link)
-    return f"{predicate.write_finite(plural)} {build_target(link, predicate, subject)}"
-
-
 def build_target(link: SubgraphLink, predicate: RelationPredicate, subject: str) -> str:
     """What a relation leads to, and its modifiers."""
     return f"{build_object(link.thing, predicate, subject)}{build_modifiers(link)}"
@@ -219,13 +188,13 @@ def build_target(link: SubgraphLink, predicate: RelationPredicate, subject: str)
 
 def build_object(thing: ObjectNode, predicate: RelationPredicate, subject: str) -> str:
     """A noun phrase for what a relation leads to, with the article that goes there: in the water, a hat."""
-    words = build_phrase(thing, is_plural_noun(thing.name), inner=True)
-    if thing.name == subject and grammatical_number(subject) == "one":
+    words = build_phrase(thing, nouns.is_plural_noun(thing.name), inner=True)
+    if thing.name == subject and nouns.grammatical_number(subject) == "one":
         return f"another {words}"
     bare = not thing.attribute and not thing.relations
-    if bare and predicate.rest == "playing" and thing.name in GAMES:
+    if bare and predicate.rest == "playing" and thing.name in nouns.GAMES:
         return words
-    if bare and thing.name in THE_AFTER and predicate.is_place:
+    if bare and thing.name in nouns.THE_AFTER and predicate.is_place:
         return f"the {words}"
     return _add_article(words, thing, "a")
 
@@ -234,15 +203,15 @@ def build_modifiers(link: SubgraphLink) -> str:
     """Where something is done comes last: "cutting bread with a knife in a kitchen"."""
     places = ("at", "in", "inside", "outside")
     words = ""
-    for one in sorted(link.modifiers, key=lambda m: m.name in places and is_location(m.thing.name)):
-        phrase = "in" if one.name == "at" and is_interior(one.thing.name) else one.name
+    for one in sorted(link.modifiers, key=lambda m: m.name in places and nouns.is_location(m.thing.name)):
+        phrase = "in" if one.name == "at" and nouns.is_interior(one.thing.name) else one.name
         words += f" {phrase} {build_object(one.thing, RelationPredicate('', phrase), '')}"
     return words
 
 
 def get_predicate(link: SubgraphLink) -> RelationPredicate:
     """One is *with* somebody, but *has* something."""
-    accompanied = link.relation == "with" and is_alive(link.thing.name)
+    accompanied = link.relation == "with" and nouns.is_alive(link.thing.name)
     return RelationPredicate("", "with") if accompanied else require_predicate(link.relation)
 
 
@@ -261,33 +230,29 @@ def phrase_attribute(attribute: str) -> str:
 
 
 def _are_alike(links: Sequence[SubgraphLink]) -> bool:
-    """Whether two relations are one and can be said once: wearing a hat and a coat."""
-    return (
-        len(links) == 2 and get_predicate(links[0]) == get_predicate(links[1]) and not any(k.modifiers for k in links)
-    )
+    """Whether two relations share one verb: wearing a hat and a coat."""
+    return len(links) == 2 and len(set(map(get_predicate, links))) == 1 and not any(k.modifiers for k in links)
 
 
 def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
     """What goes on further comes last, so that what follows "and" is about the first noun."""
-    return sorted(
-        links, key=lambda link: (has_more_to_say(link.thing), bool(link.modifiers), get_predicate(link).manner)
-    )
+    return sorted(links, key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner))
 
 
 # Whole phrases.
 
 
 def is_sayable(subgraph: Subgraph) -> bool:
-    """Whether it reads as sensible English: no odd names, attributes or relations, nothing said twice."""
-    if not is_thing(subgraph.name) or not is_fluent(subgraph):
+    """Whether it reads as sensible English: no odd names, attributes or relations, nothing repeated."""
+    if not nouns.is_thing(subgraph.name) or not is_fluent(subgraph):
         return False
     had = any(get_predicate(link).verb == "have" for link in subgraph.relations)
-    return not (had and subgraph.name in THE_OR_A)  # there is one sky, with clouds or without
+    return not (had and subgraph.name in nouns.THE_OR_A)  # there is one sky, with clouds or without
 
 
 def is_mass(subgraph: Subgraph) -> bool:
     """Whether there is some of it, not one or several: water."""
-    return grammatical_number(subgraph.name) == "mass"
+    return nouns.grammatical_number(subgraph.name) == "mass"
 
 
 def spell_name(name: str, schema: Schema) -> str:
@@ -304,7 +269,7 @@ def spell_subgraph(subgraph: Subgraph, schema: Schema) -> Subgraph:
 
 def phrase_one(subgraph: Subgraph, article: str = "the") -> str:
     """A noun phrase for one: "the sink that is below a towel"; `a` gives a, an or what the noun wants."""
-    return _add_article(build_phrase(subgraph, is_plural_noun(subgraph.name)), subgraph, article)
+    return _add_article(build_phrase(subgraph, nouns.is_plural_noun(subgraph.name)), subgraph, article)
 
 
 def phrase_many(subgraph: Subgraph) -> str:
@@ -323,14 +288,15 @@ def phrase_short(subgraph: Subgraph, article: str = "the", plural: bool = False)
     if (tail := build_short_tail(subgraph)) is not None:
         phrase = f"{named} {tail}".rstrip()
     else:
-        who = "who" if is_person(subgraph.name) else "that"
-        phrase = f"{named} {who} {build_predicates(subgraph, plural or is_plural_noun(subgraph.name))}"
+        who = "who" if nouns.is_person(subgraph.name) else "that"
+        phrase = f"{named} {who} {build_predicates(subgraph, plural or nouns.is_plural_noun(subgraph.name))}"
     return phrase if plural else _add_article(phrase, subgraph, article)
 
 
-def phrase_clause(link: SubgraphLink, plural: bool = False) -> str:
-    """What is said of a subject: "is wearing a jersey", "are on a table", "has a tail"."""
-    return build_clause(link, plural, "")
+def phrase_clause(link: SubgraphLink, plural: bool = False, subject: str = "") -> str:
+    """The predicate of a subject: "is wearing a jersey", "are on a table", "has a tail"."""
+    predicate = get_predicate(link)
+    return f"{predicate.write_finite(plural)} {build_target(link, predicate, subject)}"
 
 
 def phrase_state(attribute: str, plural: bool = False) -> str:
@@ -339,10 +305,5 @@ def phrase_state(attribute: str, plural: bool = False) -> str:
 
 
 def phrase_relation(subject: Subgraph, relation: str) -> str:
-    """The relation said of the subject, less its object: "is holding", "has"."""
-    return require_predicate(relation).write_finite(is_plural_noun(subject.name))
-
-
-@lru_cache(maxsize=8)
-def _get_lexicon(schema: Schema) -> Lexicon:
-    return Lexicon(schema)
+    """The relation of the subject without its object: "is holding", "has"."""
+    return require_predicate(relation).write_finite(nouns.is_plural_noun(subject.name))

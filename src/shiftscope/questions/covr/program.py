@@ -3,11 +3,9 @@
     white sink below towel  →  intersect(filter(find(sink), attribute=white), related(find(towel), below))
 
 A modified relation is one more relation of its own, called by both words: "uncorking with". Where a schema
-has no names, things are told by their shape: filter(scene(), shape=sedan). GraphWorld answers as a World of
+has no names, things are identified by their shape: filter(scene(), shape=sedan). GraphWorld answers as a World of
 the graphs' scenes would, without building them.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -57,16 +55,12 @@ class CovrProgramBuilder(ProgramBuilder):
         to = self.put("related", self.find_described(link.thing), words=(link.relation, "subject"))
         at = self.put("intersect", among, to)
         for modifier in link.modifiers:
-            to = self.put(
-                "related",
-                self.find_described(modifier.thing),
-                words=(name_modified_relation(link, modifier), "subject"),
-            )
+            relation = name_modified_relation(link, modifier)
+            to = self.put("related", self.find_described(modifier.thing), words=(relation, "subject"))
             at = self.put("intersect", at, to)
         return at
 
     def find_unique(self, thing: ObjectNode) -> int:
-        """The only thing that the subgraph describes."""
         return self.put("unique", self.find_described(thing))
 
     def add_number(self, number: int) -> int:
@@ -86,12 +80,29 @@ class GraphTable(NamedTuple):
     names: list[int]  # [object]
     words: list[int]  # [attribute of an object]
     owners: list[int]
-    named: dict[int, int]  # name → objects
-    said: dict[int, int]  # attribute → objects
+    by_name: dict[int, int]  # name → objects
+    by_attribute: dict[int, int]  # attribute → objects
     relations: list[int]  # [triple]
     modifiers: list[int]
     subjects: list[int]
     targets: list[int]
+
+
+@lru_cache(TABLES)
+def read_graph(graphs: PackedGraphs, number: int) -> GraphTable:
+    start, end = graphs.object_starts[number : number + 2].tolist()
+    rows = slice(graphs.attribute_starts[start], graphs.attribute_starts[end])
+    triples = slice(graphs.triple_starts[start], graphs.triple_starts[end])
+    names = graphs.object_names[start:end].tolist()
+    words = graphs.object_attributes[rows].tolist()
+    owners = (graphs.attribute_owners[rows] - start).tolist()
+    return GraphTable(
+        *(end - start, names, words, owners, _build_masks(names, range(end - start)), _build_masks(words, owners)),
+        graphs.triple_relations[triples].tolist(),
+        graphs.triple_modifiers[triples].tolist(),
+        (graphs.triple_subjects[triples] - start).tolist(),
+        (graphs.triple_objects[triples] - start).tolist(),
+    )
 
 
 class GraphWorlds:
@@ -100,31 +111,9 @@ class GraphWorlds:
     def __init__(self, graphs: PackedGraphs) -> None:
         self.graphs = graphs
         self.parts = Things((), graphs.schema, part=True)
-        self.table = lru_cache(TABLES)(self._build_table)
         self.of = lru_cache(WORLDS)(lambda numbers: GraphWorld(self, numbers))
         self.codes = lru_cache(None)(self._find_codes)
         self.relation = lru_cache(None)(self._find_relation)
-
-    def _build_table(self, number: int) -> GraphTable:
-        graphs = self.graphs
-        start, end = (int(at) for at in graphs.object_starts[number : number + 2])
-        said = slice(graphs.attribute_starts[start], graphs.attribute_starts[end])
-        triples = slice(graphs.triple_starts[start], graphs.triple_starts[end])
-        names = graphs.object_names[start:end].tolist()
-        words = graphs.object_attributes[said].tolist()
-        owners = (graphs.attribute_owners[said] - start).tolist()
-        return GraphTable(
-            end - start,
-            names,
-            words,
-            owners,
-            _build_masks(names, range(end - start)),
-            _build_masks(words, owners),
-            graphs.triple_relations[triples].tolist(),
-            graphs.triple_modifiers[triples].tolist(),
-            (graphs.triple_subjects[triples] - start).tolist(),
-            (graphs.triple_objects[triples] - start).tolist(),
-        )
 
     def _find_codes(self, attribute: str, value: str) -> tuple[bool, frozenset[int]]:
         """Whether it is names that have this value of the attribute, and the codes of those that do."""
@@ -135,10 +124,9 @@ class GraphWorlds:
         known = schema.attributes if schema.closed else ()
         wider = [a for a in known if a.name == attribute and value in dict(a.kinds)]
         words = {value, *(v for a in wider for v in dict(a.kinds)[value])}
-        codes = (
-            graphs.attribute_codes.get(word) for word in words if attribute in _list_value_attributes(schema, word)
-        )
-        return False, frozenset(code for code in codes if code is not None)
+        known_words = graphs.attribute_codes.keys() & words
+        fitting = (word for word in known_words if attribute in _list_value_attributes(schema, word))
+        return False, frozenset(graphs.attribute_codes[word] for word in fitting)
 
     def _find_relation(self, relation: str) -> frozenset[tuple[int, int]]:
         """The codes of relation and modifier, −1 for none, that scenes call by this name."""
@@ -160,10 +148,12 @@ def _build_masks(codes: Sequence[int], objects: Sequence[int]) -> dict[int, int]
 
 
 @lru_cache(maxsize=16384)
-def _list_value_attributes(schema: Schema, value: str) -> tuple[str, ...]:
-    """The attributes that a value may be asked for under."""
+def _list_value_attributes(schema: Schema, value: str, declared: bool = False) -> tuple[str, ...]:
+    """The attributes that a value may be filtered by, or only those that an open schema lists it in."""
     if schema.closed:
         return (schema.attribute_of(value) or FREE,)
+    if declared:
+        return tuple(a.name for a in schema.attributes if value in a.values)
     return (FREE, *(a.name for a in schema.attributes))
 
 
@@ -181,19 +171,17 @@ class GraphThings(Things):
 
     def mask(self, attribute: str, value: str) -> int:
         key = attribute, value
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._mask(*self._worlds.codes(attribute, value))
-        return found
-
-    def _mask(self, named: bool, codes: frozenset[int]) -> int:
+        if key in self._found:
+            return self._found[key]
+        named, codes = self._worlds.codes(attribute, value)
         found, start = 0, 0
         for table in self._tables:
-            masks = table.named if named else table.said
+            masks = table.by_name if named else table.by_attribute
             for code in codes if len(codes) < len(masks) else masks:
                 if code in codes and code in masks:
                     found |= masks[code] << start
             start += table.size
+        self._found[key] = found
         return found
 
     def values(self, index: int, attribute: str) -> tuple[str, ...]:
@@ -204,23 +192,15 @@ class GraphThings(Things):
             index -= table.size
         if attribute == graphs.noun:
             return (graphs.names[table.names[index]],)
-        said = zip(table.words, table.owners, strict=True)
-        words = [graphs.attributes[code] for code, owner in said if owner == index]
+        pairs = zip(table.words, table.owners, strict=True)
+        words = [graphs.attributes[code] for code, owner in pairs if owner == index]
         if attribute == FREE and self.open:
             return tuple(words)
-        return tuple(word for word in words if attribute in _list_declared_attributes(self.schema, word))
+        return tuple(word for word in words if attribute in _list_value_attributes(self.schema, word, True))
 
     def value(self, index: int, attribute: str) -> str | None:
         found = self.values(index, attribute)
         return found[0] if len(found) == 1 else None
-
-
-@lru_cache(maxsize=16384)
-def _list_declared_attributes(schema: Schema, value: str) -> tuple[str, ...]:
-    """The attributes that a value is one of."""
-    if schema.closed:
-        return _list_value_attributes(schema, value)
-    return tuple(a.name for a in schema.attributes if value in a.values)
 
 
 class GraphWorld(ExecutionWorld):
@@ -230,7 +210,7 @@ class GraphWorld(ExecutionWorld):
 
     def __init__(self, worlds: GraphWorlds, numbers: tuple[int, ...]) -> None:
         self._worlds = worlds
-        self._tables = [worlds.table(number) for number in numbers]
+        self._tables = [read_graph(worlds.graphs, number) for number in numbers]
         self.scenes = ()
         self.objects = GraphThings(worlds, self._tables)
         self.parts = worlds.parts

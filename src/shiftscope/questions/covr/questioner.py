@@ -2,10 +2,8 @@
 
 A template says what it means the answer to be; execution over the chosen images says what it is. Where the
 two differ, or there is no answer, the question is refused and counted. A question whose words were already
-asked about other images with another answer is half of a pair: both have the same words.
+used for other images with another answer is half of a pair: both have the same words.
 """
-
-from __future__ import annotations
 
 import gc
 from collections import Counter
@@ -31,8 +29,8 @@ from .phrases import is_sayable, spell_subgraph
 from .program import GraphWorlds
 
 SOURCE = "covr"
-MOST = 60  # subgraphs of one image that are asked about
-SPARE = 2  # times as many are drawn, since not all can be said
+MOST = 60  # subgraphs of one image that questions are made about
+SPARE = 2  # times as many are drawn, since not all can be worded
 
 
 class CovrQuestioner:
@@ -51,7 +49,7 @@ class CovrQuestioner:
         self.graphs, self.seed, self.most = related.graphs, seed, most
         self.worlds = GraphWorlds(related.graphs)
         self.look = CaseSettings(related, seed, easy, verifier)
-        self.refused: Counter[str] = Counter()  # why questions were not asked
+        self.refused: Counter[str] = Counter()  # why questions were dropped
         self.templates = load_templates()
 
     def generate_questions(self, graph: int) -> tuple[Question, ...]:
@@ -69,7 +67,7 @@ class CovrQuestioner:
         return tuple(made)
 
     def choose_subgraphs(self, graph: int) -> tuple[Subgraph, ...]:
-        """The subgraphs to ask about, all of which can be said; of each shape in turn."""
+        """The subgraphs to ask about, all of which can be worded; of each shape in turn."""
         schema = self.graphs.schema
         found = extract_subgraphs(self.graphs, graph, SOURCE, self.seed, most=SPARE * self.most)
         dice = PathDice("subgraphs", self.seed, self.graphs.ids[graph])
@@ -96,8 +94,8 @@ class CovrQuestioner:
         names = [f"{image}/{start + k}" for k in range(len(taken))]
         described: Notes = ()
         if taken:
-            said = paraphrase(draft, self.seed, draft.text)
-            described = (*_describe_structure(draft.about), ("paraphrase", said))
+            other_words = paraphrase(draft, self.seed, draft.text)
+            described = (*_describe_structure(draft.about), ("paraphrase", other_words))
         for k, (graphs, answer) in enumerate(taken):
             pair: Notes = (("pair", names[1 - k]),) if len(taken) == 2 else ()
             near = [(g, case.distance(g)) for g in graphs]
@@ -115,13 +113,11 @@ class CovrQuestioner:
     def _has_meant_answer(self, draft: CovrDraft, context: ContextImages, graphs: tuple[int, ...]) -> bool:
         """Whether execution gives the answer that the template means."""
         answer = execute(draft.program, self.worlds.of(graphs)).answer
-        if isinstance(answer, Undefined):
-            self.refused[f"{draft.template}: {answer.reason}"] += 1
-            return False
-        if not is_same_answer(answer, context.answer):
-            self.refused[f"{draft.template}: another answer"] += 1
-            return False
-        return True
+        if not isinstance(answer, Undefined) and is_same_answer(answer, context.answer):
+            return True
+        why = answer.reason if isinstance(answer, Undefined) else "another answer"
+        self.refused[f"{draft.template}: {why}"] += 1
+        return False
 
 
 def reduce_garbage_collection() -> None:
@@ -136,7 +132,6 @@ def is_same_answer(left: Answer, right: Answer) -> bool:
 
 @cache
 def load_templates() -> dict[str, ModuleType]:
-    """The templates by name."""
     return {name: COVR_TEMPLATES.load(name) for name in COVR_TEMPLATES.names()}
 
 
@@ -147,16 +142,8 @@ def _get_provenance(template: str) -> Provenance:
 
 @lru_cache(maxsize=64)
 def _describe_structure(about: tuple[Subgraph, ...]) -> Notes:
-    shapes = [one.shape for one in about]
-    structure = [
-        word
-        for word, there in (
-            ("v", any(shape.two_relations for shape in shapes)),
-            ("chain", any(shape.chain for shape in shapes)),
-            ("modifier", any(shape.modifier for shape in shapes)),
-        )
-        if there
-    ]
+    words = {"two_relations": "v", "chain": "chain", "modifier": "modifier"}
+    structure = [word for name, word in words.items() if any(getattr(one.shape, name) for one in about)]
     return (
         ("nodes", [list(node) for one in about for node in one.nodes()]),
         ("size", about[0].size),

@@ -4,8 +4,6 @@ Capitals are here, question marks are the template's. `plural` asks about all of
 for the subject, with the number of `plural` or of its own name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...english.inflection import lower_first
@@ -13,22 +11,7 @@ from ...english.nouns import grammatical_number, is_alive, is_plural_noun, prono
 from ...english.phrases import be_form, helper_verb, phrase_number
 from ...english.relations import RelationPredicate, parse_relation
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
-from .phrases import (
-    build_modifiers,
-    build_noun,
-    build_object,
-    build_predicates,
-    build_target,
-    get_postposed_attribute,
-    get_predicate,
-    has_more_to_say,
-    phrase_attribute,
-    phrase_definite,
-    phrase_many,
-    phrase_one,
-    phrase_short,
-    require_predicate,
-)
+from . import phrases
 
 POSTURES = frozenset({"", "sitting", "standing", "lying", "resting"})  # which a thing has none of
 MEASURES = ("color", "size", "shape", "height", "length", "width", "age")  # one is the same color
@@ -38,43 +21,42 @@ INTO = frozenset({"in", "on", "on top of", "inside"})  # of water or grass, hard
 def ask_is(subject: Subgraph, attribute: str, plural: bool = False, phrase: str = "") -> str:
     """Whether it is so: "Is the sink that is below a towel white", "Are the trees green"."""
     verb = be_form(plural or is_plural_noun(subject.name)).capitalize()
-    return f"{verb} {phrase or phrase_definite(subject, plural)} {phrase_attribute(attribute)}"
+    return f"{verb} {phrase or phrases.phrase_definite(subject, plural)} {phrases.phrase_attribute(attribute)}"
 
 
 def ask_how_many(subject: Subgraph) -> str:
     """How many there are: "How many boys are wearing a hat", "How many boys are there"."""
-    links, after = subject.relations, get_postposed_attribute(subject)
-    if len(links) + bool(after) != 1:
-        return f"How many {phrase_many(subject)} are there"
-    return f"How many {build_noun(subject, True)} {build_predicates(subject, True)}"
+    if len(subject.relations) + bool(phrases.get_postposed_attribute(subject)) != 1:
+        return f"How many {phrases.phrase_many(subject)} are there"
+    return f"How many {phrases.build_noun(subject, True)} {phrases.build_predicates(subject, True)}"
 
 
 def ask_what(subject: Subgraph, relation: str, plural: bool = False, phrase: str = "") -> str:
     """What it is related to: "What is the woman that is wearing glasses holding", "What does it have"."""
-    verb = require_predicate(relation)
+    verb = phrases.require_predicate(relation)
     helper = helper_verb(verb, plural or is_plural_noun(subject.name))
-    return f"What {helper} {phrase or phrase_definite(subject, plural)} {verb.write_bare()}"
+    return f"What {helper} {phrase or phrases.phrase_definite(subject, plural)} {verb.write_bare()}"
 
 
 def ask_does(subject: Subgraph, link: SubgraphLink, plural: bool = False, phrase: str = "") -> str:
     """Whether it is so related: "Is the woman carrying a bottle", "Do all of the dogs have a tail"."""
-    verb = get_predicate(link)
+    verb = phrases.get_predicate(link)
     start = _start_question(verb, subject, plural, phrase)
-    return f"{start} {verb.write_bare()} {build_target(link, verb, subject.name)}"
+    return f"{start} {verb.write_bare()} {phrases.build_target(link, verb, subject.name)}"
 
 
 def ask_either_object(subject: Subgraph, link: SubgraphLink, other: str, plural: bool = False, phrase: str = "") -> str:
     """Which of two things: "Is the woman that is wearing a dress carrying a bottle or a purse"."""
-    verb = get_predicate(link)
+    verb = phrases.get_predicate(link)
     start = _start_question(verb, subject, plural, phrase)
     return f"{start} {verb.write_bare()} {phrase_two_objects(subject, link, other)}"
 
 
 def phrase_two_objects(subject: Subgraph, link: SubgraphLink, other: str) -> str:
     """The two things to choose from: "a bottle or a purse"."""
-    verb = get_predicate(link)
-    first, second = (build_object(link.thing, verb, subject.name), build_object(ObjectNode(other), verb, subject.name))
-    return f"{first} or {second}{build_modifiers(link)}"
+    verb = phrases.get_predicate(link)
+    first, second = (phrases.build_object(thing, verb, subject.name) for thing in (link.thing, ObjectNode(other)))
+    return f"{first} or {second}{phrases.build_modifiers(link)}"
 
 
 def ask_either_modifier(
@@ -82,11 +64,11 @@ def ask_either_modifier(
 ) -> str:
     """With which of two things: "Is the woman that is lighting a cigar lighting it using a match or a lamp".
 
-    The link has the one modifier that is asked about.
+    The link has one modifier, which the question asks for.
     """
-    verb, (modifier,) = get_predicate(link), link.modifiers
+    verb, (modifier,) = phrases.get_predicate(link), link.modifiers
     led = RelationPredicate("", modifier.name)
-    first, second = (build_object(thing, led, subject.name) for thing in (modifier.thing, ObjectNode(other)))
+    first, second = (phrases.build_object(thing, led, subject.name) for thing in (modifier.thing, ObjectNode(other)))
     start, it = _start_question(verb, subject, plural, phrase), pronoun(link.thing.name)
     return f"{start} {verb.write_bare()} {it} {modifier.name} {first} or {second}"
 
@@ -94,23 +76,25 @@ def ask_either_modifier(
 def ask_either_relation(
     subject: Subgraph, link: SubgraphLink, other: str, plural: bool = False, phrase: str = ""
 ) -> str:
-    """Which of two relations: "Is the sitting man holding a hat or wearing it"; see `comparable`."""
-    first, second = _convert_to_be(get_predicate(link)), _convert_to_be(require_predicate(other))
-    thing, it = build_object(link.thing, first, subject.name), pronoun(link.thing.name)
+    """Which of two relations: "Is the sitting man holding a hat or wearing it"; see `are_comparable`."""
+    # With "be": surrounding, where it would be "surrounds".
+    both = phrases.get_predicate(link), phrases.require_predicate(other)
+    first, second = (RelationPredicate("", predicate.write_reduced()) for predicate in both)
+    thing, it = phrases.build_object(link.thing, first, subject.name), pronoun(link.thing.name)
     start = _start_question(first, subject, plural, phrase)
-    return f"{start} {first.rest} {thing} or {second.rest} {it}{build_modifiers(link)}"
+    return f"{start} {first.rest} {thing} or {second.rest} {it}{phrases.build_modifiers(link)}"
 
 
 def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
-    """Whether `either_relation` can set the two side by side: not "have" beside "wearing".
+    """Whether `ask_either_relation` can set the two side by side: not "have" beside "wearing".
 
-    Nor can it where more is said of the object: "on a bed that is in a room or under it" has two meanings;
-    nor where both may be said of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
+    Nor can it where the object is described further: "on a bed that is in a room or under it" has two meanings;
+    nor where both may be true of one thing: a cup "sitting on" or "standing on", a boat "in" or "on" water.
     """
     second = parse_relation(other)
-    if parse_relation(link.relation) is None or second is None or has_more_to_say(link.thing):
+    if parse_relation(link.relation) is None or second is None or phrases.has_more_to_say(link.thing):
         return False
-    first = get_predicate(link)
+    first = phrases.get_predicate(link)
     if "have" in (first.verb, second.verb) or first.write_reduced() == second.write_reduced():
         return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
@@ -126,14 +110,9 @@ def _split_predicate(predicate: RelationPredicate) -> tuple[str, str]:
     return (head, rest) if head.endswith("ing") else ("", predicate.write_reduced())
 
 
-def _convert_to_be(predicate: RelationPredicate) -> RelationPredicate:
-    """Said with "be": surrounding, where it would be "surrounds"."""
-    return RelationPredicate("", predicate.write_reduced())
-
-
 def _start_question(verb: RelationPredicate, subject: Subgraph, plural: bool, phrase: str) -> str:
     helper = helper_verb(verb, plural or is_plural_noun(subject.name)).capitalize()
-    return f"{helper} {phrase or phrase_definite(subject, plural)}"
+    return f"{helper} {phrase or phrases.phrase_definite(subject, plural)}"
 
 
 # Pieces of paraphrases that several templates share.
@@ -141,7 +120,7 @@ def _start_question(verb: RelationPredicate, subject: Subgraph, plural: bool, ph
 
 def ask_after_naming(thing: Subgraph, ask: Callable[[str, bool], str]) -> list[str]:
     """The question after what it is about, if that takes many words: "the man in a hat: is he running?"."""
-    return [f"{phrase_short(thing)}: {ask_with_pronoun(thing, ask)}?"] if thing.relations else []
+    return [f"{phrases.phrase_short(thing)}: {ask_with_pronoun(thing, ask)}?"] if thing.relations else []
 
 
 def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
@@ -152,16 +131,16 @@ def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
 
 def is_ambiguous(thing: Subgraph, relation: str) -> bool:
     """Whether few words could be misread: "the cup on a table under it"."""
-    return require_predicate(relation).manner == 0 and bool(thing.relations)
+    return phrases.require_predicate(relation).manner == 0 and bool(thing.relations)
 
 
 def phrase_clearly(thing: Subgraph, relation: str) -> str:
     """The one meant in few words; in more where "the cup on a table under it" could be misread."""
-    return phrase_one(thing) if is_ambiguous(thing, relation) else phrase_short(thing)
+    return phrases.phrase_one(thing) if is_ambiguous(thing, relation) else phrases.phrase_short(thing)
 
 
 def phrase_same(family: str) -> str:
-    """Of two things that are alike: "the same color"; "" where it is not said so."""
+    """Of two things that are alike: "the same color"; "" where English has no such phrase."""
     if family == "material":
         return "made of the same material"
     return f"the same {family}" if family in MEASURES else ""
@@ -173,14 +152,12 @@ def be_form_of(thing: Subgraph) -> str:
 
 def phrase_quantity(spelled: Subgraph, test: str, number: int) -> str:
     """A number of things: "at most 1 cup that is behind a man", "3 dogs"."""
-    things = phrase_one(spelled, "") if number == 1 else phrase_many(spelled)
+    things = phrases.phrase_one(spelled, "") if number == 1 else phrases.phrase_many(spelled)
     return f"{test} {number} {things}".lstrip()
 
 
 def phrase_short_quantity(thing: Subgraph, test: str, number: int) -> str:
     """two or more dogs on a bed; with no number, "a dog on a bed"."""
     if number == 0:
-        return phrase_short(thing, "a")
-    return (
-        f"{phrase_number(test, number)} {phrase_short(thing, '') if number == 1 else phrase_short(thing, plural=True)}"
-    )
+        return phrases.phrase_short(thing, "a")
+    return f"{phrase_number(test, number)} {phrases.phrase_short(thing, '', plural=number != 1)}"

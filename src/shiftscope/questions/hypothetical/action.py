@@ -1,7 +1,5 @@
 """Hypothetical action: what is done to a scene, as a record, how it refers to objects, and its program."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...lang.program import Node, ProgramBuilder, node
@@ -9,7 +7,7 @@ from ...schemas.clevr import SCHEMA
 
 Pairs = tuple[tuple[str, str], ...]
 
-ATTRIBUTES = ("size", "color", "material", "shape")  # in the order they are said
+ATTRIBUTES = ("size", "color", "material", "shape")  # in the order of words
 IN_PLANE = SCHEMA.relations
 SUBSETS = tuple(tuple(a for i, a in enumerate(ATTRIBUTES) if bits >> i & 1) for bits in range(1, 16))
 
@@ -21,9 +19,9 @@ class ObjectReference:
     pairs: Pairs
     mask: int  # the objects meant
     relation: str = ""
-    anchor: ObjectReference | None = None  # what they stand in that relation to
+    anchor: "ObjectReference | None" = None  # what they stand in that relation to
     many: bool = False
-    said: str = ""  # said instead of a description: it, the new cube
+    words: str = ""  # in place of a description: it, the new cube
 
     @property
     def index(self) -> int:
@@ -70,29 +68,18 @@ class HypotheticalAction:
 
     @property
     def leaves_place_open(self) -> bool:
-        """Whether its words leave a place open."""
         return self.op in ("add", "add_beside") or (self.op == "move" and self.relation != ON)
 
 
 def build_action_nodes(action: HypotheticalAction, before: tuple[Node, ...] = ()) -> tuple[Node, ...]:
     """The action's nodes, after those of an action before it, whose outcome it is about."""
     draft = _ActionBuilder(before)
-    state = draft.state
-    if action.op in ("add", "add_beside"):
-        assert action.new is not None
-        inputs = [state, draft.add_new_object(action.new)]
-        inputs += [draft.add_reference(action.anchor)] if action.anchor else []
-        draft.put(action.op, *inputs, words=(action.relation,) if action.relation else ())
-    elif action.op == "remove":
-        assert action.subject is not None
-        draft.put("remove", state, draft.add_reference(action.subject))
-    elif action.op == "change":
-        assert action.subject is not None
-        draft.put("change", draft.add_reference(action.subject), words=(action.attribute, action.value))
-    else:
-        assert action.subject is not None and action.anchor is not None
-        inputs = [state, draft.add_reference(action.subject), draft.add_reference(action.anchor)]
-        draft.put(action.op, *inputs, words=(action.relation,) if action.relation else ())
+    changes = action.op == "change"
+    inputs = [] if changes else [draft.state]
+    words = (action.attribute, action.value) if changes else (action.relation,) if action.relation else ()
+    inputs += [draft.add_new_object(action.new)] if action.new else []
+    inputs += [draft.add_reference(ref) for ref in (action.subject, action.anchor) if ref]
+    draft.put(action.op, *inputs, words=words)
     return tuple(draft.nodes)
 
 
@@ -104,7 +91,6 @@ class _ActionBuilder(ProgramBuilder):
         self.state = len(self.nodes) - 1
 
     def add_reference(self, ref: ObjectReference) -> int:
-        """The objects meant; a single one is asked to be single."""
         at = self.state
         if ref.anchor is not None:
             at = self.put("relate", self.add_reference(ref.anchor), words=(ref.relation,))

@@ -7,8 +7,6 @@ An edit is a row of numbers: op, object, anchor, direction, set, column, code, a
 `marks` tells the codes of large, cube and sphere, and where a row of sets holds all objects and relations.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Any
 
@@ -22,14 +20,13 @@ from ...scene import RELATION_MARGIN
 from ...scene_table import WORD
 from ..clevr.packed_scenes import EXTRA
 from ..clevr.search import draw_bits
+from .scene_arrays import FRESH, REACH, Z
 
 ADD, REMOVE, CHANGE, MOVE, PUT_ON, SWAP = range(6)
 OP, OBJECT, ANCHOR, DIRECTION, SET, COLUMN, CODE, NEW = range(8)
 FIELDS = NEW + 4
 L_CODE, CUBE_CODE, BALL_CODE, ALL, FIRST = range(5)  # of `marks`
-ROUND, Z, FRESH, REACH = 4, 7, 8, 9  # columns of a body; `round` and half a side make its radius
-NUMBERS = 10
-MOST = 16  # objects
+ROUND = 4  # column of a body; with half a side it makes its radius
 ON, BELOW = 4, 5  # relations after the four of the plane
 SIZE, SHAPE = 0, 3  # columns of codes
 SMALL, LARGE = RADIUS["small"], RADIUS["large"]

@@ -3,41 +3,30 @@
 An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`).
 """
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ...english.inflection import add_indefinite_article, capitalize_first, lower_first, plural, third_person
 from ...english.synonyms import THING, Lexicon
-from ...english.word_lists import word_table
+from ...english.word_lists import word_pairs, word_table
 from ...schemas.clevr import SCHEMA
 from ..random_choices import RandomChoices
 from .action import HypotheticalAction, ObjectReference, Pairs
 
 ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
-PEOPLE = (
-    *(("Anna", "she"), ("Ben", "he"), ("Clara", "she"), ("David", "he"), ("Emma", "she"), ("Felix", "he")),
-    *(("Grace", "she"), ("Hugo", "he"), ("Iris", "she"), ("Jonas", "he"), ("Lena", "she"), ("Omar", "he")),
-)
+PEOPLE = tuple(word_pairs("actions", "people").items())
 IMPERATIVE, PASSIVELY = range(2)  # else somebody with a name acts
-RELATIONS = {
-    "left": ("to the left of", "on the left side of", "left of"),
-    "right": ("to the right of", "on the right side of", "right of"),
-    "front": ("in front of",),
-    "behind": ("behind",),
-}
+RELATIONS = word_table("actions", "relations")
 NOUNS = {"metal": ("metal",), "rubber": ("rubber",)}  # materials, where a noun is wanted
 THEN = ("; then ", ", then ", ", and then ")
 
 _LEXICON = Lexicon(SCHEMA)
 _VERB = re.compile(r"\[(\w+)\]")
-_GAP = re.compile(r"\{(\w+)\}")
+_split_wording = cache(re.compile(r"\{(\w+)\}").split)  # words and gaps in turn
 
 
-@dataclass(frozen=True, slots=True)
-class ActionText:
+class ActionText(NamedTuple):
     """An action text, and the same as a clause that "if" may stand before."""
 
     sentence: str
@@ -48,8 +37,7 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     """One or two actions in words; two are worded in the same manner."""
     manner = dice.draw_below(3)
     name, pronoun = dice.pick(PEOPLE)
-    sentences: list[str] = []
-    clauses: list[str] = []
+    sentences, clauses = [], []
     for number, action in enumerate(actions):
         table = PASSIVE if manner == PASSIVELY else ACTIVE
         wording = dice.pick(_select_wordings(table[action.form], action))
@@ -68,10 +56,11 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
     return ActionText(capitalize_first(text) + ".", " and then ".join(clauses))
 
 
-def word_reference(ref: ObjectReference, dice: RandomChoices) -> str:
+def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
     """A noun phrase for what is meant: the small ball, all cubes that are behind the red cylinder."""
-    if ref.said:
-        return ref.said
+    assert ref is not None
+    if ref.words:
+        return ref.words
     start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
     phrase = start + word_description(ref.pairs, dice, several=ref.many)
     if ref.anchor is None:
@@ -81,7 +70,7 @@ def word_reference(ref: ObjectReference, dice: RandomChoices) -> str:
 
 
 def word_description(pairs: Pairs, dice: RandomChoices, *, several: bool = False, noun: str = "") -> str:
-    """The words of a description, each said one of its ways; the noun last."""
+    """The words of a description, each by one of its synonyms; the noun last."""
     words = [choose_synonym(value, dice) for attribute, value in pairs if attribute != "shape"]
     shape = dict(pairs).get("shape", "")
     last = noun or choose_synonym(shape or THING, dice)
@@ -97,7 +86,7 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> t
     subject = action.subject
     if subject is None:
         return wordings
-    if subject.said == "it":
+    if subject.words == "it":
         wordings = tuple(w for w in wordings if "of {old}" not in w and "away {old}" not in w)
     if subject.anchor is not None:
         wordings = tuple(w for w in wordings if "{old} {" not in w) or wordings
@@ -105,25 +94,25 @@ def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> t
 
 
 def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices) -> str:
+    new, attribute = action.new, action.new.attribute if action.new else action.attribute
+
     def fill(gap: str) -> str:
         match gap:
             case "old":
-                assert action.subject is not None
                 return word_reference(action.subject, dice)
             case "anchor":
-                assert action.anchor is not None
                 return word_reference(action.anchor, dice)
             case "source":
-                assert action.new is not None and action.new.source is not None
-                return word_reference(action.new.source, dice)
+                return word_reference(new.source if new else None, dice)
             case "new":
-                return _word_new_object(action, dice)
+                described = tuple(p for p in new.pairs if p[0] != attribute) if new else ()
+                return add_indefinite_article(word_description(described, dice))
             case "rel":
                 return dice.pick(RELATIONS[action.relation])
             case "to":  # where something goes
                 return RELATIONS[action.relation][0]
             case "attribute":
-                return action.new.attribute if action.new else action.attribute
+                return attribute
             case "value":
                 return choose_synonym(action.value, dice)
             case "plain":  # a noun: metal, and never metallic
@@ -141,18 +130,6 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
     return "".join([fill(piece) if i % 2 else piece for i, piece in enumerate(_split_wording(wording))])
 
 
-@cache
-def _split_wording(wording: str) -> tuple[str, ...]:
-    """Words and gaps in turn."""
-    return tuple(_GAP.split(wording))
-
-
-def _word_new_object(action: HypotheticalAction, dice: RandomChoices) -> str:
-    assert action.new is not None
-    described = tuple(p for p in action.new.pairs if p[0] != action.new.attribute)
-    return add_indefinite_article(word_description(described, dice))
-
-
 # Joining: an action and a question as one sentence, for models that read a single text.
 
 ASKING = ("How", "Which", "What", "Would", "Could", "Do", "Does", "Is", "Are", "Of", "With")
@@ -167,7 +144,7 @@ def join_question(clause: str, question: str) -> str:
 
 
 def replace_joined_question(text: str, before: str, after: str) -> str:
-    """The joined text of a clause and a question, with the question said in other words."""
+    """The joined text of a clause and a question, with the question reworded."""
     start = IF if text.startswith(IF) else SUPPOSE
     clause = text.removeprefix(start)[: -len(before) - len(", ")]
     return join_question(clause, after)

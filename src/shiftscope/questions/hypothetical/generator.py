@@ -3,9 +3,6 @@
 What a question asks is what *would* be: the picture shows the scene before the action.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -16,6 +13,7 @@ import numpy.typing as npt
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
+from ...english.word_lists import rewrite_rules
 from ...lang.exec.exact import execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program, node
@@ -29,37 +27,15 @@ from ..clevr.templates import TEMPLATE_GROUPS
 from ..clevr.wording import QuestionWording
 from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
 
-# Of the slots, those that are hardest to fill come first: an action that they cannot be asked about goes.
+# Of the slots, those that are hardest to fill come first: an action for which they stay empty is dropped.
 QUESTION_TYPES = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
 LOGIC_SLOTS = (("and", "count"), ("and", "query_attribute"), ("or", "count"), ("not", "count"), ("not", "exist"))
 
 OUTCOME_SCHEMA: Schema = replace(SCHEMA, relations=RELATIONS)  # an outcome may have one object on another
 OUTCOME_SYNONYMS: Words = (("on", ("on top of",)), ("below", ("below", "underneath")))
 
-CONDITIONAL_RULES = tuple(  # from what the picture shows to what there would be; patterns, tried in this order
-    (re.compile(shown), conditional)
-    for shown, conditional in (
-        (r"\bdoes the picture show\b", "would there be"),
-        (r"\bDoes the picture show\b", "Would there be"),
-        (r"\b([Cc])an you find\b", r"\1ould you find"),
-        (r"\bdo you have if you take\b", "would you have if you took"),
-        (r"\bdo you (see|find|have|get)\b", r"would you \1"),
-        (r"\bDo you (see|find)\b", r"Would you \1"),
-        (r"\bwould you call\b", "would you then call"),
-        (r"\bare there\?", "would there be?"),
-        (r"^(Are|Is) there\b", "Would there be"),
-        (r"^Is (the .+?) (the same|just as|made from|lower than|higher than)\b", r"Would \1 be \2"),
-        (r"^(?:Do|Does)\b", "Would"),
-        (r"^How many (.+?) lie\b", r"How many \1 would lie"),
-        (r"^How many (.+?) are (<R>)", r"How many \1 would be \2"),
-        (r"\bHow many of (.+?) are (<\w+>s?)\?", r"How many of \1 would be \2?"),
-        (r"\bhas been used\b", "would have been used"),
-        (r"\b([Ww]hich \w+|[Hh]ow large) is it\?", r"\1 would it be?"),
-        (r"\b([Ww]hich \w+) does it\b", r"\1 would it"),
-        (r"\bwhat is it made\b", "what would it be made"),
-        (r"^(Which \w+|How large) is (the .+)\?$", r"\1 would \2 be?"),
-    )
-)
+CONDITIONAL_RULES = rewrite_rules("actions", "conditional")  # from what the picture shows to what there would be
+ENDS = {"count": "count", "exist": "exist", "query": "query_attribute"}  # a program's last op → its question type
 NEGATION_FILE = "negation.json"
 NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the {1s} would not be {V}?")
 NOT_EXIST = ("Would there be any {1s} that are not {V}?", "Would you see a {1} that is not {v}?")
@@ -77,24 +53,17 @@ class HypotheticalTemplate:
     logic: str = ""
 
 
-@cache
 def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
-    """One slot for each kind of question."""
-    found = []
-    for template in _list_clevr_templates():
-        kind = _find_question_type(template)
-        if kind:
-            found.append(HypotheticalTemplate(template, QUESTION_TYPES.index(kind), kind))
-    return tuple(found)
+    """One slot for each question type."""
+    typed = ((template, _find_question_type(template)) for template in _list_clevr_templates())
+    return tuple(HypotheticalTemplate(one, QUESTION_TYPES.index(kind), kind) for one, kind in typed if kind)
 
 
-@cache
 def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
     """Slots for questions with "and", "or" and "not"."""
     found = []
     for template in (*_list_clevr_templates(), *(check_template(t) for t in _build_negation_templates())):
-        last = template.nodes[-1].meaning
-        kind = {"count": "count", "exist": "exist", "query": "query_attribute"}.get(last.question_type, "")
+        kind = ENDS.get(template.nodes[-1].meaning.question_type, "")
         logic = {"single_and.json": "and", "single_or.json": "or", NEGATION_FILE: "not"}.get(template.file, "")
         if logic:
             found.append(HypotheticalTemplate(template, LOGIC_SLOTS.index((logic, kind)), kind, logic))
@@ -108,17 +77,16 @@ def _list_clevr_templates() -> Iterator[Template]:
 
 
 def make_conditional(text: str) -> str:
-    """The text, asking about what would be."""
     for shown, conditional in CONDITIONAL_RULES:
         text = shown.sub(conditional, text)
     return text
 
 
 def _find_question_type(template: Template) -> str:
-    """Which of the five kinds a template asks; nothing for those that join two things by and, or, same."""
+    """Which of the five types a template is of; "" for those that join two things by and, or, same."""
     last = template.nodes[-1].meaning.question_type
     if template.file.endswith("_hop.json"):
-        return {"count": "count", "exist": "exist", "query": "query_attribute"}[last]
+        return ENDS[last]
     if template.file == "compare_integer.json":
         return "compare_integer"
     if template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
@@ -142,9 +110,8 @@ def _build_negation_templates() -> Iterator[Template]:
                 sketch.keep_empty(attribute.name, hops + 1)
                 noun = attribute.name == sketch.noun
                 many, one = (f"{value}s", f"a {value}") if noun else (value, value)
-                yield sketch.build_template(
-                    NEGATION_FILE, family, [t.replace("{V}", many).replace("{v}", one) for t in texts]
-                )
+                filled = [t.replace("{V}", many).replace("{v}", one) for t in texts]
+                yield sketch.build_template(NEGATION_FILE, family, filled)
                 family += 1
 
 
@@ -205,7 +172,7 @@ class AnswerBalance:
     refused: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
 
 
-class HypotheticalQuestionGenerator:
+class OutcomeQuestioner:
     """Families bound to the vocabulary of outcomes."""
 
     def __init__(self, families: tuple[HypotheticalTemplate, ...]) -> None:
@@ -244,9 +211,7 @@ class HypotheticalQuestionGenerator:
         low, words = self.lowered, self.lowered.vocabulary
         most = len(jobs) * wish.questions
         found = (
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
+            *(np.zeros(most, np.int64) for _ in range(3)),
             np.full((most, low.initial.shape[1]), EMPTY_SLOT, np.int64),
             np.zeros(most, np.uint64),
             np.zeros((most, 2), np.int64),
@@ -260,16 +225,8 @@ class HypotheticalQuestionGenerator:
             low.list_arrays(),
             layout,
             (words.offers, words.covers, words.value),
-            np.array(jobs, np.int64),
-            looks,
-            self._slot_of,
-            self._numbers,
-            balance.wanted,
-            balance.counts,
-            balance.uses,
-            balance.taken,
-            found,
-            balance.refused,
+            *(np.array(jobs, np.int64), looks, self._slot_of, self._numbers),
+            *(balance.wanted, balance.counts, balance.uses, balance.taken, found, balance.refused),
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
 
@@ -282,20 +239,17 @@ class HypotheticalQuestionGenerator:
 
     def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
         """The answer, computed again by the plain executor on the scene after the action."""
-        family = self.families[found.template]
         number = int(self._numbers[found.template])
-        said: Answer = found.code
+        answer: Answer = found.code
         if number == FIRST_TERM:
-            said = TERMS.names[found.code]
+            answer = TERMS.names[found.code]
         elif number == NO:
-            said = bool(found.code)
+            answer = bool(found.code)
         exact = execute(program, after).answer
-        if type(exact) is not type(said) or exact != said:
-            scene = after.scenes[0].id
-            raise AnswerMismatch(
-                f"{family.template.location} on scene {scene}: search says {said!r}, execution {exact!r}"
-            )
-        return said
+        if type(exact) is not type(answer) or exact != answer:
+            where = f"{self.families[found.template].template.location} on scene {after.scenes[0].id}"
+            raise AnswerMismatch(f"{where}: search says {answer!r}, execution {exact!r}")
+        return answer
 
 
 class _OutcomeProgramBuilder(TemplateProgramBuilder):
@@ -309,10 +263,6 @@ class _OutcomeProgramBuilder(TemplateProgramBuilder):
 
 
 @cache
-def get_question_type_generator() -> HypotheticalQuestionGenerator:
-    return HypotheticalQuestionGenerator(list_question_type_templates())
-
-
-@cache
-def get_logic_generator() -> HypotheticalQuestionGenerator:
-    return HypotheticalQuestionGenerator(list_logic_templates())
+def get_generator(logic: bool = False) -> OutcomeQuestioner:
+    """For the five question types, or for questions with "and", "or" and "not"."""
+    return OutcomeQuestioner(list_logic_templates() if logic else list_question_type_templates())

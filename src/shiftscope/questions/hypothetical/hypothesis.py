@@ -1,8 +1,6 @@
 """Hypothesis: one or two actions on a scene that can be done, their program, words and outcome."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -18,39 +16,21 @@ from ..clevr.generator import AnswerMismatch
 from ..random_choices import RandomChoices
 from .action import HypotheticalAction, NewObject, ObjectReference, build_action_nodes
 from .action_wording import ActionText, choose_synonym, word_actions
-from .proposals import (
-    ReferableScene,
-    propose_add,
-    propose_change,
-    propose_move_in_plane,
-    propose_move_on_top,
-    propose_remove,
-)
+from .proposals import PROPOSERS, ReferableScene
 from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
 
-PROPOSERS: dict[str, Callable[[ReferableScene, RandomChoices, bool, int], HypotheticalAction | None]] = {
-    "add": propose_add,
-    "remove": propose_remove,
-    "change": propose_change,
-    "move_in_plane": propose_move_in_plane,
-    "move_on_top": propose_move_on_top,
-}
 TRIES = 30
 SECOND_TRIES = 4  # second actions proposed after one first
 IT = "it"
 NO_EDITS: Ints = np.empty((0, 0), np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InitialScene:
+class InitialScene(NamedTuple):
     """A scene before any action, prepared once for all hypotheses about it."""
 
     world: ExecutionWorld
     view: ReferableScene
-
-    @property
-    def stage(self) -> SceneArrays:
-        return self.view.stage
+    stage: SceneArrays
 
 
 class OutcomeWithout(NamedTuple):
@@ -74,7 +54,6 @@ class Hypothesis:
 
     @property
     def leaves_place_open(self) -> bool:
-        """Whether some place is left open."""
         return any(a.leaves_place_open for a in self.actions)
 
     @property
@@ -92,36 +71,42 @@ class WordedHypothesis(NamedTuple):
 
 
 def prepare_scene(scene: Scene) -> InitialScene:
-    """The scene before anything is done."""
-    return InitialScene(ExecutionWorld((scene,)), ReferableScene(build_scene_arrays(scene, camera_of(scene))))
+    stage = build_scene_arrays(scene, camera_of(scene))
+    return InitialScene(ExecutionWorld((scene,)), ReferableScene(stage), stage)
 
 
 def propose_hypothesis(before: InitialScene, kinds: Sequence[str], dice: RandomChoices) -> Hypothesis | None:
     """One action of each kind given, one after the other; None where none that can be done was found."""
     for _ in range(TRIES * len(kinds)):
-        found = _try_hypothesis(before, tuple(kinds), dice)
-        if found is not None:
+        if found := _try_hypothesis(before, tuple(kinds), dice):
             return found
     return None
 
 
 def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomChoices) -> Hypothesis | None:
-    """A first action, and where two are asked for one of a few tried after it."""
+    """A first action, and for two one of a few tried after it."""
     hops = len(kinds)
-    first = _get_proposer(kinds[0])(before.view, dice, False, hops)
-    done = _apply_action(first, before.stage) if first else None
-    if done is None:
+    proposed = PROPOSERS[kinds[0]](before.view, dice, False, hops)
+    first = _apply_action(proposed, before.stage) if proposed else None
+    if first is None:
         return None
     if hops == 1:
-        return _build_hypothesis(before, kinds, (done,), ())
-    view = ReferableScene(done.after)
+        return _build_hypothesis(before, kinds, (first,), [])
+    view = ReferableScene(first.after)
     for _ in range(SECOND_TRIES):
-        second = _get_proposer(kinds[1])(view, dice, True, hops)
-        if second is None or undoes_first(done.action, second, view.size):
+        proposed = PROPOSERS[kinds[1]](view, dice, True, hops)
+        if proposed is None or undoes_first(first.action, proposed, view.size):
             continue
-        then = _apply_action(_refer_in_context(done.action, second, view, dice), done.after)
-        if then is not None:
-            return _build_two_hop_hypothesis(before, kinds, done, then)
+        second = _apply_action(_refer_in_context(first.action, proposed, view, dice), first.after)
+        if second is not None:
+            lacking = [OutcomeWithout(first.after, np.array([first.edit]), first.action.leaves_place_open)]
+            alone = _resolve_action(before.view, ignore_first(first.action, second.action))  # as its words read then
+            if alone is not None:
+                edit = encode_action(alone)
+                reached = before.stage.apply_edit(edit, strict=False)
+                if reached is not None:
+                    lacking.append(OutcomeWithout(reached, np.array([edit]), alone.leaves_place_open))
+            return _build_hypothesis(before, kinds, (first, second), lacking)
     return None
 
 
@@ -141,21 +126,8 @@ def _apply_action(action: HypotheticalAction, before: SceneArrays) -> _AppliedAc
     return _AppliedAction(action, edit, before, after) if after is not None else None
 
 
-def _build_two_hop_hypothesis(
-    before: InitialScene, kinds: tuple[str, ...], first: _AppliedAction, second: _AppliedAction
-) -> Hypothesis:
-    """Two actions, with what there is where either is left out, the second as its words read then."""
-    lacking = [OutcomeWithout(first.after, np.array([first.edit]), first.action.leaves_place_open)]
-    alone = _resolve_action(before.view, ignore_first(first.action, second.action))
-    if alone is not None:
-        edit = encode_action(alone)
-        reached = before.stage.apply_edit(edit, strict=False)
-        lacking += [OutcomeWithout(reached, np.array([edit]), alone.leaves_place_open)] if reached is not None else []
-    return _build_hypothesis(before, kinds, (first, second), tuple(lacking))
-
-
 def _build_hypothesis(
-    before: InitialScene, kinds: tuple[str, ...], done: tuple[_AppliedAction, ...], lacking: tuple[OutcomeWithout, ...]
+    before: InitialScene, kinds: tuple[str, ...], done: tuple[_AppliedAction, ...], lacking: list[OutcomeWithout]
 ) -> Hypothesis:
     return Hypothesis(
         _build_label(kinds),
@@ -193,21 +165,13 @@ def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomCh
     after: ExecutionWorld | None = before.world
     for action in hypothesis.actions:
         alone = build_action_nodes(action)
-        after = compute_outcome(alone, after) if after else None
+        if after is not None:
+            run = execute(Program(alone), after)
+            after = None if isinstance(run.answer, Undefined) else run.worlds[-1]
         nodes = build_action_nodes(action, nodes) if nodes else alone
     if after is None or not hypothesis.stage.matches_scene(after.scenes[0]):
         raise AnswerMismatch(f"{hypothesis.actions} on scene {before.world.scenes[0].id}: execution leads elsewhere")
     return WordedHypothesis(word_actions(hypothesis.actions, dice), nodes, after)
-
-
-def _get_proposer(kind: str) -> Callable[[ReferableScene, RandomChoices, bool, int], HypotheticalAction | None]:
-    return PROPOSERS[kind]
-
-
-def compute_outcome(nodes: tuple[Node, ...], world: ExecutionWorld) -> ExecutionWorld | None:
-    """The world after the action that the nodes end in; None where it cannot be done."""
-    run = execute(Program(nodes), world)
-    return None if isinstance(run.answer, Undefined) else run.worlds[-1]
 
 
 def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: int) -> bool:
@@ -220,34 +184,29 @@ def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: in
 
 def ignore_first(first: HypotheticalAction, second: HypotheticalAction) -> HypotheticalAction:
     """The second action as it is meant where the first is ignored: "it" is still what the first was about."""
-    if second.subject is None or second.subject.said != IT:
+    if second.subject is None or second.subject.words != IT:
         return second
     return replace(second, subject=first.subject)
 
 
 def _resolve_action(view: ReferableScene, action: HypotheticalAction) -> HypotheticalAction | None:
     """The action as its program reads in another scene; None where that has no such object."""
-    subject, anchor, new = action.subject, action.anchor, action.new
-    source = new.source if new else None
-    refs = [_resolve_reference(view, ref) for ref in (subject, anchor, source)]
-    if any(ref is not None and not ref.many and ref.mask.bit_count() != 1 for ref in refs):
-        return None
+    new = action.new
+    refs: list[ObjectReference | None] = []
+    for ref in (action.subject, action.anchor, new.source if new else None):
+        if ref is not None:
+            assert ref.anchor is None, "the second of two actions points out objects by what they are"
+            ref = replace(ref, mask=view.find_matching(ref.pairs))
+            if not ref.many and ref.mask.bit_count() != 1:
+                return None
+        refs.append(ref)
     subject, anchor, source = refs
     if new is not None and source is not None:
         looks = dict(new.pairs)
         for name in (new.attribute,) if new.attribute else looks:
             looks[name] = view.get_value(source.index, name)
         new = NewObject(tuple(looks.items()), source, new.attribute)
-    rest = (action.relation, new, action.attribute, action.value)
-    return HypotheticalAction(action.kind, action.op, subject, anchor, *rest)
-
-
-def _resolve_reference(view: ReferableScene, ref: ObjectReference | None) -> ObjectReference | None:
-    """The same words, with the objects that they are true of here."""
-    if ref is None:
-        return None
-    assert ref.anchor is None, "the second of two actions points out objects by what they are"
-    return ObjectReference(ref.pairs, view.find_matching(ref.pairs), many=ref.many, said=ref.said)
+    return replace(action, subject=subject, anchor=anchor, new=new)
 
 
 def _refer_in_context(
@@ -261,10 +220,10 @@ def _refer_in_context(
         if first.new is not None and ref.index == view.size - 1:
             shape = dict(first.new.pairs)["shape"]
             what = "the copy" if first.form.endswith("copy") else f"the new {choose_synonym(shape, dice)}"
-            return replace(ref, said=what)
+            return replace(ref, words=what)
         single = first.op == "change" and first.subject is not None and not first.subject.many
         if single and first.subject is not None and first.subject.anchor is None:
-            return replace(ref, said=IT) if ref.mask == first.subject.mask else ref
+            return replace(ref, words=IT) if ref.mask == first.subject.mask else ref
         return ref
 
     subject = reword_reference(second.subject)

@@ -4,8 +4,6 @@ A rewording is kept only where it says the same things in the same order, going 
 either text has; else the text stays as it was. Beam search, so that equal texts give equal rewordings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +12,7 @@ from typing import Any
 
 from ...english.inflection import plural
 from ...english.synonyms import THING, Lexicon
+from ...english.word_lists import word_list
 from ...errors import UserError
 from ...question import JOINED, Question
 from ...schemas.clevr import SCHEMA
@@ -23,11 +22,6 @@ from .action_wording import replace_joined_question
 BATCH = 32
 LONGEST = 96  # tokens
 BEAMS = 4
-MARKS = {  # what a text may not lose besides the vocabulary
-    *("left", "right", "front", "behind", "on", "onto", "top", "below", "underneath", "not", "or", "both"),
-    *("all", "any", "other", "else", "same", "how", "what", "which", "more", "fewer", "many", "higher", "lower"),
-    *("equal", "outnumber", "every", "exactly", "just", "once", "remove", "add", "paint", "swap", "clone"),
-}
 
 
 class Paraphraser:
@@ -69,20 +63,18 @@ def get_paraphraser(name: str) -> Paraphraser:
 
 
 def paraphrase_questions(questions: Sequence[Question], name: str) -> list[Question]:
-    """The questions, their texts and actions said by the model where it says the same."""
+    """The questions, their texts and actions in the words of the model where these mean the same."""
     texts = sorted({t for q in questions for t in (q.text, q.action) if t})
-    said = dict(zip(texts, get_paraphraser(name)(texts), strict=True))
-    kept = {text: new if has_same_content(text, new) else text for text, new in said.items()}
-    return [_replace_wording(q, kept[q.text], kept.get(q.action, q.action)) for q in questions]
-
-
-def _replace_wording(question: Question, text: str, action: str) -> Question:
-    """The question in these words; the joined text keeps its clause, which is no sentence to reword."""
-    notes = tuple(
-        (name, replace_joined_question(str(value), question.text, text) if name == JOINED else value)
-        for name, value in question.notes
-    )
-    return replace(question, text=text, action=action, notes=notes)
+    reworded = dict(zip(texts, get_paraphraser(name)(texts), strict=True))
+    kept = {text: new if has_same_content(text, new) else text for text, new in reworded.items()}
+    found = []
+    for q in questions:
+        notes = tuple(  # the joined text keeps its clause, which is no sentence to reword
+            (name, replace_joined_question(str(value), q.text, kept[q.text]) if name == JOINED else value)
+            for name, value in q.notes
+        )
+        found.append(replace(q, text=kept[q.text], action=kept.get(q.action, q.action), notes=notes))
+    return found
 
 
 def has_same_content(before: str, after: str) -> bool:
@@ -102,7 +94,7 @@ def _build_content_vocabulary() -> dict[str, str]:
     """Each word that matters → what it stands for."""
     lexicon = Lexicon(SCHEMA)
     values = [v for a in SCHEMA.attributes for v in a.values]
-    known = {mark: mark for mark in MARKS} | {a.name: a.name for a in SCHEMA.attributes}
+    known = {mark: mark for mark in word_list("actions", "marks")} | {a.name: a.name for a in SCHEMA.attributes}
     for value in (*values, THING):
         for word in lexicon.list_synonyms(value):
             known |= {word: value, plural(word): value}

@@ -8,8 +8,6 @@ two_parts    three actions per image, five questions with "and", "or" and "not" 
 An example is an action on a scene and a question whose answer the action changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,16 +22,7 @@ from ..clevr.generator import build_image_notes
 from ..random_choices import RandomChoices
 from .action import ATTRIBUTES, KINDS
 from .action_wording import join_question, paraphrase
-from .generator import (
-    ANSWERS,
-    AnswerBalance,
-    HypotheticalQuestionGenerator,
-    OutcomeJob,
-    OutcomeMatch,
-    SearchLimits,
-    get_logic_generator,
-    get_question_type_generator,
-)
+from .generator import ANSWERS, AnswerBalance, OutcomeJob, OutcomeMatch, OutcomeQuestioner, SearchLimits, get_generator
 from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
 from .scene_arrays import Ints, OutcomeLayout, create_layout
 
@@ -46,10 +35,10 @@ TRIES = 8  # hypotheses looked at for one with enough admissible places
 
 @dataclass(frozen=True, slots=True)
 class ExamplePlan:
-    """How a scene is asked about: which actions, and which questions."""
+    """What is asked about a scene: which actions, and which questions."""
 
     kinds: tuple[tuple[str, ...], ...]  # the kinds of each hypothesis: one, or two in turn
-    generator: HypotheticalQuestionGenerator
+    generator: OutcomeQuestioner
     mark: str  # of question ids
     wish: SearchLimits  # for the questions about one action
     spare: int = 0  # further hypotheses tried where there are fewer questions about one
@@ -65,13 +54,7 @@ class PlannedHypothesis(NamedTuple):
 
 
 def generate_examples(
-    before: InitialScene,
-    plan: ExamplePlan,
-    balance: AnswerBalance,
-    *,
-    seed: int,
-    split: str,
-    placements: int = PLACEMENTS,
+    before: InitialScene, plan: ExamplePlan, balance: AnswerBalance, *, seed: int, split: str, placements: int
 ) -> list[Question]:
     """The examples of one scene: a function of it, the plan, seed, split, and the balance so far."""
     scene = before.world.scenes[0]
@@ -86,22 +69,21 @@ def generate_examples(
             seeds = [case.dice.draw_bits() for case in cases]
             jobs = [case.job for case in cases]
             wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
-            for one in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
-                found[one.job].append(one)
+            for match in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
+                found[match.job].append(match)
         for case, mine in zip(cases, found, strict=True):
             if len(mine) > len(best.get(case.entry, ((), ()))[1]):
                 best[case.entry] = case, mine
         entries = [e for e in entries if len(best.get(e, ((), ()))[1]) < full]
         if not entries:
             break
-    notes = build_image_notes(scene)
-    made: list[Question] = []
-    for entry in sorted(best):
-        case, mine = best[entry]
+    questions: list[Question] = []
+    for _, (case, mine) in sorted(best.items()):
         worded = word_hypothesis(before, case.hypothesis, case.dice)
-        for one in mine:
-            made.append(_build_question(one, case.hypothesis, worded, plan, scene, split, len(made), notes))
-    return made
+        for match in mine:
+            name = f"{scene.id}_{plan.mark}{len(questions)}"
+            questions.append(_build_question(name, match, case.hypothesis, worded, plan, scene, split))
+    return questions
 
 
 def build_hypotheses(
@@ -112,6 +94,12 @@ def build_hypotheses(
     These are, for each: the scene after, those with its free places taken elsewhere, those that lack an action, and
     those with the free places of these taken elsewhere. Beside them, what objects that are touched look like.
     """
+
+    def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
+        """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
+        (sets, codes, knows), rows = layout, slice(at, at + places)
+        return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+
     elsewhere = placements if placements > 1 else 0
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
     layout = create_layout(rooms)
@@ -125,7 +113,7 @@ def build_hypotheses(
             if one is None:
                 break
             places = elsewhere if one.leaves_place_open else 0
-            if places and _sample_other_places(before, one.edits, dice, layout, at + 1, places) < places:
+            if places and sample_elsewhere(one.edits, at + 1, places) < places:
                 continue
             one.stage.write_row(layout, at)
             without = at = at + 1 + places
@@ -134,7 +122,7 @@ def build_hypotheses(
                 at += 1
             for lacking in one.lacking:
                 if lacking.leaves_place_open and elsewhere:
-                    at += _sample_other_places(before, lacking.edits, dice, layout, at, elsewhere)
+                    at += sample_elsewhere(lacking.edits, at, elsewhere)
             placed = at - without - len(one.lacking)
             touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
             looks += [look for some in one.looks for look in some]
@@ -144,24 +132,8 @@ def build_hypotheses(
     return layout, np.array(looks, np.int64).reshape(-1, len(ATTRIBUTES)), found
 
 
-def _sample_other_places(
-    before: InitialScene, edits: Ints, dice: RandomChoices, layout: OutcomeLayout, at: int, places: int
-) -> int:
-    """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
-    sets, codes, knows = layout
-    rows = slice(at, at + places)
-    return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
-
-
 def _build_question(
-    found: OutcomeMatch,
-    h: Hypothesis,
-    worded: WordedHypothesis,
-    plan: ExamplePlan,
-    scene: Scene,
-    split: str,
-    number: int,
-    notes: Any,
+    name: str, found: OutcomeMatch, h: Hypothesis, worded: WordedHypothesis, plan: ExamplePlan, scene: Scene, split: str
 ) -> Question:
     family = plan.generator.families[found.template]
     program = plan.generator.build_program(found)
@@ -171,7 +143,7 @@ def _build_question(
     about += [("logic", family.logic)] if family.logic else []
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
     return Question(
-        id=f"{scene.id}_{plan.mark}{number}",
+        id=name,
         text=text,
         scenes=(scene.id,),
         program=join_action(worded.nodes, program),
@@ -179,12 +151,13 @@ def _build_question(
         kind=family.kind,
         action=worded.text.sentence,
         provenance=Provenance("clevr_hyp", split, family.template.file, family.template.family),
-        notes=(*about, (JOINED, join_question(worded.text.clause, text)), *notes),
+        notes=(*about, (JOINED, join_question(worded.text.clause, text)), *build_image_notes(scene)),
     )
 
 
 # The four partitions.
 
+Scenes = Sequence[Scene]
 PAIRS = tuple(combinations(("add", "remove", "change", "move"), 2))
 MOVES = ("move_in_plane", "move_on_top")
 HYPOTHESES = 3  # per image of a two-hop set
@@ -199,21 +172,17 @@ TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100)  # some ki
 BALANCED_LIMITS = SearchLimits(20, per_slot=8, persistence=60, rounds=2)  # as many as have an answer that is wanted
 
 
-def generate_original(
-    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
-) -> Iterator[Question]:
+def generate_original(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """25 examples per scene, as far as the scene allows; answers are kept from leading too far."""
-    plan = ExamplePlan(EVERY, get_question_type_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
+    plan = ExamplePlan(EVERY, get_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
     balance = plan.generator.create_balance()
     for scene in scenes:
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
-def generate_balanced(
-    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
-) -> Iterator[Question]:
+def generate_balanced(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """Half an example of each answer per scene; an answer that too few scenes allow comes short."""
-    generator = get_question_type_generator()
+    generator = get_generator()
     balance = generator.create_balance()
     each = (first + len(scenes)) // 2 - first // 2
     left = np.full(ANSWERS, each, np.int64)
@@ -236,27 +205,22 @@ def generate_balanced(
             return
 
 
-def generate_two_actions(
-    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
-) -> Iterator[Question]:
+def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """15 examples per scene: the pairs take turns, either of a pair may come first."""
-    generator = get_question_type_generator()
-    balance = generator.create_balance()
+    balance = get_generator().create_balance()
     for number, scene in enumerate(scenes, first):
         dice = RandomChoices("clevr_hyp", seed, split, "pairs", scene.id)
         kinds = []
         for turn in range(HYPOTHESES):
             pair = dice.shuffle(PAIRS[(HYPOTHESES * number + turn) % len(PAIRS)])
             kinds.append(tuple(dice.pick(MOVES) if kind == "move" else kind for kind in pair))
-        plan = ExamplePlan(tuple(kinds), generator, "a", TWO_HOP_LIMITS, spare=SPARE)
+        plan = ExamplePlan(tuple(kinds), get_generator(), "a", TWO_HOP_LIMITS, spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
-def generate_two_parts(
-    scenes: Sequence[Scene], first: int, seed: int, split: str, placements: int
-) -> Iterator[Question]:
+def generate_two_parts(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
     """15 examples per scene: the actions take turns."""
-    generator = get_logic_generator()
+    generator = get_generator(logic=True)
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))

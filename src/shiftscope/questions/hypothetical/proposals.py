@@ -4,21 +4,21 @@
 they stand, because the place that the first action gave something is left open.
 """
 
-from __future__ import annotations
-
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 
 from ...schemas.clevr import SCHEMA
 from ..random_choices import RandomChoices
 from .action import ATTRIBUTES, IN_PLANE, ON, SUBSETS, HypotheticalAction, NewObject, ObjectReference, Pairs
 from .scene_arrays import COLUMN, TERMS, SceneArrays
 
+Proposal = HypotheticalAction | None
 _PAIR = {code: pair for pair, code in TERMS.code.items()}
 _COLUMNS = tuple(COLUMN[a] for a in ATTRIBUTES)
 
 
 class ReferableScene:
-    """A scene in arrays, and what can be said of its objects."""
+    """A scene in arrays, and descriptions of its objects."""
 
     def __init__(self, stage: SceneArrays) -> None:
         self.stage = stage
@@ -26,9 +26,8 @@ class ReferableScene:
         self.everything = (1 << self.size) - 1
         self._masks: list[int] = stage.sets[: len(TERMS.names)].tolist()  # by code
         codes = stage.codes[: self.size].tolist()
-        self._codes: list[tuple[int, ...]] = [
-            tuple([row[c] for c in _COLUMNS]) for row in codes
-        ]  # in the order they are said
+        # In the order of words.
+        self._codes: list[tuple[int, ...]] = [tuple([row[c] for c in _COLUMNS]) for row in codes]
         self._names: dict[int, list[Pairs]] = {}
         self._rows: dict[str, list[int]] = {}
 
@@ -79,15 +78,10 @@ class ReferableScene:
 
     @cached_property
     def carried_objects(self) -> int:
-        """The objects that rest on another."""
-        found = 0
-        for row in self.relation_rows("on"):
-            found |= row
-        return found
+        return reduce(or_, self.relation_rows("on"), 0)
 
     @cached_property
     def carriers(self) -> int:
-        """The objects that another rests on."""
         return sum(1 << i for i, row in enumerate(self.relation_rows("on")) if row)
 
 
@@ -149,25 +143,19 @@ def _refer_by_relation(view: ReferableScene, i: int, dice: RandomChoices) -> Obj
     if not others:
         return None
     for _ in range(TRIES):
-        pairs, relation, anchor = (
-            view.list_pairs(i, dice.pick(SUBSETS)),
-            dice.pick(IN_PLANE),
-            dice.pick_member(others),
-        )
+        pairs = view.list_pairs(i, dice.pick(SUBSETS))
+        relation, anchor = dice.pick(IN_PLANE), dice.pick_member(others)
         fits = view.find_matching(pairs)
         if fits != 1 << i and fits & view.relation_rows(relation)[anchor] == 1 << i:
-            return ObjectReference(
-                pairs, 1 << i, relation, ObjectReference(dice.pick(view.list_unique_descriptions(anchor)), 1 << anchor)
-            )
+            other = ObjectReference(dice.pick(view.list_unique_descriptions(anchor)), 1 << anchor)
+            return ObjectReference(pairs, 1 << i, relation, other)
     return None
 
 
 # Actions.
 
 
-def propose_add(
-    view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1
-) -> HypotheticalAction | None:
+def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A new object; its values are even, each on its own."""
     anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second)
     if anchor is None:
@@ -197,9 +185,7 @@ def _propose_new_object(view: ReferableScene, dice: RandomChoices, anchor: Objec
     if source is None:
         return None
     attribute = dice.pick(ATTRIBUTES)
-    if attribute in dict(source.pairs):  # "the size of the large cube" tells what it is
-        return None
-    if _describes(source, pairs):
+    if attribute in dict(source.pairs) or _describes(source, pairs):  # "the size of the large cube" tells what it is
         return None
     value = view.get_value(source.index, attribute)
     return NewObject(tuple((a, value if a == attribute else v) for a, v in pairs), source, attribute)
@@ -210,9 +196,7 @@ def _describes(ref: ObjectReference, pairs: Pairs) -> bool:
     return set(ref.pairs) <= set(pairs)
 
 
-def propose_remove(
-    view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1
-) -> HypotheticalAction | None:
+def propose_remove(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """One object or several; one that carries another stays, and so does one that was just acted on."""
     if dice.happens_one_in(2):
         subject = refer_to_many(view, dice, plain=second)
@@ -221,9 +205,7 @@ def propose_remove(
     return HypotheticalAction("remove", "remove", subject) if subject else None
 
 
-def propose_change(
-    view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1
-) -> HypotheticalAction | None:
+def propose_change(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """None of those changed had the value before."""
     if dice.happens_one_in(2):
         subject = refer_to_many(view, dice, plain=second)
@@ -238,9 +220,7 @@ def propose_change(
     return HypotheticalAction("change", "change", subject, attribute=attribute, value=value)
 
 
-def propose_move_in_plane(
-    view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1
-) -> HypotheticalAction | None:
+def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A relation that was not true before."""
     subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second)
     if subject is None:
@@ -258,9 +238,7 @@ def propose_move_in_plane(
     return HypotheticalAction("move_in_plane", "move", subject, anchor, relation)
 
 
-def propose_move_on_top(
-    view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1
-) -> HypotheticalAction | None:
+def propose_move_on_top(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """Neither carries anything yet, and what is stood on is on the ground."""
     subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second)
     if subject is None:
@@ -268,3 +246,12 @@ def propose_move_on_top(
     free = view.everything & ~view.carriers & ~view.carried_objects & ~subject.mask
     anchor = refer_to_one(view, free, dice, plain=second)
     return HypotheticalAction("move_on_top", "move", subject, anchor, ON) if anchor else None
+
+
+PROPOSERS = {
+    "add": propose_add,
+    "remove": propose_remove,
+    "change": propose_change,
+    "move_in_plane": propose_move_in_plane,
+    "move_on_top": propose_move_on_top,
+}

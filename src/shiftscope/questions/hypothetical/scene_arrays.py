@@ -1,9 +1,8 @@
 """Scene arrays: a scene as arrays that actions are applied to, validly or not, with free places resampled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,9 @@ from ...schemas.clevr import SCHEMA
 from ..clevr.packed_scenes import ALL_OBJECTS, EXTRA, ROWS
 from .action import ATTRIBUTES, IN_PLANE, HypotheticalAction, Pairs
 
+Z, FRESH, REACH = 7, 8, 9  # columns of a body, besides those of its footprint
+NUMBERS = 10
+MOST = 16  # objects
 TERMS = Terms.of(SCHEMA.attributes)
 COLUMN = {a: TERMS.index(a) for a in ATTRIBUTES}
 LARGE, CUBE, BALL = TERMS.code["size", "large"], TERMS.code["shape", "cube"], TERMS.code["shape", "sphere"]
@@ -36,8 +38,6 @@ MARKS = np.array([LARGE, CUBE, BALL, EVERYTHING, FIRST_ROW], np.int64)
 
 def create_layout(rows: int) -> OutcomeLayout:
     """Room for the sets, codes and known relations of so many scenes; each row is to be laid out."""
-    from .action_kernels import MOST
-
     return (
         np.empty((rows, WIDTH), np.uint64),
         np.empty((rows, MOST, len(ATTRIBUTES)), np.int64),
@@ -46,17 +46,8 @@ def create_layout(rows: int) -> OutcomeLayout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CameraArrays:
-    """Where a scene is looked at from: the same whatever is done to it."""
-
-    directions: Floats  # [relation of the plane, xyz]
-    camera: Floats  # as kernels take it
-    frame: Floats  # width and height of the image
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class SceneArrays:
-    """A scene in arrays, and the eye that looks at it."""
+    """A scene in arrays, and the eye that looks at it, which is the same whatever is done to the scene."""
 
     n: int
     body: Floats  # [object, number], see `_rows`
@@ -64,33 +55,24 @@ class SceneArrays:
     under: Ints
     sets: npt.NDArray[np.uint64]  # a row of a layout
     knows: npt.NDArray[np.bool_]  # [relation]
-    eye: CameraArrays
+    eye: tuple[Floats, Floats, Floats]  # directions [relation of the plane, xyz], camera, width and height
 
-    def apply_edit(self, edit: Ints, *, strict: bool = True) -> SceneArrays | None:
+    def apply_edit(self, edit: Ints, *, strict: bool = True) -> Self | None:
         """What `edit.apply` makes of it; None where it cannot be done, or is not sound but `strict`."""
         from .action_kernels import apply_edit
 
         body, codes, under = self.body.copy(), self.codes.copy(), self.under.copy()
-        sets, knows, eye = self.sets.copy(), self.knows.copy(), self.eye
-        n = apply_edit(
-            *(self.n, body, codes, under, sets, knows, edit),
-            *(eye.directions, eye.camera, eye.frame, spiral(), MARKS, strict),
-        )
-        return SceneArrays(n, body, codes, under, sets, knows, eye) if n >= 0 else None
+        sets, knows = self.sets.copy(), self.knows.copy()
+        scene = (self.n, body, codes, under, sets, knows)
+        n = apply_edit(*scene, edit, *self.eye, spiral(), MARKS, strict)
+        return type(self)(n, body, codes, under, sets, knows, self.eye) if n >= 0 else None
 
     def sample_outcomes(self, edits: Ints, seed: int, layout: OutcomeLayout) -> int:
         """Fill rows of the layout with outcomes whose free places are taken at random; how many there are."""
         from .action_kernels import sample_outcomes
 
-        eye = self.eye
-        state = np.array([seed], np.uint64)
-        return int(
-            sample_outcomes(
-                *(self.n, self.body, self.codes, self.under, edits),
-                *(eye.directions, eye.camera, eye.frame, MARKS, state),
-                *layout,
-            )
-        )
+        scene, state = (self.n, self.body, self.codes, self.under), np.array([seed], np.uint64)
+        return int(sample_outcomes(*scene, edits, *self.eye, MARKS, state, *layout))
 
     def write_row(self, layout: OutcomeLayout, row: int) -> None:
         """Put the scene into a row of a layout."""
@@ -99,25 +81,19 @@ class SceneArrays:
 
     def list_touched(self) -> int:
         """The objects that are new, moved or changed."""
-        from .action_kernels import FRESH
-
         return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
 
     def relation_rows(self, relation: str) -> list[int]:
         """Which objects are in that relation to each."""
         first = FIRST_ROW + WORD * RELATIONS.index(relation)
-        found: list[int] = self.sets[first : first + self.n].tolist()
-        return found
+        return list(self.sets[first : first + self.n].tolist())
 
     def matches_scene(self, scene: Scene) -> bool:
         """Whether the scene is just what stands here: objects, places and how they stand to each other."""
-        from .action_kernels import Z
-
         if self.n != len(scene.objects):
             return False
-        for o, look, body in zip(
-            scene.objects, self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True
-        ):
+        rows = zip(self.codes[: self.n].tolist(), self.body[: self.n].tolist(), strict=True)
+        for o, (look, body) in zip(scene.objects, rows, strict=True):
             if _compute_outline(o.attributes)[0] != tuple(look) or o.position != (body[0], body[1], body[Z]):
                 return False
         known = ((name, scene.relation(name)) for name in RELATIONS[:-1])
@@ -126,8 +102,6 @@ class SceneArrays:
 
 def check_scene(scene: Scene) -> None:
     """Refuse a scene on which no action can be done."""
-    from .action_kernels import MOST
-
     if any(o.position is None for o in scene.objects) or not scene.directions:
         raise UserError(f"scene {scene.id!r} has no positions or directions, which actions need")
     if len(scene.objects) > MOST:
@@ -136,7 +110,7 @@ def check_scene(scene: Scene) -> None:
 
 def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArrays:
     """The arrays of a scene; relations as the scene itself tells them."""
-    from .action_kernels import MOST, NUMBERS, fill_scene_sets
+    from .action_kernels import fill_scene_sets
 
     check_scene(scene)
     n = len(scene.objects)
@@ -154,15 +128,11 @@ def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArray
     under = np.full(MOST, -1, np.int64)
     for i, row in enumerate(scene.relation("on") or ()):
         under[list(mask_members(row))] = i
-    known = dict(scene.directions)
-    size = scene.size or IMAGE
-    eye = CameraArrays(
-        directions=np.array([known[r] for r in IN_PLANE]),
-        camera=(camera or camera_of(scene)).pack(size),
-        frame=np.array(size, np.float64),
-    )
+    known, size = dict(scene.directions), scene.size or IMAGE
+    directions = np.array([known[r] for r in IN_PLANE])
+    eye = directions, (camera or camera_of(scene)).pack(size), np.array(size, np.float64)
     sets, knows = np.zeros(WIDTH, np.uint64), np.zeros(len(RELATIONS), np.bool_)
-    fill_scene_sets(n, body, codes, under, eye.directions, MARKS, sets, codes, knows)
+    fill_scene_sets(n, body, codes, under, directions, MARKS, sets, codes, knows)
     stored = {r.name: r.rows for r in scene.relations}
     for r, name in enumerate(IN_PLANE):
         if name in stored:
@@ -173,7 +143,7 @@ def build_scene_arrays(scene: Scene, camera: Camera | None = None) -> SceneArray
 @lru_cache(maxsize=4096)
 def _compute_outline(attributes: Pairs) -> tuple[tuple[int, ...], tuple[float, float, float], float]:
     """The codes of what an object is, half sides and roundness of its footprint, and the ball around it."""
-    from .action_kernels import MOST, NUMBERS, REACH, update_outline
+    from .action_kernels import update_outline
 
     found = {COLUMN[pair[0]]: TERMS.code[pair] for pair in attributes}
     look = tuple(found[c] for c in range(len(ATTRIBUTES)))
@@ -193,20 +163,19 @@ def encode_action(action: HypotheticalAction) -> Ints:
 
     row = [-1] * k.FIELDS
     row[k.DIRECTION] = _DIRECTION.get(action.relation, 0)
-    row[k.OBJECT] = action.subject.index if action.subject else -1
+    subject = action.subject
+    row[k.OBJECT] = subject.index if subject else -1
     row[k.ANCHOR] = action.anchor.index if action.anchor else -1
     if action.new is not None:
         row[k.OP] = k.ADD
         for pair in action.new.pairs:
             row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
     elif action.op == "remove":
-        row[k.OP], row[k.SET] = k.REMOVE, action.subject.mask if action.subject else 0
+        row[k.OP], row[k.SET] = k.REMOVE, subject.mask if subject else 0
     elif action.op == "change":
-        row[k.OP], row[k.SET] = k.CHANGE, action.subject.mask if action.subject else 0
+        row[k.OP], row[k.SET] = k.CHANGE, subject.mask if subject else 0
         row[k.COLUMN] = COLUMN[action.attribute]
         row[k.CODE] = TERMS.code[action.attribute, action.value]
-    elif action.op == "swap":
-        row[k.OP] = k.SWAP
     else:
-        row[k.OP] = k.PUT_ON if action.relation == "on" else k.MOVE
+        row[k.OP] = k.SWAP if action.op == "swap" else k.PUT_ON if action.relation == "on" else k.MOVE
     return np.array(row, np.int64)

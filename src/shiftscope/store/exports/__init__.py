@@ -3,8 +3,6 @@
 A form that can do without questions says so with `QUESTIONS_OPTIONAL`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +44,7 @@ def export_dataset(folder: Path, to: str, out: Path, *, progress: Progress | Non
 
 
 def count_records(dataset: Dataset, progress: Progress) -> Callable[[], None]:
-    """What to call after each image and question that is written."""
+    """What to call after each image and question is written."""
     total = sum(sum(dataset.count(split)) for split in dataset.splits)
     done = 0
 

@@ -3,21 +3,16 @@
 `SPLIT.jsonl`, `images/SPLIT/ID.png`, `scenes/SPLIT.json`; programs are in the original operations.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ...errors import UserError
 from ...executor import Progress
 from ...formats import clevr, gqa
 from ...formats.covr import FORM, format_question
-from ...question import Question
-from ...scene import Scene
 from ..dataset import Dataset
 from . import count_records, write_picture
 
@@ -39,22 +34,16 @@ def write(dataset: Dataset, out: Path, progress: Progress, *, form: str = "") ->
         if questions:
             with (out / f"{split}.jsonl").open("w", encoding="utf-8") as file:
                 for question in dataset.questions(split):
-                    row = format_question(to_official(question, form), schema)
+                    if question.program is None:
+                        raise UserError(f"question {question.id} has no program; COVR's files need one")
+                    named = ((REPHRASED if name == "paraphrase" else name, value) for name, value in question.notes)
+                    notes = (*(note for note in named if note[0] != FORM), *([(FORM, form)] if form else []))
+                    row = format_question(replace(question, notes=notes), schema)
                     file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
                     report_step()
 
 
-def to_official(question: Question, form: str = "") -> Question:
-    """The question with the release's names for its fields."""
-    if question.program is None:
-        raise UserError(f"question {question.id} has no program; COVR's files need one")
-    notes: list[tuple[str, Any]] = [
-        (REPHRASED if name == "paraphrase" else name, value) for name, value in question.notes if name != FORM
-    ]
-    return replace(question, notes=(*notes, *(((FORM, form),) if form else ())))
-
-
-def _iterate_scene_json(dataset: Dataset, split: str, folder: Path, tick: Callable[[], None]) -> Iterator[str]:
+def _iterate_scene_json(dataset: Dataset, split: str, folder: Path, report_step: Callable[[], None]) -> Iterator[str]:
     """A file of scenes piece by piece, in GQA's form or in CLEVR's; pictures are written on the way."""
     closed = None
     for image in dataset.images(split):
@@ -64,14 +53,12 @@ def _iterate_scene_json(dataset: Dataset, split: str, folder: Path, tick: Callab
         else:
             yield ",\n"
         write_picture(dataset, split, folder / f"{_UNSAFE_CHARACTERS.sub('_', image.id)}.png", image.png)
-        yield _format_scene(image.scene)
-        tick()
+        scene = image.scene
+        if scene.schema.closed:
+            notes = tuple(note for note in scene.notes if note[0] in clevr.STAGING)
+            named = replace(scene, notes=(("image_filename", f"{scene.id}.png"), *notes))
+            yield json.dumps(clevr.format_scene(named), ensure_ascii=False)
+        else:
+            yield f"{json.dumps(scene.id)}: {json.dumps(gqa.format_scene(scene), ensure_ascii=False)}"
+        report_step()
     yield "\n]}\n" if closed else "\n}\n"
-
-
-def _format_scene(scene: Scene) -> str:
-    if not scene.schema.closed:
-        return f"{json.dumps(scene.id)}: {json.dumps(gqa.format_scene(scene), ensure_ascii=False)}"
-    notes = tuple(note for note in scene.notes if note[0] in clevr.STAGING)
-    named = replace(scene, notes=(("image_filename", f"{scene.id}.png"), *notes))
-    return json.dumps(clevr.format_scene(named), ensure_ascii=False)

@@ -1,7 +1,5 @@
 """COVR's own files with programs in the compositional operations; else as `covr`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,38 +4,35 @@ An image is repeated for each question about it, but takes its room once in a ro
 dictionaries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
+from .. import tables
 from ..card import format_front_matter
 from ..dataset import Dataset, Example
 from ..shard import ShardFile, iterate_row_groups
-from ..tables import (
-    QUESTION_COLUMNS,
-    Columns,
-    arrow_schema,
-    arrow_type,
-    build_image_column,
-    build_question_table,
-    format_json,
-)
 
 FILE_BYTES = 500 * 10**6
 ROWS_IN_GROUP = 100
 DICTIONARY_BYTES = 1 << 28  # above what the images of a row group take
 
-ONE_IMAGE_COLUMNS: Columns = (("image", "image"), *QUESTION_COLUMNS, ("scene", "string"))
-SEVERAL_IMAGES_COLUMNS: Columns = (("images", ("image",)), *QUESTION_COLUMNS, ("scenes", ("string",)))
+ONE_IMAGE_COLUMNS: tables.Columns = (("image", "image"), *tables.QUESTION_COLUMNS, ("scene", "string"))
+SEVERAL_IMAGES_COLUMNS: tables.Columns = (("images", ("image",)), *tables.QUESTION_COLUMNS, ("scenes", ("string",)))
 
 
 def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]) -> None:
     """Write `data/{split}-00000.parquet`, … and a card; several images a question make a column of lists."""
+    import pyarrow.parquet as pq
+
     (out / "data").mkdir()
-    columns = ONE_IMAGE_COLUMNS if _has_one_image_each(dataset) else SEVERAL_IMAGES_COLUMNS
+    options = {"compression": "zstd", "use_dictionary": True, "dictionary_pagesize_limit": DICTIONARY_BYTES}
+    paths = [dataset.folder / s.questions.path for s in dataset.shards() if s.questions]
+    batches = (table for path in paths for table in iterate_row_groups(path, ["image_ids"]))
+    one_each = all(len(ids) == 1 for table in batches for ids in table["image_ids"].to_pylist())
+    columns = ONE_IMAGE_COLUMNS if one_each else SEVERAL_IMAGES_COLUMNS
+    schema = tables.arrow_schema(columns)
     done, total = 0, len(dataset)
     splits = {}
     for split in dataset.splits:
@@ -45,7 +42,7 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
         while batch:
             path = f"data/{split}-{len(files):05d}.parquet"
             rows = 0
-            with (out / path).open("wb") as file, _open_writer(file, columns) as writer:
+            with (out / path).open("wb") as file, pq.ParquetWriter(file, schema, **options) as writer:
                 while batch and (not rows or file.tell() < FILE_BYTES):
                     writer.write_table(_flatten_examples(batch, columns))
                     rows += len(batch)
@@ -60,33 +57,15 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
     (out / "README.md").write_text(f"---\n{yaml}---\n\n# {about.title}\n\n{about.summary}\n", encoding="utf-8")
 
 
-def _has_one_image_each(dataset: Dataset) -> bool:
-    paths = [dataset.folder / s.questions.path for s in dataset.shards() if s.questions]
-    return all(
-        len(ids) == 1 for p in paths for t in iterate_row_groups(p, ["image_ids"]) for ids in t["image_ids"].to_pylist()
-    )
-
-
-def _open_writer(file: Any, columns: Columns) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.ParquetWriter(
-        file, arrow_schema(columns), compression="zstd", use_dictionary=True, dictionary_pagesize_limit=DICTIONARY_BYTES
-    )
-
-
-def _flatten_examples(examples: Sequence[Example], columns: Columns) -> Any:
+def _flatten_examples(examples: Sequence[Example], columns: tables.Columns) -> Any:
     import pyarrow as pa
 
-    table = build_question_table([e.question for e in examples])
+    table = tables.build_question_table([e.question for e in examples])
     shown = [image for e in examples for image in e.images]
-    pictures: Any = build_image_column([i.png for i in shown], [f"{i.id}.png" for i in shown])
-    scenes: Any = pa.array([format_json(i.scene.to_json()) for i in shown], pa.string())
+    pictures: Any = tables.build_image_column([i.png for i in shown], [f"{i.id}.png" for i in shown])
+    scenes: Any = pa.array([tables.format_json(i.scene.to_json()) for i in shown], pa.string())
     if columns is SEVERAL_IMAGES_COLUMNS:
-        ends = [0]
-        for e in examples:
-            ends.append(ends[-1] + len(e.images))
-        offsets = pa.array(ends, pa.int32())
-        pictures = pa.ListArray.from_arrays(offsets, pictures, type=arrow_type(("image",)))
-        scenes = pa.ListArray.from_arrays(offsets, scenes, type=arrow_type(("string",)))
-    return pa.Table.from_arrays([pictures, *table.columns, scenes], schema=arrow_schema(columns))
+        offsets = pa.array([0, *accumulate(len(e.images) for e in examples)], pa.int32())
+        pictures = pa.ListArray.from_arrays(offsets, pictures, type=tables.arrow_type(("image",)))
+        scenes = pa.ListArray.from_arrays(offsets, scenes, type=tables.arrow_type(("string",)))
+    return pa.Table.from_arrays([pictures, *table.columns, scenes], schema=tables.arrow_schema(columns))

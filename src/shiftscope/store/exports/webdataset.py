@@ -3,8 +3,6 @@
 A sample is a question, so an image is repeated for each question about it.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
@@ -40,22 +38,16 @@ def write(
 
 
 def _add_sample(tar: tarfile.TarFile, key: str, example: Example) -> None:
-    _add_file(tar, f"{key}.json", json.dumps(describe_example(example), ensure_ascii=False).encode())
-    several = len(example.images) > 1
-    for k, image in enumerate(example.images):
-        _add_file(tar, f"{key}.{k}.png" if several else f"{key}.png", image.png)
-
-
-def describe_example(example: Example) -> dict[str, Any]:
-    """The question's columns as plain data, the program as a list, and the scenes beside them."""
+    """The question's columns as plain data, its program as a list, its scenes and pictures."""
     row: dict[str, Any] = build_question_table([example.question]).to_pylist()[0]
     for name in ("program", "notes"):
         row[name] = json.loads(row[name]) if row[name] else None
-    return row | {"scenes": [image.scene.to_json() for image in example.images]}
-
-
-def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
-    info = tarfile.TarInfo(name)  # no time, no owner: the same dataset gives the same tar
-    info.size = len(data)
-    info.mode = 0o644
-    tar.addfile(info, io.BytesIO(data))
+    row["scenes"] = [image.scene.to_json() for image in example.images]
+    files = {f"{key}.json": json.dumps(row, ensure_ascii=False).encode()}
+    several = len(example.images) > 1
+    files |= {f"{key}.{k}.png" if several else f"{key}.png": image.png for k, image in enumerate(example.images)}
+    for name, data in files.items():
+        info = tarfile.TarInfo(name)  # no time, no owner: the same dataset gives the same tar
+        info.size = len(data)
+        info.mode = 0o644
+        tar.addfile(info, io.BytesIO(data))

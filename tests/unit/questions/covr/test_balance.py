@@ -150,8 +150,9 @@ def test_statistics_count_what_there_is():
 
 def test_programs_that_differ_in_words_alone_are_one_program():
     one, other, longer = (covr.read(counting(*w)) for w in (("dog",), ("cat",), ("cat", "black")))
-    assert anonymise_program(one) == anonymise_program(other) != anonymise_program(longer)
+    one, other, longer = (anonymise_program(covr.write(program)) for program in (one, other, longer))
+    assert one == other != longer
     at_least = [
         covr.read([*counting("dog"), {"operation": "geq", "arguments": [n], "dependencies": [1]}]) for n in (2, 3)
     ]
-    assert anonymise_program(at_least[0]) != anonymise_program(at_least[1])
+    assert len({anonymise_program(covr.write(program)) for program in at_least}) == 2

@@ -28,7 +28,7 @@ from shiftscope.questions.hypothetical import proposals as add
 from shiftscope.questions.hypothetical.action import KINDS, HypotheticalAction, ObjectReference, build_action_nodes
 from shiftscope.questions.hypothetical.generator import (
     SearchLimits,
-    get_question_type_generator,
+    get_generator,
     list_logic_templates,
     list_question_type_templates,
     make_conditional,
@@ -304,9 +304,9 @@ def test_the_second_of_two_actions_may_empty_a_scene_where_the_first_is_ignored(
         "remove": HypotheticalAction("remove", "remove", rest),
     }
     monkeypatch.setattr(
-        "shiftscope.questions.hypothetical.hypothesis._get_proposer", lambda kind: lambda *given: both[kind]
+        "shiftscope.questions.hypothetical.hypothesis.PROPOSERS", {k: lambda *_, k=k: both[k] for k in both}
     )
-    plan = ExamplePlan((("change", "remove"),), get_question_type_generator(), "a", partitions.TWO_HOP_LIMITS)
+    plan = ExamplePlan((("change", "remove"),), get_generator(), "a", partitions.TWO_HOP_LIMITS)
     layout, _, (case,) = build_hypotheses(before, plan, [0], 4, ("emptied",))
     assert [lacking.stage.n for lacking in case.hypothesis.lacking] == [len(red.objects), len(red.objects), 0]
     assert layout[0][case.job.without + 2, EVERYTHING] == 0
@@ -319,7 +319,7 @@ def test_it_is_what_the_first_action_was_about_even_where_that_is_ignored():
     ball = ObjectReference((("shape", "sphere"),), 2)
     first = HypotheticalAction("change", "change", cube, attribute="color", value="red")
     painted = ObjectReference((("color", "red"), ("shape", "cube")), 1)
-    second = HypotheticalAction("move_in_plane", "move", replace(painted, said="it"), ball, "left")
+    second = HypotheticalAction("move_in_plane", "move", replace(painted, words="it"), ball, "left")
     assert ignore_first(first, second) == replace(second, subject=cube)
     assert ignore_first(first, replace(second, subject=painted)).subject == painted
 
@@ -330,7 +330,7 @@ def test_it_is_looked_up_in_the_scene_that_lacks_the_first_action():
         before = prepare_scene(scene)
         for k in range(12):
             one = propose_hypothesis(before, ("change", "move_in_plane"), RandomChoices("it", number, k))
-            if one is not None and one.actions[1].subject.said == "it":
+            if one is not None and one.actions[1].subject.words == "it":
                 found += 1
                 alone = execute(Program(build_action_nodes(ignore_first(*one.actions))), scene)
                 if not isinstance(alone.answer, Undefined):
@@ -367,7 +367,7 @@ def test_an_action_that_was_not_found_is_sought_again(monkeypatch):
         return propose_hypothesis(before, kinds, dice) if len(asked) > len(KINDS) else None
 
     monkeypatch.setattr("shiftscope.questions.hypothetical.partitions.propose_hypothesis", seldom)
-    plan = ExamplePlan(partitions.EVERY, get_question_type_generator(), "o", SearchLimits(5), spare=1)
+    plan = ExamplePlan(partitions.EVERY, get_generator(), "o", SearchLimits(5), spare=1)
     found = generate_examples(
         prepare_scene(SCENES[0]), plan, plan.generator.create_balance(), seed=1, split="test", placements=4
     )

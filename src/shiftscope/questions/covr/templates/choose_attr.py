@@ -3,14 +3,12 @@
 The root has an attribute; the other one comes from a distractor in which something else is different as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.adjectives import is_predicative
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import phrase_attribute, phrase_short
 from ..wording import ask_is, ask_with_pronoun
 
@@ -23,23 +21,16 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     dice = case.make_dice("choose_attr")
     thing = case.subgraph.drop_attribute()
-    found = find_choice(case, thing, node, (node,), dice, lambda other: is_predicative(case.spell_word(other)))
-    sets = [one for one in found.sets if case.is_attribute_clear(thing, one.graphs[0], value)] if found else []
-    if found is None or not sets:
+    other, sets = find_choice(case, thing, node, (node,), dice, lambda name: is_predicative(case.spell_word(name)))
+    contexts = tuple(one for one in sets if case.is_attribute_clear(thing, one.graphs[0], value))
+    if not contexts:
         return
-    this, that = dice.shuffle([value, found.other])
+    this, that = dice.shuffle([value, other])
     builder = case.make_program_builder()
     builder.put("choose", builder.find_unique(thing), words=(builder.get_attribute(this), this, that))
-    spelled = case.spell_subgraph(thing)
-    second = phrase_attribute(case.spell_word(that))
-    yield CovrDraft(
-        template="choose_attr",
-        text=f"{ask_is(spelled, case.spell_word(this))} or {second}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("this", case.spell_word(this)), ("that", case.spell_word(that))),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value) for one in sets),
-    )
+    spelled, first, second = case.spell_subgraph(thing), case.spell_word(this), case.spell_word(that)
+    text = f"{ask_is(spelled, first)} or {phrase_attribute(second)}?"
+    yield draft_question(case, "choose_attr", text, builder, contexts, thing=spelled, this=first, that=second)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -1,11 +1,9 @@
 """To which of two things one is related: "Is the woman in a dress carrying a bottle or a purse?".
 
-The root has a relation, neither to a part nor to clothes, to a thing of which nothing else is said; or the
+The root has a relation, neither to a part nor to clothes, to a thing that is not described further; or the
 relation has a modifier: "Is the woman that is lighting a cigar lighting it using a candle or a lighter?". The
 other name is that of a distractor in which something else is different as well; neither belongs to the other.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,38 +11,24 @@ from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import are_part_and_whole
-from ....scene_graph.subgraph import (
-    ObjectNode,
-    SubgraphBranch,
-    SubgraphLink,
-    is_relation_mentioned,
-    is_to_plain_thing,
-    split_branches,
-    split_modifiers,
-)
+from ....scene_graph import subgraph as subgraphs
+from ....scene_graph.subgraph import ObjectNode, SubgraphBranch, SubgraphLink
 from ...random_choices import PathDice
+from .. import wording
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import is_sayable
 from ..program import name_modified_relation
-from ..wording import (
-    ask_after_naming,
-    ask_either_modifier,
-    ask_either_object,
-    ask_what,
-    phrase_clearly,
-    phrase_two_objects,
-)
 
 KIND: QuestionType = "or"
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("choose_object")
-    for branch in split_branches(case.subgraph):
-        if is_to_plain_thing(branch.link) and not is_relation_mentioned(branch.rest, branch.link):
+    for branch in subgraphs.split_branches(case.subgraph):
+        if subgraphs.is_to_plain_thing(branch.link) and not subgraphs.is_relation_mentioned(branch.rest, branch.link):
             yield from _propose_drafts(case, branch, branch.link.relation, dice)
-    for branch in split_modifiers(case.subgraph):
+    for branch in subgraphs.split_modifiers(case.subgraph):
         (modifier,) = branch.link.modifiers
         if modifier.thing.size == 1 and not _is_ambiguous(case, branch.link):
             yield from _propose_drafts(case, branch, name_modified_relation(branch.link, modifier), dice)
@@ -52,26 +36,27 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
-    found = find_choice(case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch))
-    if found is None:
+    other, contexts = find_choice(
+        case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch)
+    )
+    if not contexts:
         return
-    this, that = dice.shuffle([own, found.other])
+    this, that = dice.shuffle([own, other])
     builder = case.make_program_builder()
     either = builder.put("union", builder.find_named(this), builder.find_named(that))
     reached = builder.put("related", builder.find_unique(thing), words=(relation, "object"))
     one = builder.put("unique", builder.put("intersect", either, reached))
     builder.put("choose", one, words=(builder.noun, this, that))
-    spelled = case.spell_subgraph(thing)
-    (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (_redirect_link(branch.link, this),))).relations
-    ask = ask_either_modifier if link.modifiers else ask_either_object
-    yield CovrDraft(
-        template="choose_object",
-        text=f"{ask(spelled, link, case.spell_word(that))}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("link", link), ("other", case.spell_word(that))),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value) for one in found.sets),
-    )
+    link = branch.link  # with the first of the two at its end: its modifier's, where it has one
+    if link.modifiers:
+        link = replace(link, modifiers=(replace(link.modifiers[0], thing=ObjectNode(this)),))
+    else:
+        link = replace(link, thing=ObjectNode(this))
+    spelled, word = case.spell_subgraph(thing), case.spell_word(that)
+    (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
+    ask = wording.ask_either_modifier if link.modifiers else wording.ask_either_object
+    text = f"{ask(spelled, link, word)}?"
+    yield draft_question(case, "choose_object", text, builder, contexts, thing=spelled, link=link, other=word)
 
 
 def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> bool:
@@ -79,13 +64,6 @@ def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> b
     if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
         return False
     return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
-
-
-def _redirect_link(link: SubgraphLink, name: str) -> SubgraphLink:
-    """The link with another thing at its end: its modifier's, where it has one."""
-    if not link.modifiers:
-        return replace(link, thing=ObjectNode(name))
-    return replace(link, modifiers=(replace(link.modifiers[0], thing=ObjectNode(name)),))
 
 
 def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:
@@ -100,14 +78,16 @@ def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:
 def reword(draft: CovrDraft) -> list[str]:
     thing, link, other = draft.slot("thing"), draft.slot("link"), draft.slot("other")
     if link.modifiers:
-        question = ask_either_modifier(thing, link, other)
+        question = wording.ask_either_modifier(thing, link, other)
         return [
             f"which is it: {lower_first(question)}?",
-            *ask_after_naming(thing, lambda it, plural: ask_either_modifier(thing, link, other, plural, it)),
+            *wording.ask_after_naming(
+                thing, lambda it, plural: wording.ask_either_modifier(thing, link, other, plural, it)
+            ),
         ]
-    the = phrase_clearly(thing, link.relation)
+    the = wording.phrase_clearly(thing, link.relation)
     return [
-        f"{ask_either_object(thing, link, other, phrase=the)}?",
-        *ask_after_naming(thing, lambda it, plural: ask_either_object(thing, link, other, plural, it)),
-        f"{ask_what(thing, link.relation, phrase=the)}: {phrase_two_objects(thing, link, other)}?",
+        f"{wording.ask_either_object(thing, link, other, phrase=the)}?",
+        *wording.ask_after_naming(thing, lambda it, plural: wording.ask_either_object(thing, link, other, plural, it)),
+        f"{wording.ask_what(thing, link.relation, phrase=the)}: {wording.phrase_two_objects(thing, link, other)}?",
     ]

@@ -3,15 +3,13 @@
 The root has a relation; the other one comes from a distractor in which something else is different as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import lower_first
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_choice
+from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..wording import are_comparable, ask_after_naming, ask_either_relation, phrase_clearly
 
 KIND: QuestionType = "or"
@@ -23,23 +21,18 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         link, thing = branch.link, branch.rest
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
             continue
-        found = find_choice(case, thing, branch.relation, branch.nodes, dice, partial(_is_comparable, case, link))
-        if found is None:
+        fits = partial(_is_comparable, case, link)
+        other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits)
+        if not contexts:
             continue
-        this, that = dice.shuffle([link.relation, found.other])
+        this, that = dice.shuffle([link.relation, other])
         builder = case.make_program_builder()
         one, others = builder.find_unique(thing), builder.find_described(link.thing)
         builder.put("choose_relation", one, others, words=(this, that, "object"))
-        spelled = case.spell_subgraph(thing)
+        spelled, word = case.spell_subgraph(thing), case.spell_word(that)
         (first,) = case.spell_subgraph(ObjectNode(thing.name, "", (SubgraphLink(this, link.thing),))).relations
-        yield CovrDraft(
-            template="choose_rel",
-            text=f"{ask_either_relation(spelled, first, case.spell_word(that))}?",
-            program=builder.build(),
-            slots=(("thing", spelled), ("link", first), ("other", case.spell_word(that))),
-            about=(case.subgraph,),
-            contexts=tuple(ContextImages(one.graphs, one.value) for one in found.sets),
-        )
+        text = f"{ask_either_relation(spelled, first, word)}?"
+        yield draft_question(case, "choose_rel", text, builder, contexts, thing=spelled, link=first, other=word)
 
 
 def _is_comparable(case: SubgraphCase, link: SubgraphLink, other: str) -> bool:

@@ -3,15 +3,13 @@
 The other is what a distractor holds instead of the subgraph; each is there at least once in some image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 
 from ....english.nouns import is_countable
 from ...random_choices import PathDice
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_short
 
 KIND: QuestionType = "true/false"
@@ -25,27 +23,24 @@ WORDS = {
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
-    thing, rival = case.subgraph, case.rival
-    spelled = case.spell_subgraph(thing)
-    if rival is None or not is_countable(spelled.name) or not is_countable(case.spell_subgraph(rival.subgraph).name):
+    rival = case.rival
+    if rival is None:
+        return
+    thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
+    if not is_countable(thing.name) or not is_countable(other.name):
         return
     dice = case.make_dice("compare_count")
-    comparative = dice.draw_one(tuple(COMPARATIVES))
-    contexts = pick_two_answers(_build_contexts(case, rival, comparative, dice))
+    word = dice.draw_one(tuple(COMPARATIVES))
+    contexts = pick_two_answers(_build_contexts(case, rival, word, dice))
     if not contexts:
         return
     builder = case.make_program_builder()
-    left = builder.put("count", builder.find_described(thing))
+    left = builder.put("count", builder.find_described(case.subgraph))
     right = builder.put("count", builder.find_described(rival.subgraph))
-    builder.put(COMPARATIVES[comparative], left, right)
-    other = case.spell_subgraph(rival.subgraph)
-    yield CovrDraft(
-        template="compare_count",
-        text=WORDS[comparative].format(phrase_many(spelled), phrase_many(other)),
-        program=builder.build(),
-        slots=(("thing", spelled), ("other", other), ("comparative", comparative)),
-        about=(thing, rival.subgraph),
-        contexts=contexts,
+    builder.put(COMPARATIVES[word], left, right)
+    text = WORDS[word].format(phrase_many(thing), phrase_many(other))
+    yield draft_question(
+        case, "compare_count", text, builder, contexts, (rival.subgraph,), thing=thing, other=other, comparative=word
     )
 
 
@@ -55,9 +50,8 @@ def _build_contexts(
     thing, other = case.subgraph, rival.subgraph
     for some, others in dice.shuffle(list(product(range(MOST_OF_ONE + 1), repeat=2))):
         chosen = [*dice.shuffle(case.containing_images)[:some], *dice.shuffle(rival.graphs)[:others]]
-        graphs = case.add_distractors(
-            tuple(dict.fromkeys(chosen))[:MOST_IMAGES], case.distractors, [thing, other], dice
-        )
+        chosen = list(dict.fromkeys(chosen))[:MOST_IMAGES]
+        graphs = case.add_distractors(chosen, case.distractors, [thing, other], dice)
         left, right = case.count_total(thing, graphs), case.count_total(other, graphs)
         if len(graphs) < 2 or not left or not right:
             continue

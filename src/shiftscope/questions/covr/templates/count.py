@@ -3,13 +3,11 @@
 Any subgraph that can be counted; the images that do not contain it hold something much like it instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, list_image_sets
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, list_image_sets
 from ..phrases import phrase_short
 from ..wording import ask_how_many
 
@@ -18,21 +16,14 @@ KIND: QuestionType = "how many"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
-    found = list_image_sets(case)
+    found = list_image_sets(case) if is_countable(spelled.name) else ()
     if not found:
         return
     builder = case.make_program_builder()
     builder.put("count", builder.find_described(case.subgraph))
-    yield CovrDraft(
-        template="count",
-        text=f"{ask_how_many(spelled)}?",
-        program=builder.build(),
-        slots=(("thing", spelled),),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.total) for one in found),
-    )
+    text = f"{ask_how_many(spelled)}?"
+    contexts = [ContextImages(one.graphs, one.total) for one in found]
+    yield draft_question(case, "count", text, builder, contexts, thing=spelled)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -4,14 +4,12 @@ Any subgraph that can be counted; a number that some of the images have. "At mos
 contain one, and some more: to the program an image without any is no group, in English it does contain at most 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable, is_plural_noun
 from ....english.phrases import be_form
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, draw_image_condition
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "how many"
@@ -19,20 +17,15 @@ KIND: QuestionType = "how many"
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
-    found = draw_image_condition(case, case.make_dice("count_group_by"))
+    found = draw_image_condition(case, case.make_dice("count_group_by")) if is_countable(spelled.name) else None
     if found is None:
         return
     builder = case.make_program_builder()
     builder.put("count", found.build_images_node(builder, case.subgraph))
-    yield CovrDraft(
-        template="count_group_by",
-        text=f"How many images contain {found.describe(spelled)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("test", found.test), ("number", found.number)),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(graphs, many) for graphs, many in found.image_sets),
+    text = f"How many images contain {found.describe(spelled)}?"
+    contexts = map(ContextImages._make, found.image_sets)
+    yield draft_question(
+        case, "count_group_by", text, builder, contexts, thing=spelled, test=found.test, number=found.number
     )
 
 

@@ -3,15 +3,13 @@
 The root has an attribute of a kind that a thing has one value of; distractors differ in it and in something else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_plural_noun
 from ....english.phrases import be_form, do_form
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..draft import CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_one, phrase_short
 from ..wording import MEASURES, ask_after_naming, be_form_of
 
@@ -23,25 +21,18 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     if node is None or not family:
         return
     thing = case.subgraph.drop_attribute()
-    found = find_references(case, thing, node, (node,), case.make_dice("query_attr"))
-    known = []
-    for one in found:
-        (described,) = case.find_things(thing, one.graphs[0])
-        if case.get_value(described, family) == one.value:
-            known.append(one)
-    if not known:
+    contexts = tuple(
+        one
+        for one in find_references(case, thing, node, (node,), case.make_dice("query_attr"))
+        if [case.get_value(k, family) for k in case.find_things(thing, one.graphs[0])] == [one.answer]
+    )
+    if not contexts:
         return
     builder = case.make_program_builder()
     builder.put("query", builder.find_unique(thing), words=(family,))
     spelled = case.spell_subgraph(thing)
-    yield CovrDraft(
-        template="query_attr",
-        text=f"What is the {family} of {phrase_one(spelled)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("family", family)),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value) for one in known),
-    )
+    text = f"What is the {family} of {phrase_one(spelled)}?"
+    yield draft_question(case, "query_attr", text, builder, contexts, thing=spelled, family=family)
 
 
 def reword(draft: CovrDraft) -> list[str]:

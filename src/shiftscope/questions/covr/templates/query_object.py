@@ -4,14 +4,12 @@ The root has a relation, neither to a part nor to clothes, and in its image to o
 differ in that thing and in something else. What the question names already is no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.inflection import plural
 from ....scene_graph.subgraph import is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..draft import CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_relation
 from ..wording import ask_after_naming, ask_what, phrase_clearly
 
@@ -26,21 +24,15 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
             continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         named = {form for kind, name in thing.nodes() if kind == "object" for form in (name, plural(name))}
-        found = [one for one in sets if one.value not in named]  # the red car is next to another car
-        if not found:
+        contexts = tuple(one for one in sets if one.answer not in named)  # the red car is next to another car
+        if not contexts:
             continue
         builder = case.make_program_builder()
         reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
         spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
-        yield CovrDraft(
-            template="query_object",
-            text=f"{ask_what(spelled, relation)}?",
-            program=builder.build(),
-            slots=(("thing", spelled), ("relation", relation)),
-            about=(case.subgraph,),
-            contexts=tuple(ContextImages(one.graphs, one.value) for one in found),
-        )
+        text = f"{ask_what(spelled, relation)}?"
+        yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
 
 
 def reword(draft: CovrDraft) -> list[str]:

@@ -4,15 +4,13 @@ The root has an attribute. What is described without it is in one image alone; i
 something else are different, so that neither "white" nor "sink" by itself gives the answer away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.adjectives import is_predicative
 from ....english.nouns import is_plural_noun
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, find_references
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_short, phrase_state
 from ..wording import ask_after_naming, ask_is
 
@@ -31,22 +29,17 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("verify", builder.find_unique(thing), words=(builder.get_attribute(value), value))
     spelled, word = case.spell_subgraph(thing), case.spell_word(value)
-    yield CovrDraft(
-        template="verify_attr",
-        text=f"{ask_is(spelled, word)}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("attribute", word)),
-        about=(case.subgraph,),
-        contexts=tuple(ContextImages(one.graphs, one.value == value) for one in found),
-    )
+    text = f"{ask_is(spelled, word)}?"
+    contexts = [ContextImages(one.graphs, one.answer == value) for one in found]
+    yield draft_question(case, "verify_attr", text, builder, contexts, thing=spelled, attribute=word)
 
 
 def reword(draft: CovrDraft) -> list[str]:
     thing, attribute = draft.slot("thing"), draft.slot("attribute")
-    the = phrase_short(thing)
+    the, state = phrase_short(thing), phrase_state(attribute, is_plural_noun(thing.name))
     return [
         f"{ask_is(thing, attribute, phrase=the)}?",
-        f"would you say that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
-        f"is it true that {the} {phrase_state(attribute, is_plural_noun(thing.name))}?",
+        f"would you say that {the} {state}?",
+        f"is it true that {the} {state}?",
         *ask_after_naming(thing, lambda it, plural: ask_is(thing, attribute, plural, it)),
     ]

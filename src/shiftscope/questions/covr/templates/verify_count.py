@@ -1,58 +1,38 @@
 """Whether there are so many: "There is at most 1 cup that is behind a man that is wearing a jacket.".
 
 Any subgraph that can be counted, and a number near how many there are: at least, at most, exactly or just so
-many. That there are 2 is not asked of 5, of which it is not plainly wrong.
+many. "There are 2" is not asked where there are 5: it is not plainly wrong.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
 from ....english.phrases import be_form
 from ..context_images import SubgraphCase
-from ..draft import (
-    MOST_NUMBER,
-    TESTS,
-    ContextImages,
-    CovrDraft,
-    QuestionType,
-    is_unambiguous,
-    list_image_sets,
-    passes_test,
-)
+from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, judge_number, list_image_sets
 from ..wording import phrase_quantity, phrase_short_quantity
 
 KIND: QuestionType = "true/false"
+MOST_NUMBER = 5
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
+    found = list_image_sets(case) if is_countable(spelled.name) else ()
+    if not found:
         return
     dice = case.make_dice("verify_count")
-    found = list_image_sets(case)
     totals = sorted({one.total for one in found})
-    numbers = [n for n in range(1, MOST_NUMBER + 1) if totals and n <= totals[-1] + 1]
+    numbers = range(1, min(MOST_NUMBER, totals[-1] + 1) + 1)
     test = dice.draw_one(tuple(TESTS))
-    if not numbers:
-        return
-    telling = [n for n in numbers if len({passes_test(test, t, n) for t in totals if is_unambiguous(test, t, n)}) > 1]
+    telling = [n for n in numbers if {True, False} <= {judge_number(test, total, n) for total in totals}]
     number = dice.draw_one(telling or numbers)
     builder = case.make_program_builder()
     builder.put(TESTS[test], builder.put("count", builder.find_described(case.subgraph)), builder.add_number(number))
-    yield CovrDraft(
-        template="verify_count",
-        text=f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}.",
-        program=builder.build(),
-        slots=(("thing", spelled), ("test", test), ("number", number)),
-        about=(case.subgraph,),
-        contexts=tuple(
-            ContextImages(one.graphs, passes_test(test, one.total, number))
-            for one in found
-            if is_unambiguous(test, one.total, number)
-        ),
-    )
+    text = f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}."
+    judged = ((one.graphs, judge_number(test, one.total, number)) for one in found)
+    contexts = [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
+    yield draft_question(case, "verify_count", text, builder, contexts, thing=spelled, test=test, number=number)
 
 
 def reword(draft: CovrDraft) -> list[str]:

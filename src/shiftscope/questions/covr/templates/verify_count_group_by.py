@@ -4,39 +4,28 @@ As for counting such images; the number of images is smaller than in any context
 "at most" can be wrong.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ....english.nouns import is_countable
 from ....english.phrases import be_form, phrase_number
 from ..context_images import SubgraphCase
-from ..draft import (
-    TESTS,
-    ContextImages,
-    CovrDraft,
-    ImageCondition,
-    QuestionType,
-    draw_image_condition,
-    is_unambiguous,
-    passes_test,
-)
+from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition, judge_number
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "true/false"
+ImageSets = Iterable[tuple[tuple[int, ...], int]]
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    if not is_countable(spelled.name):
-        return
     dice = case.make_dice("verify_count_group_by")
-    found = draw_image_condition(case, dice)
+    found = draw_image_condition(case, dice) if is_countable(spelled.name) else None
     if found is None:
         return
     test = dice.draw_one(tuple(TESTS))
     numbers = range(1, max(len(graphs) for graphs, _ in found.image_sets))
-    contexts_by_number = {n: tuple(_build_contexts(found, test, n)) for n in numbers}
+    contexts_by_number = {n: _build_contexts(found.image_sets, test, n) for n in numbers}
     telling = [n for n, contexts in contexts_by_number.items() if len({one.answer for one in contexts}) > 1]
     some = [n for n, contexts in contexts_by_number.items() if contexts]
     if not some:
@@ -47,41 +36,26 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder.put(TESTS[test], images, builder.add_number(number))
     so_many = f"{test} {number}".lstrip()
     contain = "image that contains" if number == 1 else "images that contain"
-    yield CovrDraft(
-        template="verify_count_group_by",
-        text=f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}.",
-        program=builder.build(),
-        slots=(
-            ("thing", spelled),
-            ("test", found.test),
-            ("number", found.number),
-            ("images_test", test),
-            ("images", number),
-        ),
-        about=(case.subgraph,),
-        contexts=contexts_by_number[number],
-    )
+    text = f"There {be_form(number != 1)} {so_many} {contain} {found.describe(spelled)}."
+    slots: dict[str, Any] = {"thing": spelled, "test": found.test, "number": found.number}
+    slots |= {"images_test": test, "images": number}
+    yield draft_question(case, "verify_count_group_by", text, builder, contexts_by_number[number], **slots)
 
 
-def _build_contexts(found: ImageCondition, test: str, number: int) -> Iterator[ContextImages]:
+def _build_contexts(image_sets: ImageSets, test: str, number: int) -> list[ContextImages]:
     """The sets of more images than that, of which nobody could take the number otherwise."""
-    for graphs, many in found.image_sets:
-        if number < len(graphs) and is_unambiguous(test, many, number):
-            yield ContextImages(graphs, passes_test(test, many, number))
+    larger = [(graphs, many) for graphs, many in image_sets if number < len(graphs)]
+    judged = ((graphs, judge_number(test, many, number)) for graphs, many in larger)
+    return [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
 
 
 def reword(draft: CovrDraft) -> list[str]:
     there = phrase_short_quantity(draft.slot("thing"), draft.slot("test"), draft.slot("number"))
     images = draft.slot("images")
     those = phrase_number(draft.slot("images_test") or "exactly", images)
-    if images == 1:
-        return [
-            f"is there {those} image with {there}?",
-            f"does {those} of the images show {there}?",
-            f"is it true that {those} of the images shows {there}?",
-        ]
+    verb, noun, do, show = ("is", "image", "does", "shows") if images == 1 else ("are", "images", "do", "show")
     return [
-        f"are there {those} images with {there}?",
-        f"do {those} of the images show {there}?",
-        f"is it true that {those} of the images show {there}?",
+        f"{verb} there {those} {noun} with {there}?",
+        f"{do} {those} of the images show {there}?",
+        f"is it true that {those} of the images {show} {there}?",
     ]

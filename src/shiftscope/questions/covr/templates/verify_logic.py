@@ -3,57 +3,43 @@
 The other is what a distractor holds instead of the subgraph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import THE, is_countable, is_plural_noun
 from ....scene_graph.subgraph import Subgraph
 from ...random_choices import PathDice
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
-LOGIC = {"both": "and", "either": "or"}  # as said → the op, and the word between
+LOGIC = {"both": "and", "either": "or"}  # word → the op, and the word between
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
-    thing, rival = case.subgraph, case.rival
+    rival = case.rival
     if rival is None:
         return
     dice = case.make_dice("verify_logic")
     logic = dice.draw_one(tuple(LOGIC))
-    spelled, other = case.spell_subgraph(thing), case.spell_subgraph(rival.subgraph)
-    text = _phrase_both(spelled, other) if logic == "both" else _phrase_either(spelled, other)
-    if not text:
-        return
-    contexts = pick_two_answers(_build_contexts(case, rival, logic, dice))
+    thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
+    text = _phrase_both(thing, other) if logic == "both" else _phrase_either(thing, other)
+    contexts = pick_two_answers(_build_contexts(case, rival, logic, dice)) if text else ()
     if not contexts:
         return
     builder = case.make_program_builder()
-    left = builder.put("exist", builder.find_described(thing))
+    left = builder.put("exist", builder.find_described(case.subgraph))
     builder.put(LOGIC[logic], left, builder.put("exist", builder.find_described(rival.subgraph)))
-    yield CovrDraft(
-        template="verify_logic",
-        text=text,
-        program=builder.build(),
-        slots=(("thing", spelled), ("other", other), ("logic", logic)),
-        about=(thing, rival.subgraph),
-        contexts=contexts,
+    yield draft_question(
+        case, "verify_logic", text, builder, contexts, (rival.subgraph,), thing=thing, other=other, logic=logic
     )
 
 
-def _phrase_both(spelled: Subgraph, other: Subgraph) -> str:
+def _phrase_both(*both: Subgraph) -> str:
     """Of several and of several, or of some and of some; "" where the two do not go together."""
-    if _is_some(spelled) and _is_some(other):
-        return f"Is there both {phrase_many(spelled)} and {phrase_many(other)}?"
-    return (
-        f"Are there both {phrase_many(spelled)} and {phrase_many(other)}?"
-        if _is_plural(spelled) and _is_plural(other)
-        else ""
-    )
+    verb = "Is" if all(map(_is_some, both)) else "Are" if all(map(_is_plural, both)) else ""
+    return f"{verb} there both {' and '.join(map(phrase_many, both))}?" if verb else ""
 
 
 def _phrase_either(spelled: Subgraph, other: Subgraph) -> str:

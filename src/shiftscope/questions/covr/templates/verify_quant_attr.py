@@ -4,15 +4,13 @@ The root has an attribute of a kind that a thing has one value of; of each of th
 there are at least two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_short
 from ..wording import phrase_same
 
@@ -22,7 +20,8 @@ KIND: QuestionType = "true/false"
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     node, family = root_attribute(case.subgraph), case.queryable_attribute
     thing = case.subgraph.drop_attribute()
-    if node is None or not family or not is_countable(case.spell_subgraph(thing).name):
+    spelled = case.spell_subgraph(thing)
+    if node is None or not family or not is_countable(spelled.name):
         return
     contexts = pick_two_answers(_build_contexts(case, thing, node, family, case.make_dice("verify_quant_attr")))
     if not contexts:
@@ -30,15 +29,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     found = builder.find_described(thing)
     builder.put("alike", found, found, words=(family,))
-    spelled = case.spell_subgraph(thing)
-    yield CovrDraft(
-        template="verify_quant_attr",
-        text=f"Do all {phrase_many(spelled)} have the same {family}?",
-        program=builder.build(),
-        slots=(("thing", spelled), ("family", family)),
-        about=(case.subgraph,),
-        contexts=contexts,
-    )
+    text = f"Do all {phrase_many(spelled)} have the same {family}?"
+    yield draft_question(case, "verify_quant_attr", text, builder, contexts, thing=spelled, family=family)
 
 
 def _build_contexts(

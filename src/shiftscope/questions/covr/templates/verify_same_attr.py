@@ -4,8 +4,6 @@ The root has an attribute of a kind that a thing has one value of; the second th
 distractor holds instead. Each description fits one thing in all images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 
@@ -14,7 +12,7 @@ from ....scene_graph.related_images import Distractor
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ...random_choices import PathDice
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
@@ -40,13 +38,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     left = builder.put("query", builder.find_unique(thing), words=(family,))
     builder.put("equal", left, builder.put("query", builder.find_unique(other), words=(family,)))
     first, last = case.spell_subgraph(thing), case.spell_subgraph(other)
-    yield CovrDraft(
-        template="verify_same_attr",
-        text=f"Do {phrase_one(first)} and {phrase_one(last)} have the same {family}?",
-        program=builder.build(),
-        slots=(("thing", first), ("other", last), ("family", family)),
-        about=(case.subgraph, second.subgraph),
-        contexts=contexts,
+    text = f"Do {phrase_one(first)} and {phrase_one(last)} have the same {family}?"
+    yield draft_question(
+        case, "verify_same_attr", text, builder, contexts, (second.subgraph,), thing=first, other=last, family=family
     )
 
 
@@ -69,13 +63,8 @@ def _build_contexts(
 def _get_unique_value(case: SubgraphCase, thing: ObjectNode, absent: ObjectNode, graph: int, family: str) -> str:
     """The value of the one thing described in an image; "" where there is no such one."""
     found = case.find_things(thing, graph)
-    if (
-        not case.is_unique_in(thing, graph)
-        or case.count_instances(absent, graph)
-        or not case.has_no_lookalikes(absent, graph)
-    ):
-        return ""
-    return case.get_value(found[0], family)
+    alone = case.is_unique_in(thing, graph) and not case.count_instances(absent, graph)
+    return case.get_value(found[0], family) if alone and case.has_no_lookalikes(absent, graph) else ""
 
 
 def reword(draft: CovrDraft) -> list[str]:
