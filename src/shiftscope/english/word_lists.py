@@ -1,7 +1,8 @@
 """Word lists: the text files in `english/data`, read when first needed and kept.
 
-A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`
-or groups `these | those`, one entry per line, where an indented line continues the one above; `#` starts a comment.
+A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`,
+groups `these | those` or texts `key: One. | Another.`, one entry per line, where an indented line continues the one
+above; `#` starts a comment.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ def word_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
 def word_groups(file: str, section: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """For lines `these, those | others`, the groups of each line."""
     return tuple(tuple(map(_split_words, line.split("|"))) for line in _read_sections(file)[section])
+
+
+def text_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
+    """For lines `key: This text. | That one.`, the texts by what stands before the colon."""
+    entries = (line.partition(": ") for line in _read_sections(file)[section])
+    return {key: tuple(" ".join(text.split()) for text in texts.split("|")) for key, _, texts in entries}
 
 
 def _split_words(text: str) -> tuple[str, ...]:

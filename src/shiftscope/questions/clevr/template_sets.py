@@ -19,6 +19,7 @@ from ...errors import UserError
 from ...schema import Schema, Words
 from .part_templates import PART_TEMPLATE_GROUPS
 from .template import Template, TemplateConstraint, TemplateNode, TemplateSet, TemplateSlot, check_template
+from .template_builder import build_templates
 from .templates import TEMPLATE_GROUPS
 
 
@@ -27,7 +28,7 @@ def builtin_templates(schema: Schema) -> TemplateSet:
     """Every family about objects that the schema has attributes and relations for; 90 for CLEVR's."""
     if not schema.attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes to ask about")
-    return TemplateSet(tuple(check_template(t) for build in TEMPLATE_GROUPS for t in build(schema)))
+    return TemplateSet(tuple(build_templates(TEMPLATE_GROUPS, schema)))
 
 
 @lru_cache(maxsize=16)
@@ -35,8 +36,7 @@ def builtin_part_templates(schema: Schema) -> TemplateSet:
     """The families about parts, 36 for Super-CLEVR's; their questions are told apart by the name `part`."""
     if not schema.part_attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes of parts to ask about")
-    templates = tuple(check_template(t) for build in PART_TEMPLATE_GROUPS for t in build(schema))
-    return TemplateSet(templates, name="part")
+    return TemplateSet(tuple(build_templates(PART_TEMPLATE_GROUPS, schema)), name="part")
 
 
 # Template files in the official format.
