@@ -316,8 +316,6 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
 
 
 TEMPLATES: dict[str, tuple[str, Callable[[GqaSampler], GqaDraft]]] = {  # by name: GQA's structural type, its draft
-    str, tuple[str, Callable[[GqaSampler], GqaDraft]]
-] = {  # by name: GQA's structural type, and how it is drawn
     "query_attr": ("query", draft_query_attr),
     "verify_attr": ("verify", draft_verify_attr),
     "choose_attr": ("choose", draft_choose_attr),

@@ -1,7 +1,6 @@
 """Program tree: a program as steps, each set with the words that describe it, and what they give away.
 
-Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in
-place. `read_tree` makes a tree of its own, to be changed at will; `write_program` gives the program back.
+Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in place.
 
 "More cubes than red cubes?" has its answer in its words. Dropping or adding a word must not make such a
 question out of an honest one: `gives_itself_away` tells.
@@ -13,10 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ....lang.check import ProgramPlan, plan_program
-from ....lang.exec.exact import execute
-from ....lang.execution_world import ExecutionWorld
-from ....lang.program import Node, Program, node
+from ....lang.check import plan_program
+from ....lang.program import Program
 from ....lang.types import OBJECTS, PARTS
 from ....schema import Schema
 from ..compiled_templates import OPPOSITE
@@ -55,16 +52,9 @@ class TreeStep:
         return self.above is not None and self.above.op == "intersect"
 
 
-def read_tree(program: Program, world: ExecutionWorld) -> TreeStep | None:
-    """The last step; None where the program has sub-programs, edits, or no answer on this world."""
-    plan = plan_program(program)
-    run = execute(program, world)
-    return build_tree(program, run.values, plan) if plan.straight and run.is_defined else None
-
-
-def build_tree(program: Program, values: Sequence[Any], plan: ProgramPlan | None = None) -> TreeStep:
-    """The last step of a program, `values` one per node."""
-    types = (plan or plan_program(program)).types
+def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
+    """The last step of a program, `values` one per node; a tree of its own, to be changed at will."""
+    types = plan_program(program).types
     uses = [0] * len(values)
     for n in program.nodes:
         for i in n.inputs:
@@ -86,32 +76,14 @@ def build_tree(program: Program, values: Sequence[Any], plan: ProgramPlan | None
     return made[-1]
 
 
-def write_program(last: TreeStep) -> Program:
-    """The program of the tree, depth first."""
-    nodes: list[Node] = []
-    placed: dict[int, int] = {}
-
-    def place(step: TreeStep) -> int:
-        if id(step) not in placed:
-            at = [place(s) for s in step.inputs]
-            nodes.append(node(step.op, tuple(at), step.params))
-            for word in step.words:
-                nodes.append(node(word.op, (len(nodes) - 1,), (word.attribute, word.value)))
-            placed[id(step)] = len(nodes) - 1
-        return placed[id(step)]
-
-    place(last)
-    return Program(tuple(nodes))
-
-
-def list_steps(last: TreeStep) -> list[TreeStep]:
-    """All steps, from the answer down, what is read first before what is read second."""
+def list_steps(last: TreeStep, cut: frozenset[int] = frozenset()) -> list[TreeStep]:
+    """All steps, from the answer down, what is read first before what is read second; none below those in `cut`."""
     found: list[TreeStep] = []
     todo = [last]
     while todo:
         step = todo.pop()
         found.append(step)
-        if step.inputs:
+        if step.inputs and id(step) not in cut:
             todo += step.inputs[::-1]
     return found
 

@@ -53,11 +53,6 @@ def list_words(last: TreeStep, schema: Schema) -> list[DroppableElement]:
     return [element for _, element in sorted(found, key=lambda pair: pair[0])]
 
 
-def is_redundant(element: DroppableElement, world: ExecutionWorld) -> bool:
-    """Whether the set that the element's description ends with is the same without it."""
-    return _keeps_described_set(element.step, _compute_set_without(element, world), world)
-
-
 def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
     """Drop a redundant element in place; False, and nothing changed, where it is needed.
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
 from ....errors import UserError
-from ....lang.program import Node, Program, node
 from ....scene_table import Terms
 from ....schema import Schema
 from ..compiled_templates import EMPTY_SLOT
@@ -27,7 +26,7 @@ from ..template import (
     TemplateProgramBuilder,
     TemplateSlot,
     check_template,
-    expand_nodes,
+    fill_program,
 )
 from ..wording import QuestionWording
 from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
@@ -58,34 +57,14 @@ def compute_shape(step: TreeStep, cut: frozenset[int] = NOTHING) -> str:
     return f"{name}({''.join([compute_shape(s, cut) for s in step.inputs])})"
 
 
-def list_remaining_steps(last: TreeStep, cut: frozenset[int]) -> list[TreeStep]:
-    """The steps that are left, in the order of `steps`."""
-    found: list[TreeStep] = []
-    todo = [last]
-    while todo:
-        step = todo.pop()
-        found.append(step)
-        if id(step) not in cut:
-            todo += step.inputs[::-1]
-    return found
-
-
 def build_template_tree(template: Template) -> TreeStep:
     """The template's tree with every slot filled by its number."""
-    nodes: list[Node] = []
-    last: list[int] = []
-    for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
-        inputs = tuple(last[i] for i in n.inputs)
-        for piece in pieces:
-            words = piece.fixed if piece.slot < 0 else (*piece.fixed, str(piece.slot))
-            nodes.append(node(piece.op, inputs, words))
-            inputs = (len(nodes) - 1,)
-        last.append(inputs[0])
-    return build_tree(Program(tuple(nodes)), (None,) * len(nodes))
+    program = fill_program(template, str)
+    return build_tree(program, (None,) * len(program))
 
 
 def list_step_slots(template: Template) -> tuple[StepSlots, ...]:
-    """One per step, in the order of `steps`."""
+    """One per step, in the order of `list_steps`."""
     said = {p.name for p in template.params if all(p.name in text for text in template.texts)}
     never = {s for s in template.empty_slots if template.params[s].name not in said}
     single = {template.find_slot(s) for n in template.nodes if n.meaning.takes == "one" for s in n.slots}
@@ -193,7 +172,7 @@ class FittedTemplate(NamedTuple):
 
 
 class TemplateRewording:
-    """The templates of an generator by shape; those made here are kept for the next question."""
+    """The templates of a generator by shape; those made here are kept for the next question."""
 
     def __init__(self, generator: ClevrQuestionGenerator) -> None:
         self.vocabulary = generator.lowered.vocabulary
@@ -217,7 +196,7 @@ class TemplateRewording:
     def fit(self, last: TreeStep, like: int) -> tuple[FittedTemplate, list[int]]:
         """A template for the tree, that of number `like` where it fits, and the codes of its slots."""
         for cut in _list_cuts(last):
-            left = list_remaining_steps(last, cut)
+            left = list_steps(last, cut)
             numbers = self._by_shape.get(compute_shape(last, cut), ())
             for number in (like, *numbers) if like in numbers else numbers:
                 fitted = self.own[number]
