@@ -60,24 +60,19 @@ class TemplateInverter:
     def __init__(self, templates: TemplateSet, schema: Schema) -> None:
         self.vocabulary = compile_templates(templates.templates, schema, templates.synonyms).vocabulary
         self.lexicon = Lexicon(schema, templates.synonyms)
-        self.texts: list[
-            tuple[str, Template, TemplateProgramBuilder, tuple[TextItem, ...]]
-        ] = []  # from their first word
+        self.texts: list[tuple[Template, TemplateProgramBuilder, tuple[TextItem, ...]]] = []
         self._known: dict[tuple[str, bool, bool, bool, str, str, str], PhraseTable] = {}
         for template in templates.templates:
             maker = TemplateProgramBuilder(template, self.vocabulary)
             on_parts = find_part_slots(template)
             for text in template.texts:
-                items = self._parse_text(text, template, on_parts)
-                self.texts.append((items[0] if isinstance(items[0], str) else "", template, maker, items))
+                self.texts.append((template, maker, self._parse_text(text, template, on_parts)))
 
     def __call__(self, text: str) -> tuple[QuestionReading, ...]:
         """Every way to read the text, each program once, in the order of the templates."""
         words = tokenize_question(text)
         found: dict[Program, QuestionReading] = {}
-        for first, template, maker, items in self.texts:
-            if first and not (words and _matches_word(first, words[0])):
-                continue
+        for template, maker, items in self.texts:
             for values in _match_items(items, words, 0, (UNSAID,) * len(template.params)):
                 program = maker([max(v, EMPTY_SLOT) for v in values])
                 found.setdefault(program, QuestionReading(template, program))

@@ -74,11 +74,6 @@ class SlotVocabulary:
             can_have=_compute_part_compatibility(schema, names, start, members),
         )
 
-    def are_exclusive(self, a: int, b: int) -> bool:
-        """Whether nothing can fit both terms, of one attribute."""
-        both = self.covers[a] & self.covers[b]
-        return not bool(both.any())
-
     def terms(self, column: int) -> range:
         first, size = self.span[column].tolist()
         return range(first, first + size)

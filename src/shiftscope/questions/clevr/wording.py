@@ -34,15 +34,11 @@ class WordingSlot(NamedTuple):
 
 
 class ClosingMark(NamedTuple):
-    """What stands right after the last word: a comma, a question mark."""
-
-    text: str
+    text: str  # what stands right after the last word: a comma, a question mark
 
 
 class OpeningMark(NamedTuple):
-    """What stands right before the next word: a bracket, a quotation mark."""
-
-    text: str
+    text: str  # what stands right before the next word: a bracket, a quotation mark
 
 
 class ArticleToken(NamedTuple):
@@ -81,7 +77,11 @@ class QuestionWording:
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
-        other = cut.has_other and (not self._are_exclusive(values) if other is None else other)
+        if not cut.has_other:
+            other = False
+        elif other is None:  # odd where the two descriptions cannot fit one thing
+            covers, pairs = self.vocabulary.covers, [(values[left], values[right]) for left, right in self.rivals]
+            other = not any(a >= 0 and b >= 0 and not (covers[a] & covers[b]).any() for a, b in pairs)
         key = (which, kept, other)
         tokens = self._flat.get(key)
         if tokens is None:
@@ -114,11 +114,6 @@ class QuestionWording:
             if words[at] == "a" and at + 1 < len(words):
                 words[at] = article(words[at + 1].lstrip(OPENING))
         return capitalize_first(" ".join(words) + head)
-
-    def _are_exclusive(self, values: list[int]) -> bool:
-        """Whether the two descriptions cannot fit one thing, so that "other" would be odd."""
-        pairs = ((values[left], values[right]) for left, right in self.rivals)
-        return any(a >= 0 and b >= 0 and self.vocabulary.are_exclusive(a, b) for a, b in pairs)
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -218,11 +213,8 @@ def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[Wording
         tokens.append(token)
     for i in range(len(tokens) - 1):
         word = tokens[i]
-        if (
-            isinstance(word, str)
-            and word.lower() in ("a", "an")
-            and isinstance(tokens[i + 1], WordingSlot | OpeningMark)
-        ):
+        before_slot = isinstance(tokens[i + 1], WordingSlot | OpeningMark)
+        if before_slot and isinstance(word, str) and word.lower() in ("a", "an"):
             tokens[i] = ArticleToken()
     joined: list[WordingToken] = []
     for token in tokens:
