@@ -48,28 +48,21 @@ def build_question_table(
     names, renamed = rename_repeated_ids(ids)
     text = encode_column(["" if t is None else t for t in texts])
     blank = [k for k, one in enumerate(text.values) if not one.strip()]
+    by_row: RowRemarks = (
+        *kept,
+        ("questions without an image", "kept, without objects", find_missing(images)),
+        ("empty questions", "kept, without words", np.flatnonzero(np.isin(text.codes, blank)).tolist()),
+        *typed,
+    )
     account = (
         *left_out,
         ("questions under an id that another has", "kept as ID#2, ID#3, …", renamed),
-        *((what, done, take_values(names, rows)) for what, done, rows in kept),
-        ("questions without an image", "kept, without objects", take_values(names, find_missing(images))),
-        (
-            "empty questions",
-            "kept, without words",
-            take_values(names, np.flatnonzero(np.isin(text.codes, blank)) if blank else []),
-        ),
-        *((what, done, take_values(names, rows)) for what, done, rows in typed),
+        *((what, done, take_values(names, rows)) for what, done, rows in by_row),
     )
     encoded = {name: encode_column(values) for name, values in columns.items()}
     optional: dict[str, Any] = {name: column for name, column in encoded.items() if column.values}
-    return QuestionTable(
-        source=source,
-        ids=tuple(names),
-        images=encode_column(images),
-        texts=text,
-        remarks=build_remarks(account),
-        **optional,
-    )
+    remarks = build_remarks(account)
+    return QuestionTable(source, tuple(names), encode_column(images), text, remarks=remarks, **optional)
 
 
 def take_values(values: list[Any], rows: RowIndices | Sequence[int]) -> list[Any]:

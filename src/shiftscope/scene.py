@@ -215,7 +215,12 @@ def _object_to_json(o: Object) -> dict[str, Any]:
     data = {
         "id": o.id,
         "attributes": [list(p) for p in o.attributes],
-        "parts": [_part_to_json(p) for p in o.parts],
+        "parts": [
+            {"name": p.name, "attributes": [list(q) for q in p.attributes]}
+            | ({"texture": p.texture} if p.texture else {})
+            | ({"box": list(p.box)} if p.box else {})
+            for p in o.parts
+        ],
         "position": list(o.position) if o.position else None,
         "rotation": o.rotation,
         "pixel": list(o.pixel) if o.pixel else None,
@@ -225,31 +230,18 @@ def _object_to_json(o: Object) -> dict[str, Any]:
     return {k: v for k, v in data.items() if v not in ("", [], None) or k == "attributes"}
 
 
-def _part_to_json(p: Part) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": p.name, "attributes": [list(q) for q in p.attributes]}
-    return data | ({"texture": p.texture} if p.texture else {}) | ({"box": list(p.box)} if p.box else {})
-
-
 def _object_from_json(data: dict[str, Any]) -> Object:
-    def read_optional(key: str) -> Any:
-        return tuple(data[key]) if key in data else None
-
+    optional: dict[str, Any] = {key: tuple(data[key]) for key in ("position", "pixel", "box") if key in data}
     return Object(
         id=data.get("id", ""),
         attributes=tuple((a, v) for a, v in data["attributes"]),
         parts=tuple(_part_from_json(p) for p in data.get("parts", ())),
-        position=read_optional("position"),
         rotation=data.get("rotation"),
-        pixel=read_optional("pixel"),
-        box=read_optional("box"),
         texture=data.get("texture", ""),
+        **optional,
     )
 
 
 def _part_from_json(data: dict[str, Any]) -> Part:
-    return Part(
-        name=data["name"],
-        attributes=tuple((a, v) for a, v in data["attributes"]),
-        texture=data.get("texture", ""),
-        box=tuple(data["box"]) if "box" in data else None,
-    )
+    box = tuple(data["box"]) if "box" in data else None
+    return Part(data["name"], tuple((a, v) for a, v in data["attributes"]), data.get("texture", ""), box)

@@ -82,14 +82,9 @@ def _find_answer_form(question: Question) -> tuple[str, str, bool]:
         plan, root = plan_program(question.program), question.program.root
         if root.op in CHOICES:
             return "choose", "", False
-        kind = plan.types[-1]
-        if kind == BOOL:
-            return "truth", "", False
-        if kind == INT:
-            return "number", "", False
-        if kind == VALUE:
+        if plan.types[-1] == VALUE:
             return "value", root.params[0], plan.steps[-1].on_parts
-        return "open", "", False
+        return {BOOL: "truth", INT: "number"}.get(plan.types[-1], "open"), "", False
     kinds = (str(question.note("answer_type", "")), question.kind)
     if any(k in TRUTH_KINDS or k.startswith("equal_") for k in kinds):
         return "truth", "", False
