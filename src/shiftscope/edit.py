@@ -5,8 +5,6 @@ A place that the words leave open ("to the left of") is found by a fixed search,
 scenes; give `position` to choose the place yourself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -4,8 +4,6 @@ Nothing is lost without a remark. A row that repeats another word for word count
 under one id are all kept, the later ones renamed `ID#2`, `ID#3`, …
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass

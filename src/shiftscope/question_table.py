@@ -4,8 +4,6 @@ One row per sample (question, image, answer). `formats` reads it, `store` makes 
 and `shift` cut it into sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

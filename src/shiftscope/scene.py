@@ -4,12 +4,10 @@ Nothing here changes in place: an edit returns another Scene (`edit.py`). Relati
 annotates them and derived where geometry gives them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from .errors import UserError
 from .records import content_id, pickle_by_fields
@@ -83,7 +81,7 @@ class Relation:
     rows: tuple[int, ...]  # bit masks
 
     @classmethod
-    def of(cls, name: str, triples: Iterable[tuple[int, int]], size: int) -> Relation:
+    def of(cls, name: str, triples: Iterable[tuple[int, int]], size: int) -> Self:
         """From (subject, object) pairs: "subject is `name` object"."""
         rows = [0] * size
         for subject, target in triples:
@@ -157,7 +155,7 @@ class Scene:
         return {k: v for k, v in data.items() if v or k == "objects"}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Scene:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         schema = data.get("schema", OPEN.name)
         return cls(
             id=data.get("id", ""),

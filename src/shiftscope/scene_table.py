@@ -4,12 +4,10 @@ Sets of objects (and of parts) are uint64 words, one per scene, bit i for object
 relating is a gather and counting is a popcount. At most 64 objects and 64 parts per scene.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +33,7 @@ class Terms:
     first: tuple[int, ...]  # code of an attribute's first value
 
     @classmethod
-    def of(cls, attributes: tuple[Attribute, ...]) -> Terms:
+    def of(cls, attributes: tuple[Attribute, ...]) -> Self:
         listed = [(a.name, term) for a in attributes for term in a.terms]
         first = tuple(accumulate((len(a.terms) for a in attributes[:-1]), initial=0)) if attributes else ()
         return cls(attributes, {pair: c for c, pair in enumerate(listed)}, tuple(t for _, t in listed), first)

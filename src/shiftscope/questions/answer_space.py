@@ -1,7 +1,5 @@
 """Answer space: the answers a question admits, read from its program, its type or the notes of its file."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ..answer import Answer

@@ -1,7 +1,5 @@
 """Distribution: what a set of questions asks and answers, as plain counts for cards and tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 CLEVR_HYP and COVR draw from two different streams; both stay, since stored datasets depend on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import TypeVar

@@ -7,8 +7,6 @@ What the words alone tell about each node's set is derived here too: "the other 
 are none in any scene, because `same` and `relate` never give the thing they start from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Question generation: valid, balanced, worded questions about scenes, every answer computed twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice

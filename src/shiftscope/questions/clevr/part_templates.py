@@ -5,8 +5,6 @@ So texts speak of *repainted* parts wherever a plain description would take in o
 word out where the part of one vehicle is named outright.
 """
 
-from __future__ import annotations
-
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun
 from ...schema import Schema

@@ -9,8 +9,6 @@ tuples of arrays would be reference-counted at every call.
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

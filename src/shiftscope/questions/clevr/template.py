@@ -6,8 +6,6 @@ attribute, then unique. Attributes are read off the name, so that `query_texture
 texture. Constraints say which fillings are no question. A filled template gives a program.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

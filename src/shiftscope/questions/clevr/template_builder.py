@@ -4,8 +4,6 @@ In texts, `{1}` stands for description 1 in the singular, `{1s}` in the plural, 
 and parts share one numbering of descriptions. The texts are in `english/data/clevr_questions.txt`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ are a JSON list, or a folder of such files; `synonyms.json` is looked for in the
 `metadata.json` is not needed, because our language knows the functions and the schema the vocabulary.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Groups: "and", comparison of numbers, comparison of values, "or", zero to three hops, same attribute.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...english.inflection import plural

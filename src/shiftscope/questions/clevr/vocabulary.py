@@ -1,9 +1,8 @@
 """Vocabulary: every term that a slot may hold, objects' first and then parts', as numbers for the search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ class SlotVocabulary:
     can_have: Truths  # [term, term] whether something that the first noun names may have a part so named
 
     @classmethod
-    def from_schema(cls, schema: Schema, synonyms: Words = ()) -> SlotVocabulary:
+    def from_schema(cls, schema: Schema, synonyms: Words = ()) -> Self:
         """The vocabulary of a schema, its words said as in `Lexicon(schema, synonyms)`.
 
         A term that reads like a wider one is not said: `wheel_front` of a bicycle, since the front left

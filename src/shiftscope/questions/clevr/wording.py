@@ -4,8 +4,6 @@ Everything that does not depend on the scene is done once: a text is cut into wo
 of its optional words, with and without "other".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple

@@ -8,8 +8,6 @@ all questions stand in one seeded order; at level p the first p% of them are don
 at 100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,13 +5,11 @@ out may still be "the black cat that is on the mat". The vocabulary counts the v
 collection of graphs has.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -163,7 +161,7 @@ class GqaVocabulary:
     relations: WordCounts
 
     @classmethod
-    def from_scenes(cls, scenes: Iterable[Scene]) -> GqaVocabulary:
+    def from_scenes(cls, scenes: Iterable[Scene]) -> Self:
         values: dict[str, Counter[str]] = {}
         names: dict[tuple[str, bool], Counter[str]] = {}
         relations: Counter[str] = Counter()
@@ -195,7 +193,7 @@ class GqaVocabulary:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> GqaVocabulary:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         names = {(relation, end): counts for relation, end, counts in data["names"]}
         return cls(data["values"], names, data["relations"])
 

@@ -15,8 +15,6 @@
 A question with the answer yes is asked only where one like it with the answer no could be, and the other way round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -8,8 +8,6 @@ same attributes), lest a long description mean "yes". "Anything else" that is li
 the question is about, stays without a description: with one it would be another question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 

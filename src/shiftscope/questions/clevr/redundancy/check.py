@@ -5,8 +5,6 @@ and run. A change does not count if it makes no question: one that says nothing 
 or one whose words alone give the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

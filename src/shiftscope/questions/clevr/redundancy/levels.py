@@ -8,8 +8,6 @@ A twin names the question it comes from in its note `twin`, and its level in its
 about parts are left as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache

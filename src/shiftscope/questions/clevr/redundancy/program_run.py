@@ -3,7 +3,7 @@
 For the checks (`check.py`), which share nothing with what makes the questions.
 """
 
-from __future__ import annotations
+from typing import Self
 
 from ....lang.exec.exact import execute
 from ....lang.execution_world import ExecutionWorld
@@ -34,7 +34,7 @@ class ProgramRun:
                 self.readers[at].append(i)
 
     @classmethod
-    def from_question(cls, scene: Scene, question: Question) -> ProgramRun:
+    def from_question(cls, scene: Scene, question: Question) -> Self:
         if question.program is None:
             raise ValueError(f"question {question.id} has no program")
         return cls(question.program, ExecutionWorld((scene,)))

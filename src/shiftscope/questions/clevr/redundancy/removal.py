@@ -6,8 +6,6 @@ the same as a thing in some attribute is a relation too, unless the question is 
 relations from the answer backwards, then words by attribute (`rank`), those nearest the answer first.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Where no template has the shape, relations are taken off until one has, and are 
 large is it?". The slots of the template keep their numbers, new ones follow.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
