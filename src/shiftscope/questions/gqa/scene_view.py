@@ -95,7 +95,11 @@ class SceneView:
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
-        link = self._draw_link(draw, tie, away | {thing}, depth) if tie else None
+        link = None
+        if tie is not None:
+            further = depth - 1 if tie.subject else 0  # not "the mat that the cat that the man feeds is on"
+            other = self.describe(draw, tie.other, away=away | {thing}, depth=further)
+            link = None if other is None else DescriptionLink(tie.relation, other, tie.subject)
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
@@ -105,13 +109,6 @@ class SceneView:
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
         return None
-
-    def _draw_link(
-        self, draw: np.random.Generator, tie: ObjectRelation, away: frozenset[int], depth: int
-    ) -> DescriptionLink | None:
-        further = depth - 1 if tie.subject else 0  # not "the mat that the cat that the man feeds is on"
-        other = self.describe(draw, tie.other, away=away, depth=further)
-        return None if other is None else DescriptionLink(tie.relation, other, tie.subject)
 
 
 def _is_fluent(word: DescriptionWord, link: DescriptionLink | None) -> bool:

@@ -170,12 +170,11 @@ class _QuestionWriter:
             case "choose":
                 return _ask_which(self.get_description(n.inputs[0]), *n.params)
             case "choose_relation":
-                return _ask_which_relation(
-                    self.get_description(n.inputs[0]), self.get_description(n.inputs[1]), *n.params
-                )
+                one, other = map(self.get_description, n.inputs)
+                return _ask_which_relation(one, other, *n.params)
             case "choose_more":
-                first, second = map(self.get_description, n.inputs)
-                return f"which is {n.params[0]}, {write_phrase(first)} or {write_phrase(second)}"
+                first, second = map(write_phrase, map(self.get_description, n.inputs))
+                return f"which is {n.params[0]}, {first} or {second}"
             case "exist":
                 found = self.get_description(n.inputs[0])
                 return _ask_relation(found) if n.note("said") == VERIFY_REL else _ask_existence([found], "")
@@ -196,14 +195,12 @@ class _QuestionWriter:
         """Two questions in one."""
         first, second = (self.program.nodes[i] for i in n.inputs)
         if (first.op, second.op) == ("exist", "exist") and not (first.note("said") or second.note("said")):
-            return _ask_existence([self.get_description(first.inputs[0]), self.get_description(second.inputs[0])], n.op)
+            return _ask_existence([self.get_description(m.inputs[0]) for m in (first, second)], n.op)
         if (first.op, second.op) == ("verify", "verify") and first.params == second.params:
-            one, other = self.get_description(first.inputs[0]), self.get_description(second.inputs[0])
-            if n.op == "and":
-                return f"are both {write_phrase(one)} and {write_phrase(other)} {_get_predicate_words(*first.params)}"
-            return (
-                f"{_be_form(other)} {write_phrase(one)} or {write_phrase(other)} {_get_predicate_words(*first.params)}"
-            )
+            one, other = (self.get_description(m.inputs[0]) for m in (first, second))
+            start = "are both" if n.op == "and" else _be_form(other)
+            what = _get_predicate_words(*first.params)
+            return f"{start} {write_phrase(one)} {n.op} {write_phrase(other)} {what}"
         return f"{self.write_question(n.inputs[0])} {n.op} {self.write_question(n.inputs[1])}"
 
 
@@ -264,7 +261,12 @@ def _ask_attribute(thing: ObjectDescription, attribute: str) -> str:
 def _ask_name(thing: ObjectDescription) -> str:
     """What the thing is: "What is on the mat", "What animal is the man riding", "Who is wearing the hat"."""
     link = thing.link
-    word = "who" if thing.name in PEOPLE and not thing.words else " ".join(["what", *_write_kind(thing)])
+    before, after = _split_words(thing.words)
+    word = " ".join(["what", *before, thing.name or (THING if before else "")]).rstrip()
+    if thing.name in PEOPLE and not thing.words:
+        word = "who"
+    elif after:
+        raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
     if link is None:
         return f"{word} is in the picture"
     if link.alike:
@@ -274,13 +276,6 @@ def _ask_name(thing: ObjectDescription) -> str:
         return f"{word} {predicate.write_finite(False)} {write_phrase(link.other)}"
     helper = helper_verb(predicate, _is_plural(link.other))
     return f"{word} {helper} {write_phrase(link.other)} {predicate.write_bare()}"
-
-
-def _write_kind(thing: ObjectDescription) -> list[str]:
-    before, after = _split_words(thing.words)
-    if after:
-        raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
-    return [*before, thing.name or (THING if before else "")] if before or thing.name else []
 
 
 def _ask_is(thing: ObjectDescription, what: str) -> str:
@@ -308,10 +303,9 @@ def _ask_relation(thing: ObjectDescription) -> str:
     if link is None or link.alike or link.subject:
         return _ask_existence([thing], "")
     predicate = _require_predicate(link.relation)
+    helper = helper_verb(predicate, _is_plural(link.other))
     other = write_phrase(ObjectDescription(thing.name, thing.words), "a")
-    return (
-        f"{helper_verb(predicate, _is_plural(link.other))} {write_phrase(link.other)} {predicate.write_bare()} {other}"
-    )
+    return f"{helper} {write_phrase(link.other)} {predicate.write_bare()} {other}"
 
 
 def _ask_existence(things: list[ObjectDescription], joined: str) -> str:
