@@ -8,14 +8,7 @@ word out where the part of one vehicle is named outright.
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun
 from ...schema import Schema
-from .template_builder import (
-    TemplateBuilder,
-    TemplateSketches,
-    fill_texts,
-    get_texts,
-    list_comparisons,
-    list_value_questions,
-)
+from .template_builder import TemplateBuilder, TemplateSketches, fill_texts, get_texts
 
 PART, OTHER_PART = "the repainted {2} of the {1}", "the repainted {4} of the {3}"
 
@@ -26,12 +19,13 @@ def list_part_comparison_templates(schema: Schema) -> TemplateSketches:
     for other in ("part", "own", "thing"):
         for attribute in TemplateBuilder(schema).part_attributes:
             if attribute in own:
+                sketch = _build_comparison(schema, attribute, other)
                 if other == "own":
-                    texts = list_comparisons(attribute, "the repainted {2}", "the repainted {3}", schema)
+                    texts = sketch.list_comparisons(attribute, "the repainted {2}", "the repainted {3}")
                     texts = [f"On the {{1}}, {text[0].lower()}{text[1:]}" for text in texts]
                 else:
-                    texts = list_comparisons(attribute, PART, OTHER_PART if other == "part" else "the {3}", schema)
-                yield "part_comparison.json", _build_comparison(schema, attribute, other), texts
+                    texts = sketch.list_comparisons(attribute, PART, OTHER_PART if other == "part" else "the {3}")
+                yield "part_comparison.json", sketch, texts
 
 
 def _build_comparison(schema: Schema, attribute: str, other: str) -> TemplateBuilder:
@@ -120,7 +114,7 @@ def list_part_owner_templates(schema: Schema) -> TemplateSketches:
                 at, number = sketch.describe_related("relate_filter_unique", 3, at, 1), 3
                 subject = f"the {{3}} [that is] <R> {OWNER}"
             sketch.query(attribute.name, number, at)
-            yield OWNER_FILE, sketch, list_value_questions(attribute.name, subject, schema)
+            yield OWNER_FILE, sketch, sketch.list_value_questions(attribute.name, subject)
     sketch = TemplateBuilder(schema)
     sketch.add_node("count", _add_owners(sketch, sketch.describe("filter", 1)))
     yield OWNER_FILE, sketch, texts["count"]
@@ -151,7 +145,7 @@ def list_part_value_templates(schema: Schema) -> TemplateSketches:
             at, vehicle, number = _describe_vehicle(sketch, related, "[that is]")
             sketch.query(attribute, number, sketch.describe_parts_of("partfilter_unique", number, at))
             subject = f"the repainted {{{number}}} of {vehicle}"
-            yield VALUE_FILE, sketch, list_value_questions(attribute, subject, schema)
+            yield VALUE_FILE, sketch, sketch.list_value_questions(attribute, subject)
     for attribute in queried:
         sketch = TemplateBuilder(schema)
         known = sketch.describe_parts_of("partfilter_unique", 1, sketch.add_node("scene"))
@@ -159,7 +153,7 @@ def list_part_value_templates(schema: Schema) -> TemplateSketches:
         sketch.require_different(known, part)
         sketch.query(attribute, 2, part)
         subject = f"the repainted {{2}} on the same {generic_noun(schema)} as the repainted {{1}}"
-        yield VALUE_FILE, sketch, list_value_questions(attribute, subject, schema)
+        yield VALUE_FILE, sketch, sketch.list_value_questions(attribute, subject)
 
 
 PART_TEMPLATE_GROUPS = (

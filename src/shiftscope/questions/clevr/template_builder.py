@@ -18,10 +18,26 @@ INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no desc
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
 
 
+def get_texts(section: str) -> dict[str, tuple[str, ...]]:
+    return text_table("clevr_questions", section)
+
+
+VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")
+
+
+def fill_texts(texts: Iterable[str], **words: str) -> list[str]:
+    """The texts with `{A}` replaced by what is given for A."""
+    filled = list(texts)
+    for name, word in words.items():
+        filled = [text.replace(f"{{{name}}}", word) for text in filled]
+    return filled
+
+
 class TemplateBuilder:
     """Collects nodes, slots and constraints; `build_template` closes it."""
 
     def __init__(self, schema: Schema) -> None:
+        self.schema = schema
         self.attributes = _order_noun_last(schema.attributes)
         self.part_attributes = [a for a in _order_noun_last(schema.part_attributes) if a not in INHERITED_ATTRIBUTES]
         self.noun = noun_attribute(schema.attributes)
@@ -78,6 +94,24 @@ class TemplateBuilder:
     def require_apart(self, left: int, right: int) -> None:
         self.constraints.append(TemplateConstraint(APART, (left, right)))
 
+    def get_attribute_word(self, attribute: str) -> str:
+        """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
+        return "model" if attribute == self.noun and self.schema.attribute(attribute).kinds else attribute
+
+    def list_value_questions(self, attribute: str, *subjects: str) -> list[str]:
+        """Questions for the value of one thing's attribute; a subject is a noun phrase with its article."""
+        word = self.get_attribute_word(attribute)
+        texts = VALUE_TEXTS.get(word, VALUE_TEXTS["other"])
+        return [text for subject in subjects for text in fill_texts(texts, X=subject, a=word)]
+
+    def list_comparisons(self, attribute: str, left: str, right: str) -> list[str]:
+        """Questions whether two things have the same value of the attribute."""
+        word = self.get_attribute_word(attribute)
+        texts = COMPARISON_TEXTS["any"]
+        if word != "model":
+            texts += (*COMPARISON_TEXTS["but model"], *COMPARISON_TEXTS.get(word, ()))
+        return fill_texts(texts, X=left, Y=right, a=word)
+
     def build_template(self, file: str, family: int, texts: Sequence[str]) -> Template:
         """The finished template."""
 
@@ -111,45 +145,6 @@ def build_templates(groups: Iterable[Callable[[Schema], TemplateSketches]], sche
         for file, sketch, texts in group(schema):
             yield check_template(sketch.build_template(file, families[file], texts))
             families[file] += 1
-
-
-# Phrases that several groups of templates share: asking for a value, comparing two, chains of relations.
-
-
-def get_texts(section: str) -> dict[str, tuple[str, ...]]:
-    return text_table("clevr_questions", section)
-
-
-VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")
-
-
-def fill_texts(texts: Iterable[str], **words: str) -> list[str]:
-    """The texts with `{A}` replaced by what is given for A."""
-    filled = list(texts)
-    for name, word in words.items():
-        filled = [text.replace(f"{{{name}}}", word) for text in filled]
-    return filled
-
-
-def attribute_word(attribute: str, schema: Schema) -> str:
-    """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
-    nouns_have_kinds = attribute == noun_attribute(schema.attributes) and schema.attribute(attribute).kinds
-    return "model" if nouns_have_kinds else attribute
-
-
-def list_value_questions(attribute: str, subject: str, schema: Schema) -> list[str]:
-    """Questions for the value of one thing's attribute; the subject is a noun phrase with its article."""
-    word = attribute_word(attribute, schema)
-    return fill_texts(VALUE_TEXTS.get(word, VALUE_TEXTS["other"]), X=subject, a=word)
-
-
-def list_comparisons(attribute: str, left: str, right: str, schema: Schema) -> list[str]:
-    """Questions whether two things have the same value of the attribute."""
-    word = attribute_word(attribute, schema)
-    texts = COMPARISON_TEXTS["any"]
-    if word != "model":
-        texts += (*COMPARISON_TEXTS["but model"], *COMPARISON_TEXTS.get(word, ()))
-    return fill_texts(texts, X=left, Y=right, a=word)
 
 
 def build_chain_phrase(hops: int) -> str:

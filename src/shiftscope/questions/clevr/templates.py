@@ -8,16 +8,7 @@ from typing import NamedTuple
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun
 from ...schema import Schema
-from .template_builder import (
-    TemplateBuilder,
-    TemplateSketches,
-    attribute_word,
-    build_chain_phrase,
-    fill_texts,
-    get_texts,
-    list_comparisons,
-    list_value_questions,
-)
+from .template_builder import TemplateBuilder, TemplateSketches, build_chain_phrase, fill_texts, get_texts
 
 AND_FILE = "single_and.json"
 
@@ -31,7 +22,7 @@ def list_and_templates(schema: Schema) -> TemplateSketches:
     for attribute in schema.attributes:
         sketch = _build_intersection(schema, "unique")
         sketch.query(attribute.name, 3, len(sketch.nodes) - 1)
-        yield AND_FILE, sketch, [t for s in texts["subject"] for t in list_value_questions(attribute.name, s, schema)]
+        yield AND_FILE, sketch, sketch.list_value_questions(attribute.name, *texts["subject"])
 
 
 def _build_intersection(schema: Schema, end: str) -> TemplateBuilder:
@@ -109,7 +100,7 @@ def list_comparison_templates(schema: Schema) -> TemplateSketches:
                 sketch.require_different(one.node, two.referent)
             values = [sketch.query(name, thing.number, thing.node) for thing in (one, two)]
             sketch.add_node(f"equal_{name}", *values)
-            yield "comparison.json", sketch, list_comparisons(name, one.phrase, two.phrase, schema)
+            yield "comparison.json", sketch, sketch.list_comparisons(name, one.phrase, two.phrase)
 
 
 OR_FILE = "single_or.json"
@@ -161,7 +152,7 @@ def list_hop_templates(schema: Schema) -> TemplateSketches:
         for attribute in schema.attributes:
             sketch = _build_chain(schema, hops, "unique")
             sketch.query(attribute.name, hops + 1, len(sketch.nodes) - 1)
-            yield file, sketch, list_value_questions(attribute.name, build_chain_phrase(hops), schema)
+            yield file, sketch, sketch.list_value_questions(attribute.name, build_chain_phrase(hops))
 
 
 def _build_chain(schema: Schema, hops: int, end: str) -> TemplateBuilder:
@@ -194,13 +185,13 @@ def list_same_templates(schema: Schema) -> TemplateSketches:
         for name in names:
             sketch, same = _build_same(schema, name)
             sketch.add_node(end, same)
-            yield SAME_FILE, sketch, _fill_same_texts(end, name, schema)
+            yield SAME_FILE, sketch, _fill_same_texts(sketch, end, name)
     for end in ("exist", "count"):
         for name in names:
             sketch, same = _build_same(schema, name)
             sketch.describe(f"filter_{end}", 2, same)
             sketch.keep_empty(name, 2)
-            yield SAME_FILE, sketch, _fill_same_texts(f"{end} of", name, schema)
+            yield SAME_FILE, sketch, _fill_same_texts(sketch, f"{end} of", name)
     for shared in names:
         for queried in names:
             if queried != shared:
@@ -208,8 +199,8 @@ def list_same_templates(schema: Schema) -> TemplateSketches:
                 other = sketch.describe("filter_unique", 2, same)
                 sketch.keep_empty(shared, 2)
                 sketch.query(queried, 2, other)
-                subjects = _fill_same_texts("subject", shared, schema)
-                yield SAME_FILE, sketch, [t for s in subjects for t in list_value_questions(queried, s, schema)]
+                subjects = _fill_same_texts(sketch, "subject", shared)
+                yield SAME_FILE, sketch, sketch.list_value_questions(queried, *subjects)
 
 
 def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
@@ -219,10 +210,10 @@ def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
     return sketch, same
 
 
-def _fill_same_texts(key: str, attribute: str, schema: Schema) -> list[str]:
-    word = attribute_word(attribute, schema)
+def _fill_same_texts(sketch: TemplateBuilder, key: str, attribute: str) -> list[str]:
+    word = sketch.get_attribute_word(attribute)
     texts = get_texts("same model" if word == "model" else "same")[key]
-    return fill_texts(texts, a=word, things=plural(generic_noun(schema)))
+    return fill_texts(texts, a=word, things=plural(generic_noun(sketch.schema)))
 
 
 TEMPLATE_GROUPS = (

@@ -11,7 +11,7 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Question
 from shiftscope.questions.clevr.generator import generate_questions
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
-from shiftscope.questions.clevr.redundancy.program_run import ProgramRun, is_a_question
+from shiftscope.questions.clevr.redundancy.program_run import ProgramRun
 from shiftscope.questions.clevr.redundancy.program_tree import (
     TreeStep,
     build_tree,
@@ -209,7 +209,7 @@ def test_a_question_whose_thing_is_spoken_of_is_none(program, honest):
     """What the blue one is right of is left of it."""
     where = scene(thing("small red rubber cube", -2, -2), thing("large blue metal sphere", 0))
     parsed = parse_program(program.format("filter(scene(), shape=cube)"))
-    assert is_a_question(ProgramRun(parsed, ExecutionWorld((where,)))) is honest
+    assert ProgramRun(parsed, ExecutionWorld((where,))).is_a_question() is honest
     last = read_tree(parsed, ExecutionWorld((where,)))
     assert gives_itself_away(list_suspects(last), where.schema) is not honest
 

@@ -15,17 +15,7 @@ from ....lang.execution_world import ExecutionWorld
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
-from .program_tree import (
-    RELATIONS,
-    FilterWord,
-    TreeStep,
-    count_hops,
-    gives_itself_away,
-    is_subject,
-    list_steps,
-    list_suspects,
-    words_imply_member,
-)
+from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 from .removal import order_attributes, rank_attribute
 
 
@@ -85,14 +75,14 @@ class _Saturation:
         self.world, self.schema, self.seed = world, schema, seed
         listed = list_steps(last)
         described = [s for s in listed if s.several and not s.is_half and not s.on_parts]
-        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not is_subject(s))]
+        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not s.is_subject)]
         self.silent = _list_silent_attributes(listed, self.own)
         self.suspected = list_suspects(last)
         self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
-        self.sought = [s for s in described if s.op in RELATIONS and is_subject(s)]
+        self.sought = [s for s in described if s.op in RELATIONS and s.is_subject]
         self.asked = self.mentioned = 0  # what no relation may lead to, and what it leads to only if need be
         for step in described:
-            if _is_only_anchor(step) or (step.op in TIED and is_subject(step)):
+            if _is_only_anchor(step) or (step.op in TIED and step.is_subject):
                 self.mentioned |= step.value
             elif step.op != "union":
                 self.asked |= step.value
@@ -137,7 +127,7 @@ class _Saturation:
     def add_relation(self, n: int) -> bool:
         """Add a relation to set n, unless it has one; whether one was found."""
         step, world, like = self.own[n], self.world, self.like[n]
-        if step.op != "scene" or not like or count_hops(step) >= MOST_HOPS:
+        if step.op != "scene" or not like or sum(s.op in RELATIONS for s in step.list_readers()) >= MOST_HOPS:
             return False
         options: tuple[list[RelationOption], list[RelationOption]] = ([], [])
         for relation in self.schema.relations:
@@ -170,7 +160,7 @@ class _Saturation:
 
     def words_tell(self, thing: int) -> bool:
         """Whether the words tell that the thing is among what is counted or looked for."""
-        return any(s.value >> thing & 1 and words_imply_member(s, self.schema) for s in self.sought)
+        return any(s.value >> thing & 1 and s.words_imply_member(self.schema) for s in self.sought)
 
     def is_fine(self) -> bool:
         return not self.suspected or not gives_itself_away(self.suspected, self.schema)

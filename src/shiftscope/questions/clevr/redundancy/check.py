@@ -10,16 +10,7 @@ from typing import NamedTuple
 
 from ....question import Question
 from ....scene import Scene
-from .program_run import (
-    RELATION_OPS,
-    SET_OPS,
-    WORD_OPS,
-    ProgramRun,
-    insert_chain,
-    is_a_question,
-    remove_node,
-    words_imply_member,
-)
+from .program_run import RELATION_OPS, SET_OPS, WORD_OPS, ProgramRun, insert_chain, remove_node
 
 MOST_HOPS = 3
 
@@ -33,7 +24,7 @@ class RelationScope(NamedTuple):
     def words_tell(self, case: ProgramRun, thing: int, start: int = 0, by: int = 0) -> bool:
         """Whether they do; nodes from `start` on have moved by so many."""
         places = [at + by if at >= start else at for at in self.sought]
-        return any(case.values[at] >> thing & 1 and words_imply_member(case, at) for at in places)
+        return any(case.values[at] >> thing & 1 and case.words_imply_member(at) for at in places)
 
 
 def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
@@ -47,7 +38,7 @@ def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
         other = ProgramRun(shorter, case.world)
         kept = [at for at in case.list_described_nodes() if at in place]
         same = other.run.is_defined and other.run.answer == case.run.answer
-        if same and all(other.values[place[at]] == case.values[at] for at in kept) and is_a_question(other):
+        if same and all(other.values[place[at]] == case.values[at] for at in kept) and other.is_a_question():
             found.append(f"node {i} ({n.op} {' '.join(n.params)}) could be dropped")
     return tuple(found)
 
@@ -85,7 +76,7 @@ def check_twin(scene: Scene, question: Question, base: Question) -> tuple[str, .
         trouble.append("it is about another scene, or of another kind")
     if not question.answer == base.answer == case.run.answer == plain.run.answer:
         trouble.append(f"answers {question.answer!r}, {case.run.answer!r} for {base.answer!r}")
-    if not is_a_question(case) and is_a_question(plain):
+    if not case.is_a_question() and plain.is_a_question():
         trouble.append("it gives its answer away")
     longer, shorter = (case, plain) if len(case.nodes) >= len(plain.nodes) else (plain, case)
     pairs, _, unlike = _align_descriptions(longer, shorter)
@@ -155,7 +146,7 @@ def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[
         for term in attribute.terms:
             if not value & ~things.mask(attribute.name, term):
                 longer = insert_chain(case.program, at, [("filter", (attribute.name, term))])
-                if is_a_question(ProgramRun(longer, case.world)):
+                if ProgramRun(longer, case.world).is_a_question():
                     yield f"node {at}: {attribute.name} {term} could be said"
 
 
@@ -178,7 +169,7 @@ def _check_empty_description(
             if related and rows and not like & ~rows[case.values[related.inputs[0]].bit_length() - 1]:
                 return
         longer = insert_chain(case.program, at, [("filter", pair) for pair in new.items()])
-        could_be_said = could_be_said or is_a_question(ProgramRun(longer, case.world))
+        could_be_said = could_be_said or ProgramRun(longer, case.world).is_a_question()
     if could_be_said or related or case.list_words(at) != words:
         yield f"node {at}: nothing is described like no set of the scene"
 
@@ -222,7 +213,7 @@ def _list_unsaid_relations(case: ProgramRun, at: int, these: int, reach: Relatio
                 continue
             chain = [("filter", pair) for pair in full] + [("unique", ()), ("relate", (relation,))]
             longer = ProgramRun(insert_chain(case.program, origin, chain), case.world)
-            if longer.run.is_defined and is_a_question(longer) and not reach.words_tell(longer, i, origin, len(chain)):
+            if longer.run.is_defined and longer.is_a_question() and not reach.words_tell(longer, i, origin, len(chain)):
                 yield f"node {at}: {relation} of object {i} could be said"
 
 

@@ -21,15 +21,7 @@ from ....lang.program import Program
 from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
-from ..generator import (
-    ATTEMPTS,
-    PER_IMAGE,
-    AnswerMismatch,
-    ClevrQuestionGenerator,
-    TemplateMatches,
-    TracedQuestion,
-    get_generator,
-)
+from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
 from .addition import add_all
@@ -68,7 +60,7 @@ def build_level(
     generator: ClevrQuestionGenerator,
     scenes: PackedScenes,
     found: TemplateMatches,
-    traced: Sequence[TracedQuestion],
+    traced: Sequence[tuple[Question, Sequence[Any]]],
 ) -> list[Question]:
     """The questions that the generator made of what it found, each at the level given."""
     words = get_rewording(generator)

@@ -88,6 +88,78 @@ class ProgramRun:
         """The most relations on the way to the answer."""
         return max((self.count_hops(r) + (self.ops[r] in RELATION_OPS) for r in self.readers[at]), default=0)
 
+    def is_a_question(self) -> bool:
+        """Whether it says something of every set, and its words alone do not tell the answer."""
+        last = len(self.nodes) - 1
+        for i, n in enumerate(self.nodes):
+            if n.op == "scene":
+                for r in self.readers[i]:
+                    if self.ops[r] not in WORD_OPS and not (self.ops[r] == "count" and r == last):
+                        return False
+            if n.op == "union" or (n.op in ("less", "greater", "equal") and self.ops[n.inputs[0]] == "count"):
+                one, two = (self.nodes[j].inputs[0] if self.ops[j] == "count" else j for j in n.inputs)
+                if self._is_inside(one, two) or self._is_inside(two, one):
+                    return False
+            if n.op == "exist" and self.words_imply_member(n.inputs[0]):
+                return False
+        return not any(self.values[i] == 0 and self._words_imply_empty(i) for i in self.list_described_nodes())
+
+    def words_imply_member(self, at: int) -> bool:
+        """Whether one of the set is mentioned on the way to it: A, if B is right of A, for what is left of B."""
+        mine, n = self._list_allowed_values(at), self.nodes[self.find_origin(at)]
+        back = CONVERSE.get(n.params[0]) if n.op == "relate" else None
+        while n.op == "relate":
+            described = self.nodes[n.inputs[0]].inputs[0]
+            n = self.nodes[self.find_origin(described)]
+            if n.op != "relate" or n.params[0] != back:
+                break
+            if _is_narrower(self._list_allowed_values(self.nodes[n.inputs[0]].inputs[0]), mine):
+                return True
+        return False
+
+    def _is_inside(self, inner: int, outer: int) -> bool:
+        if not _is_narrower(self._list_allowed_values(inner), self._list_allowed_values(outer)):
+            return False
+        a, b = (self.nodes[self.find_origin(i)] for i in (inner, outer))
+        if b.op == "scene":
+            return True
+        alike = b.op in RELATION_OPS and (a.op, a.params) == (b.op, b.params)
+        return alike and bool(self.values[a.inputs[0]] == self.values[b.inputs[0]])
+
+    def _words_imply_empty(self, at: int) -> bool:
+        """Whether the only thing that fits the words is one that the set leaves out."""
+        todo, mine = [self.find_origin(at)], self._list_allowed_values(at)
+        while todo:
+            n = self.nodes[todo.pop()]
+            if n.op == "intersect":
+                todo += [self.find_origin(i) for i in n.inputs]
+            elif n.op in ("relate", "same") and self.ops[n.inputs[0]] == "unique":
+                described = self.nodes[n.inputs[0]].inputs[0]
+                alone = self.ops[self.find_origin(described)] == "scene"
+                if alone and _is_narrower(mine, self._list_allowed_values(described)):
+                    return True
+        return False
+
+    def _list_allowed_values(self, at: int) -> AllowedValues:
+        n = self.nodes[at]
+        if n.op == "filter":
+            found = self._list_allowed_values(n.inputs[0])
+            attribute = self.schema.attribute(n.params[0])
+            values = frozenset(dict(attribute.kinds).get(n.params[1], (n.params[1],)))
+            return found | {n.params[0]: found.get(n.params[0], values) & values}
+        if n.op in ("unique", "exclude"):
+            return self._list_allowed_values(n.inputs[0])
+        if n.op == "same":
+            return {a: v for a, v in self._list_allowed_values(n.inputs[0]).items() if a == n.params[0]}
+        if n.op == "intersect":
+            left, right = (self._list_allowed_values(i) for i in n.inputs)
+            return left | {a: left.get(a, values) & values for a, values in right.items()}
+        return {}
+
+
+def _is_narrower(inner: AllowedValues, outer: AllowedValues) -> bool:
+    return all(a in inner and inner[a] <= values for a, values in outer.items())
+
 
 def remove_node(program: Program, gone: int) -> tuple[Program, dict[int, int]]:
     """The program without one node, and where the others have gone."""
@@ -119,80 +191,3 @@ def insert_chain(program: Program, at: int, new: list[tuple[str, tuple[str, ...]
         inputs = tuple(i + len(new) if i >= at else i for i in n.inputs)
         out.append(node(n.op, inputs, n.params))
     return Program(tuple(out))
-
-
-def is_a_question(case: ProgramRun) -> bool:
-    """Whether it says something of every set, and its words alone do not tell the answer."""
-    last = len(case.nodes) - 1
-    for i, n in enumerate(case.nodes):
-        if n.op == "scene":
-            for r in case.readers[i]:
-                if case.ops[r] not in WORD_OPS and not (case.ops[r] == "count" and r == last):
-                    return False
-        if n.op == "union" or (n.op in ("less", "greater", "equal") and case.ops[n.inputs[0]] == "count"):
-            one, two = (case.nodes[j].inputs[0] if case.ops[j] == "count" else j for j in n.inputs)
-            if _is_inside(case, one, two) or _is_inside(case, two, one):
-                return False
-        if n.op == "exist" and words_imply_member(case, n.inputs[0]):
-            return False
-    return not any(case.values[i] == 0 and _words_imply_empty(case, i) for i in case.list_described_nodes())
-
-
-def words_imply_member(case: ProgramRun, at: int) -> bool:
-    """Whether one of the set is mentioned on the way to it: A, if B is right of A, for what is left of B."""
-    mine, n = _list_allowed_values(case, at), case.nodes[case.find_origin(at)]
-    back = CONVERSE.get(n.params[0]) if n.op == "relate" else None
-    while n.op == "relate":
-        described = case.nodes[n.inputs[0]].inputs[0]
-        n = case.nodes[case.find_origin(described)]
-        if n.op != "relate" or n.params[0] != back:
-            break
-        if _is_narrower(_list_allowed_values(case, case.nodes[n.inputs[0]].inputs[0]), mine):
-            return True
-    return False
-
-
-def _is_inside(case: ProgramRun, inner: int, outer: int) -> bool:
-    if not _is_narrower(_list_allowed_values(case, inner), _list_allowed_values(case, outer)):
-        return False
-    a, b = (case.nodes[case.find_origin(i)] for i in (inner, outer))
-    if b.op == "scene":
-        return True
-    alike = b.op in RELATION_OPS and (a.op, a.params) == (b.op, b.params)
-    return alike and bool(case.values[a.inputs[0]] == case.values[b.inputs[0]])
-
-
-def _words_imply_empty(case: ProgramRun, at: int) -> bool:
-    """Whether the only thing that fits the words is one that the set leaves out."""
-    todo, mine = [case.find_origin(at)], _list_allowed_values(case, at)
-    while todo:
-        n = case.nodes[todo.pop()]
-        if n.op == "intersect":
-            todo += [case.find_origin(i) for i in n.inputs]
-        elif n.op in ("relate", "same") and case.ops[n.inputs[0]] == "unique":
-            described = case.nodes[n.inputs[0]].inputs[0]
-            alone = case.ops[case.find_origin(described)] == "scene"
-            if alone and _is_narrower(mine, _list_allowed_values(case, described)):
-                return True
-    return False
-
-
-def _list_allowed_values(case: ProgramRun, at: int) -> AllowedValues:
-    n = case.nodes[at]
-    if n.op == "filter":
-        found = _list_allowed_values(case, n.inputs[0])
-        attribute = case.schema.attribute(n.params[0])
-        values = frozenset(dict(attribute.kinds).get(n.params[1], (n.params[1],)))
-        return found | {n.params[0]: found.get(n.params[0], values) & values}
-    if n.op in ("unique", "exclude"):
-        return _list_allowed_values(case, n.inputs[0])
-    if n.op == "same":
-        return {a: v for a, v in _list_allowed_values(case, n.inputs[0]).items() if a == n.params[0]}
-    if n.op == "intersect":
-        left, right = (_list_allowed_values(case, i) for i in n.inputs)
-        return left | {a: left.get(a, values) & values for a, values in right.items()}
-    return {}
-
-
-def _is_narrower(inner: AllowedValues, outer: AllowedValues) -> bool:
-    return all(a in inner and inner[a] <= values for a, values in outer.items())

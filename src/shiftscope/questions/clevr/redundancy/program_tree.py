@@ -8,7 +8,7 @@ question out of an honest one: `gives_itself_away` tells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -51,6 +51,31 @@ class TreeStep:
         """Whether it is half of a description: what stands both left of one thing and behind another."""
         return self.above is not None and self.above.op == "intersect"
 
+    @property
+    def is_subject(self) -> bool:
+        """Whether the set is what the question is about: counted, or asked for whether there is any."""
+        reader = next((s for s in self.list_readers() if s.op not in ("union", "intersect")), None)
+        return reader is not None and reader.op in ("count", "exist")
+
+    def words_imply_member(self, schema: Schema) -> bool:
+        """Whether one of the set is spoken of: A and all that A is right of, if B is right of A, left of B."""
+        if self.op != "relate":
+            return False
+        said, back = _list_described_values(self), OPPOSITE.get(self.params[0])
+        described = self.inputs[0].inputs[0]
+        while described.op == "relate" and described.params[0] == back:
+            described = described.inputs[0].inputs[0]
+            if _covers(said, _list_described_values(described), schema):
+                return True
+        return False
+
+    def list_readers(self) -> Iterator[TreeStep]:
+        """The step that reads this one, the step that reads that, and so on."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
+
 
 def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
     """The last step of a program, `values` one per node; a tree of its own, to be changed at will."""
@@ -88,24 +113,6 @@ def list_steps(last: TreeStep, cut: frozenset[int] = frozenset()) -> list[TreeSt
     return found
 
 
-def count_hops(step: TreeStep) -> int:
-    """How many relations lie between the step and the answer, its own not counted."""
-    found = 0
-    above = step.above
-    while above is not None:
-        found += above.op in RELATIONS
-        above = above.above
-    return found
-
-
-def is_subject(step: TreeStep) -> bool:
-    """Whether the set is what the question is about: counted, or asked for whether there is any."""
-    above = step.above
-    while above is not None and above.op in ("union", "intersect"):
-        above = above.above
-    return above is not None and above.op in ("count", "exist")
-
-
 # What the words alone give away: of "how many cubes are left of the cube?", when there is but one, or of "is any cube
 # left of the ball that is right of the cube?", the answer.
 
@@ -125,7 +132,7 @@ def list_suspects(last: TreeStep) -> list[TreeStep]:
 def gives_itself_away(suspected: list[TreeStep], schema: Schema) -> bool:
     """Whether the words alone tell that a set is empty or is not, or that one of two holds the other."""
     for step in suspected:
-        if _finds_any(step) and words_imply_member(step.inputs[0], schema):
+        if _finds_any(step) and step.inputs[0].words_imply_member(schema):
             return True
         if _compares_sets(step):
             one, two = (s.inputs[0] if s.op == "count" else s for s in step.inputs)
@@ -146,19 +153,6 @@ def _compares_sets(step: TreeStep) -> bool:
 def _finds_any(step: TreeStep) -> bool:
     """Whether it asks if there is any, and there is."""
     return step.op == "exist" and bool(step.inputs[0].value)
-
-
-def words_imply_member(step: TreeStep, schema: Schema) -> bool:
-    """Whether one of the set is spoken of: A and all that A is right of, if B is right of A, left of B."""
-    if step.op != "relate":
-        return False
-    said, back = _list_described_values(step), OPPOSITE.get(step.params[0])
-    described = step.inputs[0].inputs[0]
-    while described.op == "relate" and described.params[0] == back:
-        described = described.inputs[0].inputs[0]
-        if _covers(said, _list_described_values(described), schema):
-            return True
-    return False
 
 
 def _is_within(inner: TreeStep, outer: TreeStep, schema: Schema) -> bool:
@@ -198,14 +192,13 @@ def _list_left_out(step: TreeStep) -> list[TreeStep]:
 
 
 def _covers(broad: DescribedValues, narrow: DescribedValues, schema: Schema) -> bool:
-    return all(
-        attribute in narrow
-        and (
-            narrow[attribute] == word
-            or expand_word(schema, attribute, narrow[attribute]) <= expand_word(schema, attribute, word)
-        )
-        for attribute, word in broad.items()
-    )
+    for attribute, word in broad.items():
+        other = narrow.get(attribute)
+        if other != word and (
+            other is None or not expand_word(schema, attribute, other) <= expand_word(schema, attribute, word)
+        ):
+            return False
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ....english.synonyms import noun_attribute
 from ....lang.execution_world import ExecutionWorld, Things
 from ....schema import Attribute, Schema
-from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, is_subject, list_steps, list_suspects
+from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 
 
 class DroppableElement(NamedTuple):
@@ -41,7 +41,7 @@ def list_relations(last: TreeStep) -> list[DroppableElement]:
     return [
         DroppableElement(s, None)
         for s in list_steps(last)
-        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not is_subject(s))
+        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
     ]
 
 

@@ -256,10 +256,7 @@ def _list_cuts(last: TreeStep) -> Iterator[frozenset[int]]:
 
 def _is_conjoined(step: TreeStep) -> bool:
     """Whether it is said in one breath with another by "and" or "or", where a second "that is" misleads."""
-    above = step.above
-    while above is not None and above.op not in ("union", "intersect"):
-        above = above.above
-    return above is not None
+    return any(above.op in ("union", "intersect") for above in step.list_readers())
 
 
 def _count_chain(step: TreeStep) -> int:
