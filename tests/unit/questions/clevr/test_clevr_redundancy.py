@@ -15,6 +15,7 @@ from shiftscope.questions.clevr.generator import generate_questions, get_generat
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
 from shiftscope.questions.clevr.redundancy.levels import LEVELS, build_twin, generate_levels, get_rewording
 from shiftscope.questions.clevr.redundancy.program_tree import build_tree
+from shiftscope.questions.clevr.redundancy.rewording import TemplateRewording
 from shiftscope.questions.clevr.template import TemplateSet
 from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from shiftscope.records import content_id
@@ -27,13 +28,17 @@ from toy import THREE_AND_ONE, TRAFFIC, scene, thing
 from worlds import PLANE
 
 
+def find_template(words: TemplateRewording, file: str, family: int) -> int:
+    return next(n for n, f in enumerate(words.own) if (f.template.file, f.template.family) == (file, family))
+
+
 def asked(where: Scene, program: str, file: str, family: int) -> Question:
     """The program as the template words it, every choice of words the first."""
     words = get_rewording(get_generator(builtin_templates(where.schema), where.schema))
     world = ExecutionWorld((where,))
     parsed = parse_program(program)
     tree = build_tree(parsed, execute(parsed, world).values)
-    fitted, codes = words.fit(tree, words.number[file, family])
+    fitted, codes = words.fit(tree, find_template(words, file, family))
     return Question(
         id="q",
         text=fitted.text(codes, 0),
@@ -48,7 +53,7 @@ def build_levels(where: Scene, question: Question, templates: TemplateSet, dice:
     """The question, worded with these random bits, at every level."""
     words = get_rewording(get_generator(templates, where.schema))
     world = ExecutionWorld((where,))
-    number = words.number[question.provenance.template, question.provenance.family]
+    number = find_template(words, question.provenance.template, question.provenance.family)
     trace = execute(question.program, world).values
     return {level: build_twin(level, question, world, words, number, dice, trace) for level in LEVELS}
 

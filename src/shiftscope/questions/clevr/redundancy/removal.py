@@ -57,7 +57,8 @@ def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorl
     It is also needed where the question would otherwise lose its last word, or give its answer away.
     """
     step, word = element
-    left = _compute_set_without(element, world)
+    things = world.parts if step.on_parts else world.objects
+    left = narrow_set(step, step.root if word else things.everything, things, word)
     if not _keeps_described_set(step, left, world):
         return False
     kept = (step.op, step.params, step.inputs, list(step.words), step.root, step.value)
@@ -69,7 +70,9 @@ def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorl
     else:
         step.words.remove(word)
         step.value = left
-    if _says_something(step, last) and not gives_itself_away(list_suspects(last), schema):
+    # Only `how many things are there?` goes without a word.
+    says_something = step.words or step.op != "scene" or (step.above is last and last.op == "count")
+    if says_something and not gives_itself_away(list_suspects(last), schema):
         _update_intersections(step)
         return True
     step.op, step.params, step.inputs, step.words, step.root, step.value = kept
@@ -96,12 +99,6 @@ def narrow_set(step: TreeStep, among: int, things: Things, without: FilterWord |
             mask = things.mask(word.attribute, word.value)
             among &= mask if word.op == "filter" else ~mask
     return among
-
-
-def _compute_set_without(element: DroppableElement, world: ExecutionWorld) -> int:
-    step, word = element
-    things = world.parts if step.on_parts else world.objects
-    return narrow_set(step, step.root if word else things.everything, things, word)
 
 
 def _keeps_described_set(step: TreeStep, value: int, world: ExecutionWorld) -> bool:
@@ -136,8 +133,3 @@ def _update_intersections(step: TreeStep) -> None:
     while step.is_half and step.above is not None:
         step = step.above
         step.root = step.inputs[0].value & step.inputs[1].value
-
-
-def _says_something(step: TreeStep, last: TreeStep) -> bool:
-    """Whether something is still said: only `how many things are there?` goes without a word."""
-    return bool(step.words) or step.op != "scene" or (step.above is last and last.op == "count")

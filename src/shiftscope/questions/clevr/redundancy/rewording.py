@@ -31,6 +31,7 @@ from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
 from .removal import list_relations
 
 NO_SLOT = -1
+JOINED_OPS = ("union", "intersect")  # what is said in one breath by "or" and "and"
 NOTHING: frozenset[int] = frozenset()
 
 
@@ -75,18 +76,12 @@ def list_step_slots(template: Template) -> tuple[StepSlots, ...]:
     found = []
     for step in list_steps(build_template_tree(template)):
         slots = {w.attribute: int(w.value) for w in step.words}
-        found.append(
-            StepSlots(
-                relation=int(step.params[0]) if step.op == "relate" else NO_SLOT,
-                words={a: s for a, s in slots.items() if s not in never},
-                needed=frozenset(a for a, s in slots.items() if s in single),
-                node=next((describes[s] for s in slots.values() if s in describes), NO_SLOT),
-            )
-        )
+        relation = int(step.params[0]) if step.op == "relate" else NO_SLOT
+        words = {a: s for a, s in slots.items() if s not in never}
+        needed = frozenset(a for a, s in slots.items() if s in single)
+        node = next((describes[s] for s in slots.values() if s in describes), NO_SLOT)
+        found.append(StepSlots(relation, words, needed, node))
     return tuple(found)
-
-
-# Relations inserted into a template's nodes and texts.
 
 
 class RelationInsert(NamedTuple):
@@ -94,7 +89,7 @@ class RelationInsert(NamedTuple):
 
     node: int
     length: int  # of the chain
-    bare: bool  # "every cube left of …", without "that is"
+    bare: bool  # "every cube left of …", where a second "that is" would mislead
 
 
 def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], schema: Schema) -> Template:
@@ -120,7 +115,10 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
             firsts = [len(params) + k * (len(names) + 1) for k in range(graft.length)]
             links = [[TemplateSlot(f"<{a}_{i}>", a.capitalize()) for a in (RELATION, *names)] for i in firsts]
             params += [slot for link in links for slot in link]
-            texts = tuple(_insert_phrase(t, _find_noun_slot(template, n, noun), links, graft.bare) for t in texts)
+            noun_slot = next((s for s in n.slots if template.params[template.find_slot(s)].attribute == noun), None)
+            if noun_slot is None:
+                raise UserError(f"{template.location}: {n.function} has no noun that a relation could follow")
+            texts = tuple(_insert_phrase(t, noun_slot, links, graft.bare) for t in texts)
             nodes.append(TemplateNode("scene"))
             function = "filter_unique"
             relation: tuple[str, ...] = ()
@@ -135,13 +133,6 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
     return check_template(made)
 
 
-def _find_noun_slot(template: Template, n: TemplateNode, noun: str) -> str:
-    for slot in n.slots:
-        if template.params[template.find_slot(slot)].attribute == noun:
-            return slot
-    raise UserError(f"{template.location}: {n.function} has no noun that a relation could follow")
-
-
 def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: bool) -> str:
     """The text with the chain after the noun, wherever it is mentioned."""
     phrase = ""
@@ -152,12 +143,8 @@ def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: 
     pattern = re.compile(rf"{re.escape(noun)}(s(?![a-z]))?")
     if not pattern.search(text):
         raise UserError(f"the text {text!r} has no {noun} that a relation could follow")
-
-    def append_phrase(found: re.Match[str]) -> str:
-        plural = phrase.replace(" that is ", " that are ", 1) if found[1] and not bare else phrase
-        return found[0] + plural
-
-    return pattern.sub(append_phrase, text)
+    plural = phrase if bare else phrase.replace(" that is ", " that are ", 1)
+    return pattern.sub(lambda found: found[0] + (plural if found[1] else phrase), text)
 
 
 class FittedTemplate(NamedTuple):
@@ -180,9 +167,6 @@ class TemplateRewording:
         self.own = [
             FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template)) for f in generator.families
         ]
-        self.number: dict[tuple[str, int | None], int] = {
-            (f.template.file, f.template.family): n for n, f in enumerate(self.own)
-        }
         trees = [build_template_tree(f.template) for f in self.own]
         self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
         self.relates = [bool(list_relations(tree)) for tree in trees]  # only these have a relation to drop
@@ -209,7 +193,7 @@ class TemplateRewording:
     def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
         fitted = self.own[number]
         grafts = tuple(
-            RelationInsert(place.node, _count_chain(step), _is_conjoined(step))
+            RelationInsert(place.node, _count_chain(step), any(s.op in JOINED_OPS for s in step.list_readers()))
             for place, step in zip(fitted.places, left, strict=True)
             if id(step) in cut
         )
@@ -218,10 +202,8 @@ class TemplateRewording:
             template = insert_relations(fitted.template, grafts, self.schema)
             text = QuestionWording(template, self.vocabulary, fitted.text.lexicon)
             text.rivals = fitted.text.rivals  # "other" still tells the same two descriptions apart
-            made = FittedTemplate(
-                template, TemplateProgramBuilder(template, self.vocabulary), text, list_step_slots(template)
-            )
-            self._made[number, grafts] = made
+            program = TemplateProgramBuilder(template, self.vocabulary)
+            made = self._made[number, grafts] = FittedTemplate(template, program, text, list_step_slots(template))
         return made
 
     def _encode_slots(self, fitted: FittedTemplate, listed: list[TreeStep]) -> list[int]:
@@ -252,11 +234,6 @@ def _list_cuts(last: TreeStep) -> Iterator[frozenset[int]]:
         yield added
     yield NOTHING
     yield frozenset(id(s) for s in related)
-
-
-def _is_conjoined(step: TreeStep) -> bool:
-    """Whether it is said in one breath with another by "and" or "or", where a second "that is" misleads."""
-    return any(above.op in ("union", "intersect") for above in step.list_readers())
 
 
 def _count_chain(step: TreeStep) -> int:
