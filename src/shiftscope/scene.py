@@ -4,7 +4,7 @@ Nothing here changes in place: an edit returns another Scene (`edit.py`). Relati
 annotates them and derived where geometry gives them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -37,10 +37,6 @@ Notes = tuple[tuple[str, Any], ...]  # what a file holds besides the content; ig
 
 RELATION_MARGIN = 0.2  # CLEVR: j is left of i when (p_j − p_i)·left exceeds this
 FREE = "attribute"  # the attribute of a value whose attribute the annotator did not name
-
-
-def pairs(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
-    return tuple(values.items()) if isinstance(values, Mapping) else tuple(values)
 
 
 @pickle_by_fields

@@ -115,7 +115,13 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
         raise UserError("there are no scenes to pack")
     schema = listed[0].schema
     for scene in listed:
-        _check(scene, schema)
+        if scene.schema != schema:
+            known = f"those before it in {schema.name}"
+            raise UserError(f"scene {scene.id!r} is in {scene.schema.name}, {known}: pack them apart")
+        if not schema.closed:
+            raise UserError(f"scene {scene.id!r} has an open vocabulary; only closed ones pack")
+        if len(scene.objects) > WORD or sum(len(o.parts) for o in scene.objects) > WORD:
+            raise UserError(f"scene {scene.id!r} has more than {WORD} objects or parts; such scenes do not pack")
     relations = tuple(dict.fromkeys((*schema.relations, *(r.name for scene in listed for r in scene.relations))))
     terms, part_terms = Terms.of(schema.attributes), Terms.of(schema.part_attributes)
 
@@ -165,17 +171,6 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
             for scene in listed
         ),
     )
-
-
-def _check(scene: Scene, schema: Schema) -> None:
-    if scene.schema != schema:
-        raise UserError(
-            f"scene {scene.id!r} is in {scene.schema.name}, those before it in {schema.name}: pack them apart"
-        )
-    if not schema.closed:
-        raise UserError(f"scene {scene.id!r} has an open vocabulary; only closed ones pack")
-    if len(scene.objects) > WORD or sum(len(o.parts) for o in scene.objects) > WORD:
-        raise UserError(f"scene {scene.id!r} has more than {WORD} objects or parts; such scenes do not pack")
 
 
 def _starts(counts: list[int]) -> NDArray[np.int64]:

@@ -271,7 +271,7 @@ class _TemplateCompiler:
         before = self.template.nodes[n.inputs[0]]
         if before.function == "object2part":
             before = self.template.nodes[before.inputs[0]]
-        counts_all = f.tail == "count" and n is self.template.nodes[-1]
+        counts_all = f.tail == "count" and at == len(self.template.nodes) - 1
         return not f.tail or (before.function == "scene" and not counts_all)
 
     def compute_empty_rate(self, at: int) -> int:

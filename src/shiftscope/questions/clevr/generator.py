@@ -67,7 +67,7 @@ class ClevrQuestionGenerator:
             program, text = TemplateProgramBuilder(t, vocabulary), QuestionWording(t, vocabulary, lexicon)
             self.families.append(BoundTemplate(t, program, text, last.tail or t.nodes[-1].function, answers))
         self.name, self.source = templates.name, schema.name
-        self._provenance: dict[tuple[int, str], Provenance] = {}
+        self._provenance: dict[Provenance, Provenance] = {}  # one object for all questions of a template
 
     def build_traced_questions(
         self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int
@@ -86,6 +86,7 @@ class ClevrQuestionGenerator:
             family = self.families[t]
             program = family.program(values)
             answer = family.answers[code] if family.answers else code
+            source = Provenance(self.source, where, family.template.file, family.template.family)
             run = execute(program, world)
             if type(run.answer) is not type(answer) or run.answer != answer:
                 on = f"{family.template.location} on scene {scene.id}"
@@ -97,7 +98,7 @@ class ClevrQuestionGenerator:
                 program=program,
                 answer=answer,
                 kind=family.kind,
-                provenance=self._get_provenance(t, where),
+                provenance=self._provenance.setdefault(source, source),
                 notes=(("question_index", start + len(made)), *notes),
             )
             made.append((question, run.values))
@@ -127,13 +128,6 @@ class ClevrQuestionGenerator:
         words = (v.sayings, v.offers, v.covers, v.value, v.answer)
         size = search_questions((per_image, attempts), seeds, low.list_arrays(), scenes.layout, words, found)
         return TemplateMatches(*(column[:size].tolist() for column in found))
-
-    def _get_provenance(self, t: int, split: str) -> Provenance:
-        known = self._provenance.get((t, split))
-        if known is None:
-            template = self.families[t].template
-            known = self._provenance[t, split] = Provenance(self.source, split, template.file, template.family)
-        return known
 
 
 def build_image_notes(scene: Scene) -> Notes:

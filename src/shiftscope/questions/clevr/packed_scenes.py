@@ -43,10 +43,9 @@ class PackedScenes:
 
     def get_world(self, k: int) -> ExecutionWorld:
         """Scene k as the plain executor sees it."""
-        found = self._worlds.get(k)
-        if found is None:
-            found = self._worlds[k] = ExecutionWorld((self._scenes[k],))
-        return found
+        if k not in self._worlds:
+            self._worlds[k] = ExecutionWorld((self._scenes[k],))
+        return self._worlds[k]
 
     @cached_property
     def layout(self) -> SetLayout:

@@ -1,11 +1,8 @@
-"""Addition (rd+): all that is true of what a question refers to, short of what it asks.
+"""Addition (rd+): all that is true of what a question refers to, short of what it asks (docs/decisions/010).
 
-Each set gets every attribute that its members share and that the question neither asks nor compares; each set taken
-from the whole scene gets one relation that all its members stand in, to a thing that all its attributes together
-single out and that is not asked about: nothing is asked or compared of it, and the words do not tell that it is among
-what is counted or looked for. An empty set gets what its stand-in shares (the things that fit a description with the
-same attributes), lest a long description mean "yes". "Anything else" that is like a given thing, where that is what
-the question is about, stays without a description: with one it would be another question.
+Each set gets every attribute that its members share, and each set taken from the whole scene one relation that all
+its members stand in. An empty set gets what its stand-in shares (the things that fit a description with the same
+attributes), lest a long description mean "yes".
 """
 
 from collections.abc import Iterator
@@ -82,7 +79,9 @@ class _Saturation:
         self.sought = [s for s in described if s.op in RELATIONS and s.is_subject]
         self.asked = self.mentioned = 0  # what no relation may lead to, and what it leads to only if need be
         for step in described:
-            if _is_only_anchor(step) or (step.op in TIED and step.is_subject):
+            reader = next((s.op for s in step.list_readers() if s.op != "unique"), "")
+            only_anchor = reader in RELATIONS  # it is there only for others to stand in a relation to
+            if only_anchor or (step.op in TIED and step.is_subject):
                 self.mentioned |= step.value
             elif step.op != "union":
                 self.asked |= step.value
@@ -164,14 +163,6 @@ class _Saturation:
 
     def is_fine(self) -> bool:
         return not self.suspected or not gives_itself_away(self.suspected, self.schema)
-
-
-def _is_only_anchor(step: TreeStep) -> bool:
-    """Whether it is there only for others to stand in a relation to; nothing is asked about it."""
-    above = step.above
-    if above is not None and above.op == "unique":
-        above = above.above
-    return above is not None and above.op in RELATIONS
 
 
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:

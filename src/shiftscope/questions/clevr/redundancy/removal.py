@@ -1,9 +1,7 @@
-"""Dropping: elements that a question does without, every set it refers to staying as it is.
+"""Dropping (rd-): elements that a question does without, every set it refers to staying as it is (docs/decisions/010).
 
-An element is a filter or a relation. It is redundant when the set that its description ends with is the same without
-it; then everything after it, the answer included, is the same too. A relation goes with all that only led to it. Being
-the same as a thing in some attribute is a relation too, unless the question is about that. The order is fixed:
-relations from the answer backwards, then words by attribute (`rank`), those nearest the answer first.
+An element is a filter, or a relation with all that only led to it. The order is fixed: relations from the answer
+backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
 """
 
 from functools import lru_cache
