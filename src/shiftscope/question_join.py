@@ -96,14 +96,14 @@ def rename_repeated_ids(ids: list[Id]) -> tuple[list[Id], list[Id]]:
     return names, made
 
 
-def drop_repeats(keys: list[Any], *said: list[Any]) -> tuple[RowIndices, list[int]]:
+def drop_repeats(keys: list[Any], *columns: list[Any]) -> tuple[RowIndices, list[int]]:
     """The rows with an id that say something new under it, and those that repeat a row word for word."""
     if len(set(keys)) == len(keys) and None not in keys:
         return np.arange(len(keys)), []
     seen: set[Any] = set()
     kept: list[int] = []
     again: list[int] = []
-    for k, row in enumerate(zip(keys, *said, strict=True)):
+    for k, row in enumerate(zip(keys, *columns, strict=True)):
         if row[0] is not None:
             (again if row in seen else kept).append(k)
             seen.add(row)
@@ -111,15 +111,15 @@ def drop_repeats(keys: list[Any], *said: list[Any]) -> tuple[RowIndices, list[in
 
 
 def pair_rows(
-    ids: list[Any], images: list[Any], said: Sequence[list[Any]],
-    other_ids: list[Any], other_images: list[Any], other_said: Sequence[list[Any]],
+    ids: list[Any], images: list[Any], columns: Sequence[list[Any]],
+    other_ids: list[Any], other_images: list[Any], other_columns: Sequence[list[Any]],
 ) -> RowPairs:  # fmt: skip
-    """Each question row with its annotation row; `said` is what else tells rows of one id apart."""
+    """Each question row with its annotation row; `columns` are further values that distinguish rows of one id."""
     keys, other_keys = ids, other_ids
     if len({*map(type, ids), *map(type, other_ids)} - {type(None)}) > 1:  # text on one side, numbers on the other
         keys, other_keys = ([None if i is None else str(i) for i in side] for side in (ids, other_ids))
-    rows, again = drop_repeats(keys, images, *said)
-    others, others_again = drop_repeats(other_keys, other_images, *other_said)
+    rows, again = drop_repeats(keys, images, *columns)
+    others, others_again = drop_repeats(other_keys, other_images, *other_columns)
     first, second = take_values(keys, rows), take_values(other_keys, others)
     unique = len(set(first)) == len(first) and len(set(second)) == len(second)
     if first == second and unique:  # the usual case: both files have one order

@@ -131,7 +131,7 @@ class Score:
     n: int
     low: float | None = None
     high: float | None = None
-    missing: int = 0  # without a response: not yet asked, or not in the file of predictions
+    missing: int = 0  # without a response: not run yet, or not in the file of predictions
     slice: Facts = ()  # which part of the examples; all of them when empty
     undefined: int = 0  # the response is that there is no answer
     unreadable: int = 0  # the response is unparseable

@@ -46,7 +46,7 @@ class Part:
 
     name: str
     attributes: Pairs = ()
-    texture: str = ""  # a pattern painted on it: seen, but never asked about
+    texture: str = ""  # a pattern painted on it: visible, but no question mentions it
     box: Box | None = None
 
 
@@ -62,7 +62,7 @@ class Object:
     rotation: float | None = None  # degrees about z
     pixel: Vector | None = None  # projected centre x, y in pixels, and depth
     box: Box | None = None
-    texture: str = ""  # a pattern painted on its main body: seen, but never asked about
+    texture: str = ""  # a pattern painted on its main body: visible, but no question mentions it
 
     def values(self, attribute: str) -> tuple[str, ...]:
         return tuple(v for a, v in self.attributes if a == attribute)

@@ -52,7 +52,7 @@ def find_choices(question: Question) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _expect_choice(schema: Schema, *words: str) -> ExpectedAnswer:
-    """Either word, in any way that it may be said; what could be both is neither."""
+    """Either word in any of its spellings; a spelling of both counts as neither."""
     ways = {word: {word, *_list_spellings(schema, word)} for word in words}
     shared = set.intersection(*ways.values()) if len(ways) > 1 else set()
     return expect_words((way, word) for word in ways for way in sorted(ways[word] - shared))

@@ -46,7 +46,7 @@ class RandomChoices:
 
 
 class PathDice:
-    """COVR's choices, from the bits of the path's seed; cheap where many dice are never thrown."""
+    """COVR's choices, from the bits of the path's seed; cheap where most are never used."""
 
     __slots__ = ("_bits", "_path", "_times")
 

@@ -30,7 +30,7 @@ class KnownSet(NamedTuple):
     """What is known of one node's set."""
 
     said: SlotRow
-    whole: bool  # it holds all of the scene's objects that fit what is said
+    whole: bool  # it holds all of the scene's objects that fit the words
     without: frozenset[int]  # nodes giving a single thing, the only one of its words, that is left out
 
 
@@ -49,7 +49,7 @@ def derive_known_sets(template: Template, rows: Sequence[SlotRow], columns: Sequ
             if f.op == "same":  # what the words say of the one thing's color holds of the others' too
                 said = tuple(slot if c == column else -1 for c, slot in enumerate(before[0].said))
             made = KnownSet(said, False, frozenset(n.inputs) if before[0].whole else frozenset())
-        elif f.op == "parts":  # what is said of their owners; the words for parts have columns of their own
+        elif f.op == "parts":  # the words of their owners; the words for parts have columns of their own
             made = nothing._replace(said=before[0].said)
         elif f.op == "describe":
             made = before[0]._replace(said=_overlay(own, before[0].said))
@@ -79,12 +79,12 @@ OPS = (
 )
 # Rules: two outputs differ; by the words, neither of two descriptions contains the other, the one thing that
 # fits a set's words is not left out of it, its owners can have such parts, no chain of relations leads back
-# into it; where "other" is said, the thing that the others are like is one of them.
+# into it; where the text has "other", the thing that the others are like is one of them.
 DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM = range(6)
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
-# How often, in eighths, a description is offered that nothing fits: as often as not where existence is
-# asked, and about as often as a single match where things are counted.
+# How often, in eighths, a description is offered that nothing fits: as often as not for questions of
+# existence, and about as often as a single match where things are counted.
 EMPTY_EXIST, EMPTY_COUNT = 4, 2
 MOST_COUNTED = 10  # balance looks at 0 to 10, as the official generator does; more parts are not counted
 
@@ -220,7 +220,7 @@ class _TemplateCompiler:
                 kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
                 found.append([kind, *(place[int(p)] for p in c.params), 0])
         found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
-        if at in self.queried:  # what is asked about is not mentioned twice
+        if at in self.queried:  # what is queried is not mentioned twice
             found += [[DIFFER, self.ended[at], self.ended[i], 0] for i in self.list_references(at)]
         f = self.template.nodes[at].meaning
         if f.op == "describe":
@@ -275,7 +275,7 @@ class _TemplateCompiler:
         return not f.tail or (before.function == "scene" and not counts_all)
 
     def compute_empty_rate(self, at: int) -> int:
-        """How often nothing may fit, in eighths; only what is counted or asked for may be missing."""
+        """How often nothing may fit, in eighths; only what is counted or tested for existence may be missing."""
         f = self.template.nodes[at].meaning
         if f.op != "describe":
             return 0
@@ -304,7 +304,7 @@ class _TemplateCompiler:
         return n.meaning.op == "owners"
 
     def is_counted(self, at: int) -> bool:
-        """Whether what the node gives, perhaps after descriptions, is counted or asked to exist."""
+        """Whether what the node gives, perhaps after descriptions, is counted or tested for existence."""
         readers = [(i, n.meaning.question_type) for i, n in enumerate(self.template.nodes) if at in n.inputs]
         return any(kind in ("count", "exist") or (kind == "describe" and self.is_counted(i)) for i, kind in readers)
 

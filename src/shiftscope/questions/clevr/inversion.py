@@ -176,7 +176,7 @@ def _match_items(items: tuple[TextItem, ...], words: Words, at: int, values: Val
 
 
 def _matches_word(word: str, said: str) -> bool:
-    """Whether a text's word may be said so: a as an, and another as a where the two things differ anyway."""
+    """Whether the word matches a text's: "an" matches "a", and "a" matches "another"."""
     if word in ARTICLES or word == ANOTHER:
         return said in ARTICLES or said == word
     return word == said

@@ -136,7 +136,7 @@ VALUE_FILE = "part_values.json"
 def list_part_value_templates(schema: Schema) -> TemplateSketches:
     """Each attribute of a part: of a vehicle described, found over a relation, or known by another of its parts.
 
-    Its name is not asked: files spell one place in two ways, so that the answer would be a spelling.
+    Never its name: files spell one place in two ways, so the answer would be a spelling.
     """
     queried = [a for a in TemplateBuilder(schema).part_attributes if a != "name"]
     for related in (False, True) if schema.relations else (False,):

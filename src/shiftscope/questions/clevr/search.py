@@ -559,7 +559,7 @@ def draw_outcome_description(
     for i in range(columns):
         chosen[i] = EMPTY_SLOT
     c: Any = np.int64(dice >> np.uint64(32)) & 3
-    for i in range(2 * columns):  # what the dice say, then what is still needed
+    for i in range(2 * columns):  # what the random bits choose, then what is still needed
         c = c + 1 if c + 1 < columns else 0
         slot = steps[k, SLOTS + c]
         if slot < 0 or values[slot] != OPEN_SLOT or chosen[c] != EMPTY_SLOT:

@@ -178,7 +178,7 @@ class TemplateSet:
     """Templates that are used together, and the words to say things in."""
 
     templates: tuple[Template, ...]
-    synonyms: Words = ()  # (word, how it may be said); where empty, our own lexicon
+    synonyms: Words = ()  # (word, its synonyms); where empty, our own lexicon
     name: str = ""  # tells two sets apart that ask about the same scenes: in random paths and question ids
 
     def __len__(self) -> int:

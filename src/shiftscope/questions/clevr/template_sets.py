@@ -31,7 +31,7 @@ def builtin_templates(schema: Schema) -> TemplateSet:
 
 @lru_cache(maxsize=16)
 def builtin_part_templates(schema: Schema) -> TemplateSet:
-    """The families about parts, 36 for Super-CLEVR's; their questions are told apart by the name `part`."""
+    """The families about parts, 36 for Super-CLEVR's; the name `part` is in the ids of their questions."""
     if not schema.part_attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes of parts to ask about")
     return TemplateSet(tuple(build_templates(PART_TEMPLATE_GROUPS, schema)), name="part")
@@ -79,7 +79,7 @@ class MalformedTemplate(ValueError):
     """A template that does not have the fields it needs."""
 
 
-ListKind = tuple[str, tuple[type, ...], str]  # what a list holds, their types, and what is said of anything else
+ListKind = tuple[str, tuple[type, ...], str]  # what a list holds, their types, and the error for anything else
 RECORDS: ListKind = ("objects", (object,), "")  # `_read_records` looks at each
 TEXTS: ListKind = ("texts", (str,), " must be a list of texts, and has {} in it")
 NODE_NUMBERS: ListKind = ("node numbers", (int,), ": expected the number of a node, got {}")

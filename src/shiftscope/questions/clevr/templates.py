@@ -49,7 +49,7 @@ class RelatedDescription(NamedTuple):
 def _describe_two(
     schema: Schema, function: str, left: bool, right: bool, noun: str, link: str
 ) -> tuple[TemplateBuilder, RelatedDescription, RelatedDescription]:
-    """`left`, `right`: whether the first and the second stand in a relation, said after `link`.
+    """`left`, `right`: whether the first and the second stand in a relation, worded after `link`.
 
     `noun` is their phrase, with N for the number of the description.
     """

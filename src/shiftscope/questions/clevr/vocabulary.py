@@ -33,7 +33,7 @@ class SlotVocabulary:
 
     @classmethod
     def from_schema(cls, schema: Schema, synonyms: Words = ()) -> Self:
-        """The vocabulary of a schema, its words said as in `Lexicon(schema, synonyms)`.
+        """The vocabulary of a schema, worded as in `Lexicon(schema, synonyms)`.
 
         A term that reads like a wider one is not said: `wheel_front` of a bicycle, since the front left
         wheel of a car is a front wheel too. Of two values that read alike only the first is an answer.

@@ -36,7 +36,7 @@ class ProgramCut(NamedTuple):
 def list_removable(program: Program) -> tuple[int, ...]:
     """The nodes that may be taken out, redundant or not."""
     nodes = program.nodes
-    kept = set()  # the relations that are asked about: whether the one thing stands in it to such another
+    kept = set()  # the relations that are queried: whether the one object stands in it to such another
     for n in nodes:
         if n.op == "exist" and n.note("said") == VERIFY_REL:
             at = n.inputs[0]
@@ -112,7 +112,7 @@ def _count_undescribed(program: Program) -> int:
 
 
 def _count_doubled(program: Program) -> int:
-    """How many nodes read the same description twice, said once or said again."""
+    """How many nodes read the same description twice, shared or repeated."""
     kept: list[int] = []
     known: dict[tuple[object, ...], int] = {}
     for n in program.nodes:

@@ -1,4 +1,4 @@
-"""Scene view and vocabulary: what can be said of a scene graph's objects, and what might have been instead.
+"""Scene view and vocabulary: how to describe a scene graph's objects, and which other values are common.
 
 Descriptions are drawn here. Like GQA's they say more than they must: an object that its name alone singles
 out may still be "the black cat that is on the mat". The vocabulary counts the values and names that a
@@ -22,7 +22,7 @@ from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription
 
-MENTION_PROBABILITY = 2 / 3  # how likely a word, and a relation, is said where there is one
+MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
 INNER_MENTION_PROBABILITY = 1 / 3  # and a relation of what another is described by
 DEEPEST = 2  # relations on a path
 _UNSAYABLE = frozenset("|,()_")  # marks that GQA's notation is made of
@@ -128,7 +128,7 @@ def get_attribute_family(schema: Schema, attribute: str, value: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def is_adjective(value: str) -> bool:
-    """Whether the value is said of a thing as an adjective, and is no count of it."""
+    """Whether the value reads as an adjective of an object, and is no count."""
     first = value.split()[0].lower() if value.split() else ""
     return bool(first) and first not in COUNTS and adjective(value) is not None and _is_plain(value)
 

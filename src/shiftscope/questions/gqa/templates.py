@@ -12,7 +12,7 @@
     logic_attr   Is the cat black or is the mat red?
     compare      Do the cat and the mat have the same color?
 
-A question with the answer yes is asked only where one like it with the answer no could be, and the other way round.
+A question with the answer yes is generated only where a similar one with the answer no exists, and vice versa.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -108,7 +108,7 @@ _OTHERWISE = ((False, False), (True, False), (False, True))  # how two do not bo
 def draw_attribute(
     d: GqaSampler, fits: Callable[[DescriptionWord], bool] = lambda word: True, away: frozenset[int] = frozenset()
 ) -> tuple[int, DescriptionWord, ObjectDescription]:
-    """A thing, a word of it that can be asked about, and a description that does not tell."""
+    """A thing, one of its attributes to ask for, and a description that does not mention it."""
     thing = d.draw_one([i for i in d.view.things if i not in away])
     word = d.draw_one([w for w in d.view.words[thing] if fits(w) and is_predicative(w.value)])
     description = d.view.describe(d.draw, thing, silent=frozenset({word.attribute}), away=away)
@@ -177,7 +177,7 @@ def draw_conjunction(d: GqaSampler) -> tuple[str, tuple[bool, bool]]:
 
 
 def is_spatial_relation(relation: str) -> bool:
-    """Whether it is said after "is" as it stands, so that it can be the answer: on, next to."""
+    """Whether it can follow "is" as it stands, so that it can be the answer: on, next to."""
     return parse_relation(relation) == RelationPredicate("", relation) and not relation.endswith("ing")
 
 
@@ -195,7 +195,7 @@ def ask_of_one(description: ObjectDescription, answer: Answer, op: str, *words: 
 
 # Templates.
 
-QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are asked for, not only tested
+QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are queried, not only verified
 
 
 def draft_query_attr(d: GqaSampler) -> GqaDraft:

@@ -18,7 +18,7 @@ from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
 from ...lang.program import Node, Program, ProgramBuilder
 
-ANYTHING = ""  # the name where none is said
+ANYTHING = ""  # the name where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ObjectDescription:
     link: DescriptionLink | None = None
 
     def names(self) -> frozenset[str]:
-        """All names that are said."""
+        """All names in the description."""
         return frozenset({self.name}) | (self.link.other.names() if self.link else frozenset())
 
 
@@ -242,7 +242,7 @@ def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[st
 
 
 def _write_clause(thing: ObjectDescription, link: DescriptionLink) -> str:
-    """What is said after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
+    """The clause after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
     if link.alike:
         return f"{'have' if _is_plural(thing) else 'has'} the same {link.relation} as {write_phrase(link.other)}"
     predicate = _require_predicate(link.relation)
@@ -289,7 +289,7 @@ def _ask_which(thing: ObjectDescription, attribute: str, this: str, that: str) -
 
 
 def _ask_which_relation(one: ObjectDescription, others: ObjectDescription, this: str, that: str, role: str) -> str:
-    """Which of two: "is the cat on the mat or under it"; the second is said after the first's object."""
+    """Which of two: "is the cat on the mat or under it"; the second follows the first's object."""
     subject, other = (others, one) if role == "subject" else (one, others)
     first, second = _require_predicate(this), _require_predicate(that)
     if first.verb or second.verb:

@@ -166,8 +166,8 @@ class _Saturation:
 
 
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:
-    """For each set the attributes not to be said of it: they are asked, compared, or said already."""
-    asked: dict[int, set[str]] = {}  # by the thing they are asked of, however it is described
+    """For each set the attributes not to add: they are queried, compared, or mentioned already."""
+    asked: dict[int, set[str]] = {}  # by the object whose they are, however it is described
     for step in listed:
         if step.op in READS_ATTRIBUTE and step.inputs[0].op == "unique":
             asked.setdefault(step.inputs[0].value, set()).add(step.params[0])

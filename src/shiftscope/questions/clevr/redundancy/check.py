@@ -44,7 +44,7 @@ def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
 
 
 def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[str, ...]:
-    """What could still be said, or should not have been; `base` is the question as it came (level rd)."""
+    """Words that could still be added, or should not have been; `base` is the question as it came (level rd)."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
     pairs, anchors, trouble = _align_descriptions(case, plain)
     sought = tuple(  # the sets that are counted or looked for among what stands in a relation
@@ -137,7 +137,7 @@ def _list_silent_attributes(case: ProgramRun, at: int) -> set[str]:
 
 
 def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[str]:
-    if case.ops[case.find_origin(at)] == "union":  # said by what is joined
+    if case.ops[case.find_origin(at)] == "union":  # its words are those of the sets it joins
         return
     things, value = case.world.objects, case.values[at]
     for attribute in case.schema.attributes:
@@ -201,7 +201,7 @@ def _find_narrowest_words(case: ProgramRun, these: int, besides: set[str]) -> di
 
 
 def _list_unsaid_relations(case: ProgramRun, at: int, these: int, reach: RelationScope) -> Iterator[str]:
-    """The relations that all of these stand in and that could be said of the set."""
+    """The relations that all of these stand in and that could be added to the set."""
     origin = case.find_origin(at)
     if case.ops[origin] != "scene" or case.count_hops(at) >= MOST_HOPS:
         return

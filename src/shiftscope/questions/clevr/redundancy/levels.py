@@ -116,7 +116,7 @@ def apply_level(level: str, last: TreeStep, world: ExecutionWorld, seed: str) ->
 
 
 def _is_one_of_them(program: Program, values: Sequence[Any], world: ExecutionWorld) -> bool | None:
-    """Whether the thing that others are like fits what is said of them; None where no others are sought."""
+    """Whether the thing that others are like fits their description; None where the question is not about others."""
     for at, n in enumerate(program.nodes):
         if n.op == "same":
             thing = values[n.inputs[0]]

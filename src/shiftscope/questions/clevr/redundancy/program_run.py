@@ -46,7 +46,7 @@ class ProgramRun:
         return [i for i, op in enumerate(self.ops) if op in SET_OPS and ends[i]]
 
     def is_subject(self, at: int) -> bool:
-        """Whether the set is counted, or asked for whether there is any."""
+        """Whether the set is counted, or tested for existence."""
         joined = (*WORD_OPS, "union", "intersect")
         return any(
             self.ops[r] in ("count", "exist") or (self.ops[r] in joined and self.is_subject(r))
@@ -54,7 +54,7 @@ class ProgramRun:
         )
 
     def compute_queried_objects(self) -> int:
-        """The things of which an attribute is asked or compared, or that words alone make counted or sought.
+        """The objects of which an attribute is queried or compared, or that are counted or sought by words alone.
 
         Not those that only serve for others to stand in a relation to, nor those of a set by relation alone.
         """

@@ -53,12 +53,12 @@ class TreeStep:
 
     @property
     def is_subject(self) -> bool:
-        """Whether the set is what the question is about: counted, or asked for whether there is any."""
+        """Whether the set is what the question is about: counted, or tested for existence."""
         reader = next((s for s in self.list_readers() if s.op not in ("union", "intersect")), None)
         return reader is not None and reader.op in ("count", "exist")
 
     def words_imply_member(self, schema: Schema) -> bool:
-        """Whether one of the set is spoken of: A and all that A is right of, if B is right of A, left of B."""
+        """Whether the question mentions one of the set: A and all that A is right of, if B is right of A, left of B."""
         if self.op != "relate":
             return False
         said, back = _list_described_values(self), OPPOSITE.get(self.params[0])

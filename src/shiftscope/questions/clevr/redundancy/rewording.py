@@ -31,7 +31,7 @@ from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
 from .removal import list_relations
 
 NO_SLOT = -1
-JOINED_OPS = ("union", "intersect")  # what is said in one breath by "or" and "and"
+JOINED_OPS = ("union", "intersect")  # worded with "or" and "and"
 NOTHING: frozenset[int] = frozenset()
 
 
