@@ -22,9 +22,7 @@ RUNS = 3  # with another seed each
 
 
 def main() -> None:
-    scenes = (
-        read_scenes(Path(sys.argv[1])) if sys.argv[1:] else [sample_scene(0, "bench", i) for i in range(SCENES)]
-    )
+    scenes = read_scenes(Path(sys.argv[1])) if sys.argv[1:] else [sample_scene(0, "bench", i) for i in range(SCENES)]
     asker = get_generator(builtin_templates(scenes[0].schema), scenes[0].schema)
     packed = PackedScenes(scenes)
     best: dict[str, float] = {}

@@ -647,11 +647,8 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
                  found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
-    A job is a row of: its scene after the action, how many scenes follow it in which a free place was taken
-    elsewhere, the first scene that lacks an action, how many of those there are, how many follow them in
-    which a free place was taken elsewhere, whether an action changes nothing but places, so that questions
-    without a relation need not be tried, and where in `looks` there is what its actions touched. The answer
-    must be the same in all of the first and none of the second.
+    A job is a row of `hypothetical.generator.OutcomeJob`. The answer must be the same in its scene and where a free
+    place was taken elsewhere, and another in the scenes that lack an action.
     Up to `per_job` questions are found, up to `per_slot` for a slot (`slot_of` a template), the slot that is
     furthest behind first; with `strict` a job ends at the first slot that cannot be filled. `number_of` is
     what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
@@ -661,25 +658,17 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     per_job, slots = limits[0], limits[2]
     steps, start, initial = plan[0], plan[2], plan[5]
     templates = len(start) - 1
-    longest = 0
+    longest = np.diff(start).max()
     relates = np.zeros(templates, np.bool_)
     for t in range(templates):
-        longest = max(longest, start[t + 1] - start[t])
         for k in range(start[t], start[t + 1]):
             relates[t] = relates[t] or steps[k, RELATION] >= 0
     scratch = (
-        np.zeros(longest, np.uint64),
-        np.zeros(longest, np.uint64),
-        np.zeros(longest, np.int64),
-        np.zeros(steps.shape[1] - SLOTS, np.int64),
-        np.zeros(counts.shape[1], np.int64),
-        np.zeros(initial.shape[1], np.int64),
-        np.zeros(templates, np.int64),
-        np.zeros(per_job, np.uint64),
-        np.zeros((3, slots), np.int64),
-        refused.copy(),
-        np.zeros(1, np.uint64),
-    )
+        np.zeros(longest, np.uint64), np.zeros(longest, np.uint64), np.zeros(longest, np.int64),
+        np.zeros(steps.shape[1] - SLOTS, np.int64), np.zeros(counts.shape[1], np.int64),
+        np.zeros(initial.shape[1], np.int64), np.zeros(templates, np.int64), np.zeros(per_job, np.uint64),
+        np.zeros((3, slots), np.int64), refused.copy(), np.zeros(1, np.uint64),
+    )  # fmt: skip
     total = 0
     for j in range(len(jobs)):
         total = search_outcome_job(
