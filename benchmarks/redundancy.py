@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.table import row
 from shiftscope.formats.clevr import read_scenes
 from shiftscope.questions.clevr.generator import PER_IMAGE, get_generator
+from shiftscope.questions.clevr.packed_scenes import PackedScenes
 from shiftscope.questions.clevr.redundancy.levels import build_level
 from shiftscope.questions.clevr.template_sets import builtin_templates
-from shiftscope.scene_table import pack_scenes
 from shiftscope.world.clevr import sample_scene
 
 SCENES = 250
@@ -24,14 +24,14 @@ RUNS = 3  # with another seed each
 def main() -> None:
     scenes = read_scenes(Path(sys.argv[1])) if sys.argv[1:] else [sample_scene(0, "bench", i) for i in range(SCENES)]
     asker = get_generator(builtin_templates(scenes[0].schema), scenes[0].schema)
-    table = pack_scenes(scenes)
+    packed = PackedScenes(scenes)
     best: dict[str, float] = {}
     for seed in range(RUNS):
-        found = asker.find_matches(table, PER_IMAGE, 60, ("bench", seed))
-        questions = asker.build_questions(scenes, found, "bench", 0)
+        found = asker.find_matches(packed, PER_IMAGE, 60, ("bench", seed))
+        questions = asker.build_traced_questions(packed, found, "bench", 0)
         for level in ("rd-", "rd", "rd+"):
             began = time.process_time()
-            made = build_level(level, asker, scenes, found, questions)
+            made = build_level(level, asker, packed, found, questions)
             best[level] = max(best.get(level, 0.0), len(made) / (time.process_time() - began))
     print("redundancy (one core)")
     for level, rate in best.items():

@@ -1,7 +1,5 @@
 """Answers: one spelling for bool, int and str, so that files that write them differently compare equal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .errors import UserError

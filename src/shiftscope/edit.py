@@ -1,12 +1,11 @@
-"""Edit: a hypothetical change to a scene. `apply_edit` returns another Scene; the original stays as it was.
+"""Edit: a hypothetical change to a scene. `edit.apply` returns another Scene; the original stays as it was.
 
 Relations that derive from geometry are recomputed afterwards; annotated ones lose what no longer exists.
 A place that the words leave open ("to the left of") is found by a fixed search, so equal edits give equal
 scenes; give `position` to choose the place yourself.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -34,12 +33,35 @@ class AddObject:
     anchor: int | None = None
     position: Vector | None = None
 
+    def apply(self, scene: Scene) -> Scene:
+        thing = self.thing
+        if self.relation == ON and self.anchor is not None and _list_loads(scene)[self.anchor]:
+            raise ImpossibleEdit(OCCUPIED)
+        if _has_geometry(scene):
+            position = self.position or _find_place(scene, _radius(thing), self.relation, self.anchor)
+            thing = replace(thing, position=position, rotation=thing.rotation or 0.0)
+        grown = [Relation(r.name, (*r.rows, 0)) for r in scene.relations]
+        pairs = [(self.relation, len(scene.objects), self.anchor)] if self.anchor is not None else []
+        return _rebuild_scene(scene, (*scene.objects, thing), grown, pairs)
+
 
 @dataclass(frozen=True, slots=True)
 class RemoveObjects:
     """Objects that disappear."""
 
     objects: tuple[int, ...]
+
+    def apply(self, scene: Scene) -> Scene:
+        gone = mask_of(self.objects)
+        if any(gone >> i & 1 and row & ~gone for i, row in enumerate(_list_loads(scene))):
+            raise ImpossibleEdit("an object that carries another cannot be removed alone")
+        kept = [i for i in range(len(scene.objects)) if not gone >> i & 1]
+        new_index = {old: new for new, old in enumerate(kept)}
+        relations = [
+            Relation(r.name, tuple(mask_of(new_index[j] for j in mask_members(r.rows[i] & ~gone)) for i in kept))
+            for r in scene.relations
+        ]
+        return _rebuild_scene(scene, tuple(scene.objects[i] for i in kept), relations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +71,27 @@ class ChangeAttribute:
     objects: tuple[int, ...]
     attribute: str
     value: str
+
+    def apply(self, scene: Scene) -> Scene:
+        if self.attribute == "size" and any(_list_loads(scene)[i] for i in self.objects):
+            raise ImpossibleEdit("an object that carries another cannot change its size")
+        objects = tuple(self._change(o) if i in self.objects else o for i, o in enumerate(scene.objects))
+        if self.attribute != "size":  # all stand where they stood
+            return replace(scene, objects=objects)
+        return _rebuild_scene(scene, objects, list(scene.relations))
+
+    def _change(self, thing: Object) -> Object:
+        """The object with one value of the attribute; a solid that changes size stays on the ground."""
+        if thing.values(self.attribute):
+            pairs = tuple((a, self.value if a == self.attribute else v) for a, v in thing.attributes)
+        else:
+            pairs = (*thing.attributes, (self.attribute, self.value))
+        changed = replace(thing, attributes=tuple(dict.fromkeys(pairs)))
+        if self.attribute == "size" and thing.position and self.value in RADIUS:
+            x, y, z = thing.position
+            place = (x, y, z - _radius(thing) + RADIUS[self.value])
+            changed = replace(changed, position=place, pixel=None, box=None)
+        return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +103,28 @@ class MoveObject:
     anchor: int
     position: Vector | None = None
 
+    def apply(self, scene: Scene) -> Scene:
+        mover = self.object
+        if mover == self.anchor:
+            raise ImpossibleEdit("an object cannot be moved relative to itself")
+        if _list_loads(scene)[mover]:
+            raise ImpossibleEdit("an object that carries another cannot be moved")
+        if self.relation == ON and _list_loads(scene)[self.anchor]:
+            raise ImpossibleEdit(OCCUPIED)
+        thing = replace(scene.objects[mover], pixel=None, box=None)
+        if _has_geometry(scene):
+            others = replace(scene, objects=tuple(o for i, o in enumerate(scene.objects) if i != mover))
+            anchor = self.anchor - (self.anchor > mover)
+            position = self.position or _find_place(others, _radius(thing), self.relation, anchor)
+            thing = replace(thing, position=position)
+        objects = tuple(thing if i == mover else o for i, o in enumerate(scene.objects))
+        others_stay = ~(1 << mover)
+        relations = [
+            Relation(r.name, tuple([0 if i == mover else row & others_stay for i, row in enumerate(r.rows)]))
+            for r in scene.relations
+        ]
+        return _rebuild_scene(scene, objects, relations, [(self.relation, mover, self.anchor)])
+
 
 @dataclass(frozen=True, slots=True)
 class SwapObjects:
@@ -68,120 +133,28 @@ class SwapObjects:
     one: int
     other: int
 
+    def apply(self, scene: Scene) -> Scene:
+        a, b = self.one, self.other
+        if a == b:
+            raise ImpossibleEdit("an object cannot change places with itself")
+        loads = _list_loads(scene)
+        if loads[a] or loads[b] or any(row >> a & 1 or row >> b & 1 for row in loads):
+            raise ImpossibleEdit("an object that carries another or rests on one cannot change places")
+        order = [b if i == a else a if i == b else i for i in range(len(scene.objects))]
+        things = list(scene.objects)
+        if _has_geometry(scene):
+            for i, j in ((a, b), (b, a)):  # each where the other stands, at its own height
+                thing, there = scene.objects[i], scene.objects[j].position
+                assert thing.position is not None and there is not None
+                things[i] = replace(thing, position=(*there[:2], thing.position[2]), pixel=None, box=None)
+        relations = [
+            Relation(r.name, tuple(mask_of(order[j] for j in mask_members(r.rows[i])) for i in order))
+            for r in scene.relations
+        ]
+        return _rebuild_scene(scene, tuple(things), relations)
+
 
 Edit = AddObject | RemoveObjects | ChangeAttribute | MoveObject | SwapObjects
-
-
-def apply_edit(scene: Scene, edit: Edit) -> Scene:
-    """The scene as it would be after the edit."""
-    match edit:
-        case AddObject():
-            return _add(scene, edit)
-        case RemoveObjects():
-            return _remove(scene, edit)
-        case ChangeAttribute():
-            return _change(scene, edit)
-        case MoveObject():
-            return _move(scene, edit)
-        case SwapObjects():
-            return _swap(scene, edit)
-
-
-def _add(scene: Scene, edit: AddObject) -> Scene:
-    thing = edit.thing
-    if edit.relation == ON and edit.anchor is not None and _list_loads(scene)[edit.anchor]:
-        raise ImpossibleEdit(OCCUPIED)
-    if _has_geometry(scene):
-        radius = _radius(thing)
-        position = edit.position or _find_place(scene, radius, edit.relation, edit.anchor)
-        thing = replace(thing, position=position, rotation=thing.rotation or 0.0)
-    new = len(scene.objects)
-    grown = [Relation(r.name, (*r.rows, 0)) for r in scene.relations]
-    pairs = [(edit.relation, new, edit.anchor)] if edit.anchor is not None else []
-    return _rebuild_scene(scene, (*scene.objects, thing), grown, pairs)
-
-
-def _remove(scene: Scene, edit: RemoveObjects) -> Scene:
-    gone = mask_of(edit.objects)
-    if any(gone >> i & 1 and row & ~gone for i, row in enumerate(_list_loads(scene))):
-        raise ImpossibleEdit("an object that carries another cannot be removed alone")
-    kept = [i for i in range(len(scene.objects)) if not gone >> i & 1]
-    new_index = {old: new for new, old in enumerate(kept)}
-    relations = [
-        Relation(r.name, tuple(mask_of(new_index[j] for j in mask_members(r.rows[i] & ~gone)) for i in kept))
-        for r in scene.relations
-    ]
-    return _rebuild_scene(scene, tuple(scene.objects[i] for i in kept), relations, [])
-
-
-def _change(scene: Scene, edit: ChangeAttribute) -> Scene:
-    chosen = frozenset(edit.objects)
-    if edit.attribute == "size" and any(_list_loads(scene)[i] for i in chosen):
-        raise ImpossibleEdit("an object that carries another cannot change its size")
-    objects = tuple(
-        _set_value(o, edit.attribute, edit.value) if i in chosen else o for i, o in enumerate(scene.objects)
-    )
-    if edit.attribute != "size":  # all stand where they stood
-        return replace(scene, objects=objects)
-    return _rebuild_scene(scene, objects, list(scene.relations), [])
-
-
-def _set_value(thing: Object, attribute: str, value: str) -> Object:
-    """The object with one value of the attribute; a solid that changes size stays on the ground."""
-    if thing.values(attribute):
-        pairs = tuple((a, value if a == attribute else v) for a, v in thing.attributes)
-    else:
-        pairs = (*thing.attributes, (attribute, value))
-    changed = replace(thing, attributes=tuple(dict.fromkeys(pairs)))
-    if attribute == "size" and thing.position and value in RADIUS:
-        x, y, z = thing.position
-        place = (x, y, z - _radius(thing) + RADIUS[value])
-        changed = replace(changed, position=place, pixel=None, box=None)
-    return changed
-
-
-def _move(scene: Scene, edit: MoveObject) -> Scene:
-    mover = edit.object
-    if mover == edit.anchor:
-        raise ImpossibleEdit("an object cannot be moved relative to itself")
-    if _list_loads(scene)[mover]:
-        raise ImpossibleEdit("an object that carries another cannot be moved")
-    if edit.relation == ON and _list_loads(scene)[edit.anchor]:
-        raise ImpossibleEdit(OCCUPIED)
-    thing = replace(scene.objects[mover], pixel=None, box=None)
-    if _has_geometry(scene):
-        others = replace(scene, objects=tuple(o for i, o in enumerate(scene.objects) if i != mover))
-        anchor = edit.anchor - (edit.anchor > mover)
-        position = edit.position or _find_place(others, _radius(thing), edit.relation, anchor)
-        thing = replace(thing, position=position)
-    objects = tuple(thing if i == mover else o for i, o in enumerate(scene.objects))
-    others_stay = ~(1 << mover)
-    relations = [
-        Relation(r.name, tuple([0 if i == mover else row & others_stay for i, row in enumerate(r.rows)]))
-        for r in scene.relations
-    ]
-    return _rebuild_scene(scene, objects, relations, [(edit.relation, mover, edit.anchor)])
-
-
-def _swap(scene: Scene, edit: SwapObjects) -> Scene:
-    a, b = edit.one, edit.other
-    if a == b:
-        raise ImpossibleEdit("an object cannot change places with itself")
-    loads = _list_loads(scene)
-    if loads[a] or loads[b] or any(row >> a & 1 or row >> b & 1 for row in loads):
-        raise ImpossibleEdit("an object that carries another or rests on one cannot change places")
-    order = [b if i == a else a if i == b else i for i in range(len(scene.objects))]
-    things = list(scene.objects)
-    if _has_geometry(scene):
-        for i, j in ((a, b), (b, a)):  # each where the other stands, at its own height
-            thing, there = scene.objects[i], scene.objects[j].position
-            assert thing.position is not None and there is not None
-            things[i] = replace(thing, position=(*there[:2], thing.position[2]), pixel=None, box=None)
-    relations = [
-        Relation(r.name, tuple(mask_of(order[j] for j in mask_members(r.rows[i])) for i in order))
-        for r in scene.relations
-    ]
-    return _rebuild_scene(scene, tuple(things), relations, [])
 
 
 def _list_loads(scene: Scene) -> tuple[int, ...]:
@@ -190,7 +163,7 @@ def _list_loads(scene: Scene) -> tuple[int, ...]:
 
 
 def _rebuild_scene(
-    scene: Scene, objects: tuple[Object, ...], relations: list[Relation], stated: list[tuple[str, int, int]]
+    scene: Scene, objects: tuple[Object, ...], relations: list[Relation], stated: Sequence[tuple[str, int, int]] = ()
 ) -> Scene:
     """The edited scene: derived relations anew, annotated ones with what the edit states added."""
     if _has_geometry(scene):
@@ -221,7 +194,11 @@ def _radius(thing: Object) -> float:
 
 
 def _find_place(scene: Scene, radius: float, relation: str, anchor: int | None) -> Vector:
-    """The nearest free place that makes the relation true, or an ImpossibleEdit."""
+    """The nearest free place (first of the spiral) that makes the relation true, or an ImpossibleEdit."""
+    import numpy as np
+
+    from .kernels import find_free_place
+
     base = scene.objects[anchor].position if anchor is not None else (0.0, 0.0, 0.0)
     assert base is not None
     if relation == ON and anchor is not None:
@@ -229,19 +206,6 @@ def _find_place(scene: Scene, radius: float, relation: str, anchor: int | None) 
     along = dict(scene.directions).get(relation)
     if anchor is not None and along is None:
         raise ImpossibleEdit(f"no direction {relation!r} in this scene")
-    place = _find_free_place(scene, radius, base, along)
-    if place is None:
-        where = f" {relation} of the object" if relation else ""
-        raise ImpossibleEdit(f"no free place{where}")
-    return (*place, radius)
-
-
-def _find_free_place(scene: Scene, radius: float, base: Vector, along: Vector | None) -> tuple[float, float] | None:
-    """The first place of the spiral around `base` that lies along the direction, clear of the objects."""
-    import numpy as np
-
-    from .kernels import find_free_place
-
     solids = [(o.position[0], o.position[1], _radius(o)) for o in scene.objects if o.position is not None]
     # Twice the margin, as CLEVR spaces its objects, so that the relation is plain to see.
     k = find_free_place(
@@ -252,9 +216,9 @@ def _find_free_place(scene: Scene, radius: float, base: Vector, along: Vector | 
         *(radius, AREA, 2 * RELATION_MARGIN, CLEARANCE),
     )
     if k < 0:
-        return None
+        raise ImpossibleEdit(f"no free place{f' {relation} of the object' if relation else ''}")
     dx, dy = spiral()[k].tolist()
-    return base[0] + dx, base[1] + dy
+    return (base[0] + dx, base[1] + dy, radius)
 
 
 @cache

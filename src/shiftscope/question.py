@@ -1,9 +1,7 @@
 """Question: its text, its images, the program behind it and the true answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from .answer import Answer
 from .lang.program import Program
@@ -70,7 +68,7 @@ class Question:
         return {k: v for k, v in data.items() if k in keep or v not in (None, "", [], {})}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Question:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         return cls(
             id=data["id"],
             text=data["text"],

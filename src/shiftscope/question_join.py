@@ -4,8 +4,6 @@ Nothing is lost without a remark. A row that repeats another word for word count
 under one id are all kept, the later ones renamed `ID#2`, `ID#3`, …
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,28 +46,21 @@ def build_question_table(
     names, renamed = rename_repeated_ids(ids)
     text = encode_column(["" if t is None else t for t in texts])
     blank = [k for k, one in enumerate(text.values) if not one.strip()]
+    by_row: RowRemarks = (
+        *kept,
+        ("questions without an image", "kept, without objects", find_missing(images)),
+        ("empty questions", "kept, without words", np.flatnonzero(np.isin(text.codes, blank)).tolist()),
+        *typed,
+    )
     account = (
         *left_out,
         ("questions under an id that another has", "kept as ID#2, ID#3, …", renamed),
-        *((what, done, take_values(names, rows)) for what, done, rows in kept),
-        ("questions without an image", "kept, without objects", take_values(names, find_missing(images))),
-        (
-            "empty questions",
-            "kept, without words",
-            take_values(names, np.flatnonzero(np.isin(text.codes, blank)) if blank else []),
-        ),
-        *((what, done, take_values(names, rows)) for what, done, rows in typed),
+        *((what, done, take_values(names, rows)) for what, done, rows in by_row),
     )
     encoded = {name: encode_column(values) for name, values in columns.items()}
     optional: dict[str, Any] = {name: column for name, column in encoded.items() if column.values}
-    return QuestionTable(
-        source=source,
-        ids=tuple(names),
-        images=encode_column(images),
-        texts=text,
-        remarks=build_remarks(account),
-        **optional,
-    )
+    remarks = build_remarks(account)
+    return QuestionTable(source, tuple(names), encode_column(images), text, remarks=remarks, **optional)
 
 
 def take_values(values: list[Any], rows: RowIndices | Sequence[int]) -> list[Any]:
@@ -105,14 +96,14 @@ def rename_repeated_ids(ids: list[Id]) -> tuple[list[Id], list[Id]]:
     return names, made
 
 
-def drop_repeats(keys: list[Any], *said: list[Any]) -> tuple[RowIndices, list[int]]:
+def drop_repeats(keys: list[Any], *columns: list[Any]) -> tuple[RowIndices, list[int]]:
     """The rows with an id that say something new under it, and those that repeat a row word for word."""
     if len(set(keys)) == len(keys) and None not in keys:
         return np.arange(len(keys)), []
     seen: set[Any] = set()
     kept: list[int] = []
     again: list[int] = []
-    for k, row in enumerate(zip(keys, *said, strict=True)):
+    for k, row in enumerate(zip(keys, *columns, strict=True)):
         if row[0] is not None:
             (again if row in seen else kept).append(k)
             seen.add(row)
@@ -120,15 +111,15 @@ def drop_repeats(keys: list[Any], *said: list[Any]) -> tuple[RowIndices, list[in
 
 
 def pair_rows(
-    ids: list[Any], images: list[Any], said: Sequence[list[Any]],
-    other_ids: list[Any], other_images: list[Any], other_said: Sequence[list[Any]],
+    ids: list[Any], images: list[Any], columns: Sequence[list[Any]],
+    other_ids: list[Any], other_images: list[Any], other_columns: Sequence[list[Any]],
 ) -> RowPairs:  # fmt: skip
-    """Each question row with its annotation row; `said` is what else tells rows of one id apart."""
+    """Each question row with its annotation row; `columns` are further values that distinguish rows of one id."""
     keys, other_keys = ids, other_ids
     if len({*map(type, ids), *map(type, other_ids)} - {type(None)}) > 1:  # text on one side, numbers on the other
         keys, other_keys = ([None if i is None else str(i) for i in side] for side in (ids, other_ids))
-    rows, again = drop_repeats(keys, images, *said)
-    others, others_again = drop_repeats(other_keys, other_images, *other_said)
+    rows, again = drop_repeats(keys, images, *columns)
+    others, others_again = drop_repeats(other_keys, other_images, *other_columns)
     first, second = take_values(keys, rows), take_values(other_keys, others)
     unique = len(set(first)) == len(first) and len(set(second)) == len(second)
     if first == second and unique:  # the usual case: both files have one order

@@ -4,8 +4,6 @@ One row per sample (question, image, answer). `formats` reads it, `store` makes 
 and `shift` cut it into sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -153,16 +151,17 @@ class QuestionTable:
 def encode_column(values: Sequence[Any]) -> Column:
     """Values as numbers into their sorted vocabulary; None becomes -1. Numbers come before text."""
     kinds = set(map(type, values))
-    quick = _encode_text(values) if kinds <= {str, type(None)} else _encode_numbers(values) if kinds == {int} else None
-    if quick is not None:
-        return quick
+    if kinds <= {str, type(None)} and (column := _encode_text(values)) is not None:
+        return column
+    if kinds == {int} and 0 <= min(values) <= max(values) < 2**62:
+        numbers, codes, _ = number_keys(np.array(values, np.int64))
+        return Column(tuple(numbers.tolist()), codes.astype(np.int32))
     found = dict.fromkeys(values)
     found.pop(None, None)
     words = sorted(found, key=lambda v: (isinstance(v, str), v))
     number: dict[Any, int] = {word: k for k, word in enumerate(words)}
     number[None] = -1
-    codes = np.fromiter(map(number.__getitem__, values), np.int32, len(values))
-    return Column(tuple(words), codes)
+    return Column(tuple(words), np.fromiter(map(number.__getitem__, values), np.int32, len(values)))
 
 
 def _encode_text(values: Sequence[Any]) -> Column | None:
@@ -181,29 +180,18 @@ def _encode_text(values: Sequence[Any]) -> Column | None:
     return Column(tuple(found.dictionary.take(pa.array(order)).to_pylist()), rank[codes])
 
 
-def _encode_numbers(values: Sequence[int]) -> Column | None:
-    """Whole numbers, unless one needs more than 62 bits or is negative."""
-    if not 0 <= min(values) <= max(values) < 2**62:
-        return None
-    words, codes, _ = number_keys(np.array(values, np.int64))
-    return Column(tuple(words.tolist()), codes.astype(np.int32))
-
-
-# SampleSet: some of a dataset's samples under a name, which is what a shift by whole-corpus counts makes.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSet:
-    """Samples by their places. Sets may overlap: every OOD-Test set is part of the IID-Test."""
+    """Samples by their places, as a shift by whole-corpus counts makes them.
+
+    Sets may overlap: every OOD-Test set is part of the IID-Test.
+    """
 
     name: str  # "train", "IID-Test", "OOD-Test/QT+KW", …
     rows: Rows
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-# What the images show.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

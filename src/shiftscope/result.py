@@ -84,6 +84,9 @@ def build_question_record(
     `length` is in words, `steps` in operations of the program. What `facts` names wins over what is derived.
     """
     origin = question.provenance
+    about = "objects" if any(s.schema.part_attributes for s in scenes) else None  # nothing where there are no parts
+    if question.program is not None and any(node.op in PART_OPS for node in question.program.nodes):
+        about = "parts"
     known: dict[str, Any] = {
         "kind": question.kind,
         "template": origin.template,
@@ -94,7 +97,7 @@ def build_question_record(
         "objects": sum(len(s.objects) for s in scenes) if scenes else None,
         "images": len(question.scenes) or None,
         "action": question.note("action_kind"),
-        "about": _find_subject(question, scenes),
+        "about": about,
         **{name: question.note(name) for name in NOTE_FACTS},
         **dict(facts),
     }
@@ -108,13 +111,6 @@ def build_question_record(
         program=program_text(question.program) if question.program else "",
         content=content,
     )
-
-
-def _find_subject(question: Question, scenes: Sequence[Scene]) -> str | None:
-    """Whether a question is about objects or about their parts; nothing where objects can have none."""
-    if question.program is not None and any(node.op in PART_OPS for node in question.program.nodes):
-        return "parts"
-    return "objects" if any(s.schema.part_attributes for s in scenes) else None
 
 
 def program_text(program: Program) -> str:
@@ -135,7 +131,7 @@ class Score:
     n: int
     low: float | None = None
     high: float | None = None
-    missing: int = 0  # without a response: not yet asked, or not in the file of predictions
+    missing: int = 0  # without a response: not run yet, or not in the file of predictions
     slice: Facts = ()  # which part of the examples; all of them when empty
     undefined: int = 0  # the response is that there is no answer
     unreadable: int = 0  # the response is unparseable
@@ -276,14 +272,14 @@ def _fill_rows(column: Column, where: Bools, values: Sequence[Any]) -> Column:
 
 def _assign_own_images(images: ListColumn, where: Bools) -> ListColumn:
     """One image of its own for each of these rows: which it was about is not known."""
-    kept = images.codes[~where[images.rows]]
     lengths = np.where(where, 1, images.lengths)
-    at = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    codes = np.empty(int(at[-1]), np.int32)
     own = np.repeat(where, lengths)
-    codes[~own] = kept
-    codes[own] = len(images.values) + np.arange(int(where.sum()))
-    return ListColumn((*images.values, *(f"lacking {k}" for k in range(int(where.sum())))), codes, at)
+    lacking = int(where.sum())
+    codes = np.empty(len(own), np.int32)
+    codes[~own] = images.codes[~where[images.rows]]
+    codes[own] = len(images.values) + np.arange(lacking)
+    values = (*images.values, *(f"lacking {k}" for k in range(lacking)))
+    return ListColumn(values, codes, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +338,9 @@ def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunR
     words, letters = ValueCoder(), ValueCoder()
     truth = words.codes(None if q.truth is None else spell(q.truth) for q in questions)
     answer = words.codes(None if one is None else spell(one) for one in given)
-    literal = letters.codes(None if one is None else answer_text(one) for one in given)
+    literal = letters.codes(one if one is None or isinstance(one, str) else spell(one) for one in given)
     answers = letters.codes(one for q in questions for one in q.answers)
+    lengths = [len(q.answers) for q in questions]
     facts = [dict(q.facts) for q in questions]
     names = sorted({name for fact in facts for name in fact})
     return RunRecords(
@@ -357,11 +354,7 @@ def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunR
         status=column_of(MISSING if p is None else p.status for p in predictions),
         reason=column_of(None if p is None or not p.reason else p.reason for p in predictions),
         twin=column_of(q.twin or None for q in questions),
-        answers=ListColumn(
-            letters.column(answers).values,
-            answers,
-            np.cumsum([0, *(len(q.answers) for q in questions)], dtype=np.int64),
-        ),
+        answers=ListColumn(letters.column(answers).values, answers, np.cumsum([0, *lengths], dtype=np.int64)),
         program_right=np.array([compare_programs(q.program, p.program if p else "") for q, p in pairs], np.int8),
         seconds=_floats(None if p is None else p.seconds for p in predictions),
         cost=_floats(None if p is None else p.cost for p in predictions),
@@ -373,11 +366,6 @@ def records_of(rows: Iterable[tuple[QuestionRecord, Prediction | None]]) -> RunR
 def compare_programs(true: str, predicted: str) -> int:
     """How the program a model wrote compares with the true one, as `RunRecords` keeps it."""
     return -2 if not true else -1 if not predicted else int(true == predicted)
-
-
-def answer_text(answer: Answer) -> str:
-    """Text letter by letter; only truth values and numbers are spelled."""
-    return answer if isinstance(answer, str) else spell(answer)
 
 
 def _floats(values: Iterable[float | None]) -> Floats:

@@ -4,12 +4,10 @@ Nothing here changes in place: an edit returns another Scene (`edit.py`). Relati
 annotates them and derived where geometry gives them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from .errors import UserError
 from .records import content_id, pickle_by_fields
@@ -41,10 +39,6 @@ RELATION_MARGIN = 0.2  # CLEVR: j is left of i when (p_j − p_i)·left exceeds 
 FREE = "attribute"  # the attribute of a value whose attribute the annotator did not name
 
 
-def pairs(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
-    return tuple(values.items()) if isinstance(values, Mapping) else tuple(values)
-
-
 @pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -52,7 +46,7 @@ class Part:
 
     name: str
     attributes: Pairs = ()
-    texture: str = ""  # a pattern painted on it: seen, but never asked about
+    texture: str = ""  # a pattern painted on it: visible, but no question mentions it
     box: Box | None = None
 
 
@@ -68,7 +62,7 @@ class Object:
     rotation: float | None = None  # degrees about z
     pixel: Vector | None = None  # projected centre x, y in pixels, and depth
     box: Box | None = None
-    texture: str = ""  # a pattern painted on its main body: seen, but never asked about
+    texture: str = ""  # a pattern painted on its main body: visible, but no question mentions it
 
     def values(self, attribute: str) -> tuple[str, ...]:
         return tuple(v for a, v in self.attributes if a == attribute)
@@ -83,7 +77,7 @@ class Relation:
     rows: tuple[int, ...]  # bit masks
 
     @classmethod
-    def of(cls, name: str, triples: Iterable[tuple[int, int]], size: int) -> Relation:
+    def of(cls, name: str, triples: Iterable[tuple[int, int]], size: int) -> Self:
         """From (subject, object) pairs: "subject is `name` object"."""
         rows = [0] * size
         for subject, target in triples:
@@ -157,7 +151,7 @@ class Scene:
         return {k: v for k, v in data.items() if v or k == "objects"}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Scene:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         schema = data.get("schema", OPEN.name)
         return cls(
             id=data.get("id", ""),
@@ -215,7 +209,12 @@ def _object_to_json(o: Object) -> dict[str, Any]:
     data = {
         "id": o.id,
         "attributes": [list(p) for p in o.attributes],
-        "parts": [_part_to_json(p) for p in o.parts],
+        "parts": [
+            {"name": p.name, "attributes": [list(q) for q in p.attributes]}
+            | ({"texture": p.texture} if p.texture else {})
+            | ({"box": list(p.box)} if p.box else {})
+            for p in o.parts
+        ],
         "position": list(o.position) if o.position else None,
         "rotation": o.rotation,
         "pixel": list(o.pixel) if o.pixel else None,
@@ -225,31 +224,18 @@ def _object_to_json(o: Object) -> dict[str, Any]:
     return {k: v for k, v in data.items() if v not in ("", [], None) or k == "attributes"}
 
 
-def _part_to_json(p: Part) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": p.name, "attributes": [list(q) for q in p.attributes]}
-    return data | ({"texture": p.texture} if p.texture else {}) | ({"box": list(p.box)} if p.box else {})
-
-
 def _object_from_json(data: dict[str, Any]) -> Object:
-    def read_optional(key: str) -> Any:
-        return tuple(data[key]) if key in data else None
-
+    optional: dict[str, Any] = {key: tuple(data[key]) for key in ("position", "pixel", "box") if key in data}
     return Object(
         id=data.get("id", ""),
         attributes=tuple((a, v) for a, v in data["attributes"]),
         parts=tuple(_part_from_json(p) for p in data.get("parts", ())),
-        position=read_optional("position"),
         rotation=data.get("rotation"),
-        pixel=read_optional("pixel"),
-        box=read_optional("box"),
         texture=data.get("texture", ""),
+        **optional,
     )
 
 
 def _part_from_json(data: dict[str, Any]) -> Part:
-    return Part(
-        name=data["name"],
-        attributes=tuple((a, v) for a, v in data["attributes"]),
-        texture=data.get("texture", ""),
-        box=tuple(data["box"]) if "box" in data else None,
-    )
+    box = tuple(data["box"]) if "box" in data else None
+    return Part(data["name"], tuple((a, v) for a, v in data["attributes"]), data.get("texture", ""), box)

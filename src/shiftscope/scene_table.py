@@ -4,11 +4,10 @@ Sets of objects (and of parts) are uint64 words, one per scene, bit i for object
 relating is a gather and counting is a popcount. At most 64 objects and 64 parts per scene.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from .schema import Attribute, Schema
 
 WORD = 64  # most objects, or parts, of a scene
 ABSENT = -1
+SCENE_FIELDS = ("id", "size", "directions", "attributes", "notes")  # kept as they are
 
 Words = NDArray[np.uint64]
 
@@ -33,13 +33,10 @@ class Terms:
     first: tuple[int, ...]  # code of an attribute's first value
 
     @classmethod
-    def of(cls, attributes: tuple[Attribute, ...]) -> Terms:
+    def of(cls, attributes: tuple[Attribute, ...]) -> Self:
         listed = [(a.name, term) for a in attributes for term in a.terms]
-        first, at = [], 0
-        for a in attributes:
-            first.append(at)
-            at += len(a.terms)
-        return cls(attributes, {pair: c for c, pair in enumerate(listed)}, tuple(t for _, t in listed), tuple(first))
+        first = tuple(accumulate((len(a.terms) for a in attributes[:-1]), initial=0)) if attributes else ()
+        return cls(attributes, {pair: c for c, pair in enumerate(listed)}, tuple(t for _, t in listed), first)
 
     def index(self, attribute: str) -> int:
         return [a.name for a in self.attributes].index(attribute)
@@ -84,8 +81,7 @@ class SceneTable:
             Relation(name, tuple(int(w) for w in rows[:, self.relations.index(name)])) for name in side["stored"]
         )
         objects = tuple(self._object(i, i - first, k, side) for i in range(first, last))
-        kept = {f: side[f] for f in ("id", "size", "directions", "attributes", "notes")}
-        return Scene(objects, relations, schema=self.schema, **kept)
+        return Scene(objects, relations, schema=self.schema, **{f: side[f] for f in SCENE_FIELDS})
 
     def _object(self, i: int, local: int, k: int, side: dict[str, Any]) -> Object:
         def read_numbers(first: int, last: int) -> tuple[float, ...] | None:
@@ -93,13 +89,12 @@ class SceneTable:
             return None if values[0] != values[0] else tuple(values)
 
         first, last = int(self.part_start[k]), int(self.part_start[k + 1])
+        owned = [p for p in range(first, last) if self.owner[p] == local]
         rotation = read_numbers(3, 4)
         return Object(
             id=side["object_ids"][local],
             attributes=_pairs(self.codes[i], self.terms),
-            parts=tuple(
-                self._part(p, side["part_looks"][p - first]) for p in range(first, last) if self.owner[p] == local
-            ),
+            parts=tuple(self._part(p, side["part_looks"][p - first]) for p in owned),
             position=read_numbers(0, 3),  # type: ignore[arg-type]
             rotation=rotation[0] if rotation else None,
             pixel=read_numbers(4, 7),  # type: ignore[arg-type]
@@ -120,10 +115,14 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
         raise UserError("there are no scenes to pack")
     schema = listed[0].schema
     for scene in listed:
-        _check(scene, schema)
-    names = dict.fromkeys(schema.relations)
-    names |= dict.fromkeys(r.name for scene in listed for r in scene.relations)
-    relations = tuple(names)
+        if scene.schema != schema:
+            known = f"those before it in {schema.name}"
+            raise UserError(f"scene {scene.id!r} is in {scene.schema.name}, {known}: pack them apart")
+        if not schema.closed:
+            raise UserError(f"scene {scene.id!r} has an open vocabulary; only closed ones pack")
+        if len(scene.objects) > WORD or sum(len(o.parts) for o in scene.objects) > WORD:
+            raise UserError(f"scene {scene.id!r} has more than {WORD} objects or parts; such scenes do not pack")
+    relations = tuple(dict.fromkeys((*schema.relations, *(r.name for scene in listed for r in scene.relations))))
     terms, part_terms = Terms.of(schema.attributes), Terms.of(schema.part_attributes)
 
     objects = [o for scene in listed for o in scene.objects]
@@ -161,19 +160,17 @@ def pack_scenes(scenes: Iterable[Scene]) -> SceneTable:
         owner=np.array([i for _, i, _ in parts], np.int64),
         parts_of=parts_of,
         numbers=np.array([_numbers(o) for o in objects], np.float64).reshape(-1, 11),
-        sides=tuple(_side(scene) for scene in listed),
+        sides=tuple(
+            {f: getattr(scene, f) for f in SCENE_FIELDS}
+            | {
+                "stored": tuple(r.name for r in scene.relations),
+                "object_ids": tuple(o.id for o in scene.objects),
+                "textures": tuple(o.texture for o in scene.objects),
+                "part_looks": tuple((p.texture, p.box) for o in scene.objects for p in o.parts),
+            }
+            for scene in listed
+        ),
     )
-
-
-def _check(scene: Scene, schema: Schema) -> None:
-    if scene.schema != schema:
-        raise UserError(
-            f"scene {scene.id!r} is in {scene.schema.name}, those before it in {schema.name}: pack them apart"
-        )
-    if not schema.closed:
-        raise UserError(f"scene {scene.id!r} has an open vocabulary; only closed ones pack")
-    if len(scene.objects) > WORD or sum(len(o.parts) for o in scene.objects) > WORD:
-        raise UserError(f"scene {scene.id!r} has more than {WORD} objects or parts; such scenes do not pack")
 
 
 def _starts(counts: list[int]) -> NDArray[np.int64]:
@@ -214,20 +211,6 @@ def _numbers(o: Object) -> list[float]:
     nan = float("nan")
     rotation = (nan,) if o.rotation is None else (o.rotation,)
     return [*(o.position or (nan,) * 3), *rotation, *(o.pixel or (nan,) * 3), *(o.box or (nan,) * 4)]
-
-
-def _side(scene: Scene) -> dict[str, Any]:
-    return {
-        "id": scene.id,
-        "size": scene.size,
-        "directions": scene.directions,
-        "attributes": scene.attributes,
-        "notes": scene.notes,
-        "stored": tuple(r.name for r in scene.relations),
-        "object_ids": tuple(o.id for o in scene.objects),
-        "textures": tuple(o.texture for o in scene.objects),
-        "part_looks": tuple((p.texture, p.box) for o in scene.objects for p in o.parts),
-    }
 
 
 def _pairs(codes: NDArray[np.int16], terms: Terms) -> tuple[tuple[str, str], ...]:

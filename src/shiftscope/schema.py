@@ -4,10 +4,8 @@ Meaning (`values`, `kinds`) is kept apart from wording (`synonyms`): "ball" is a
 "sphere", whereas a sedan *is* a car.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from .errors import unknown
 from .records import AS_OBJECT, from_json, to_json
@@ -81,7 +79,7 @@ class Schema:
         return {"name": data.pop("name"), "closed": data.pop("closed"), **data}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Schema:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         return from_json(cls, data)
 
 

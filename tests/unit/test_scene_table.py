@@ -1,6 +1,6 @@
 import pytest
 
-from shiftscope.edit import MoveObject, apply_edit
+from shiftscope.edit import MoveObject
 from shiftscope.scene import Object, Scene
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas import clevr, superclevr
@@ -17,7 +17,7 @@ def test_what_goes_in_comes_out(schema):
 
 
 def test_stored_relations_come_back_stored():
-    stacked = apply_edit(THREE_AND_ONE, MoveObject(0, "on", 1))
+    stacked = MoveObject(0, "on", 1).apply(THREE_AND_ONE)
     assert pack_scenes([THREE_AND_ONE, stacked])[1].relations == stacked.relations
 
 

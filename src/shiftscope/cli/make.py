@@ -116,10 +116,9 @@ def make_questions(
     if as_json:
         print_json(found.to_json() | {"out": str(out)})
         return
-    answers = dict(found.answers)
     rows = []
-    for kind, count in found.types:
-        shares = ", ".join(f"{a} {100 * n / count:.0f}%" for a, n in answers[kind][:8])
+    for kind, count in found.types.items():
+        shares = ", ".join(f"{a} {100 * n / count:.0f}%" for a, n in list(found.answers[kind].items())[:8])
         rows.append((kind, count, f"{100 * count / found.questions:.1f}%", shares))
     print_table(("type", "questions", "share", "answers"), rows)
     print(f"wrote {found.questions:,} questions about {len(given):,} scenes to {out}")

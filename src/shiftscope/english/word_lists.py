@@ -1,8 +1,8 @@
 """Word lists: the text files in `english/data`, read when first needed and kept.
 
 A file has sections. `[mass]` may hold words between commas, over any number of lines; a table `word: other, words`,
-groups `these | those` or rules `pattern => words`, one entry per line, where an indented line continues the one
-above; `#` starts a comment.
+groups `these | those`, rules `pattern => words` or texts `key: One. | Another.`, one entry per line, where an
+indented line continues the one above; `#` starts a comment.
 """
 
 import re
@@ -42,6 +42,12 @@ def rewrite_rules(file: str, section: str) -> tuple[tuple[re.Pattern[str], str],
     """For lines `pattern => replacement`, these in order, for `Pattern.sub`."""
     pairs = (line.split(" => ") for line in _read_sections(file)[section])
     return tuple((re.compile(pattern), words) for pattern, words in pairs)
+
+
+def text_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
+    """For lines `key: This text. | That one.`, the texts by what stands before the colon."""
+    entries = (line.partition(": ") for line in _read_sections(file)[section])
+    return {key: tuple(" ".join(text.split()) for text in texts.split("|")) for key, _, texts in entries}
 
 
 def _split_words(text: str) -> tuple[str, ...]:

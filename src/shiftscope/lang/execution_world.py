@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..edit import Edit, ImpossibleEdit, apply_edit
+from ..edit import Edit, ImpossibleEdit
 from ..errors import UserError
 from ..scene import FREE, Pairs, Scene, mask_members
 from ..scene_table import Terms
@@ -132,7 +132,7 @@ class ExecutionWorld:
         """The world after the edit; only a world of one scene can be edited."""
         if len(self.scenes) != 1:
             raise ImpossibleEdit("only a single image can be edited")
-        return ExecutionWorld((apply_edit(self.scenes[0], edit),))
+        return ExecutionWorld((edit.apply(self.scenes[0]),))
 
 
 @lru_cache(maxsize=256)

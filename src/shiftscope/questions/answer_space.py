@@ -1,7 +1,5 @@
 """Answer space: the answers a question admits, read from its program, its type or the notes of its file."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ..answer import Answer
@@ -54,7 +52,7 @@ def find_choices(question: Question) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _expect_choice(schema: Schema, *words: str) -> ExpectedAnswer:
-    """Either word, in any way that it may be said; what could be both is neither."""
+    """Either word in any of its spellings; a spelling of both counts as neither."""
     ways = {word: {word, *_list_spellings(schema, word)} for word in words}
     shared = set.intersection(*ways.values()) if len(ways) > 1 else set()
     return expect_words((way, word) for word in ways for way in sorted(ways[word] - shared))
@@ -82,14 +80,9 @@ def _find_answer_form(question: Question) -> tuple[str, str, bool]:
         plan, root = plan_program(question.program), question.program.root
         if root.op in CHOICES:
             return "choose", "", False
-        kind = plan.types[-1]
-        if kind == BOOL:
-            return "truth", "", False
-        if kind == INT:
-            return "number", "", False
-        if kind == VALUE:
+        if plan.types[-1] == VALUE:
             return "value", root.params[0], plan.steps[-1].on_parts
-        return "open", "", False
+        return {BOOL: "truth", INT: "number"}.get(plan.types[-1], "open"), "", False
     kinds = (str(question.note("answer_type", "")), question.kind)
     if any(k in TRUTH_KINDS or k.startswith("equal_") for k in kinds):
         return "truth", "", False

@@ -1,17 +1,14 @@
 """Distribution: what a set of questions asks and answers, as plain counts for cards and tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..answer import spell
 from ..question import Question
 
-Counts = tuple[tuple[str, int], ...]
-Lengths = tuple[tuple[int, int], ...]
+Counts = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +19,13 @@ class QuestionDistribution:
     scenes: int
     types: Counts  # most frequent first
     families: Counts  # "file#number", by name
-    words: Lengths  # length of the text, ascending
-    steps: Lengths  # length of the program, ascending
-    answers: tuple[tuple[str, Counts], ...]  # by type, each most frequent first
-    family_answers: tuple[tuple[str, Counts], ...]  # by family
+    words: Counts  # length of the text, ascending
+    steps: Counts  # length of the program, ascending
+    answers: dict[str, Counts]  # by type, each most frequent first
+    family_answers: dict[str, Counts]  # by family
 
     def to_json(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in ("questions", "scenes")}
-        counts = {name: {str(k): n for k, n in getattr(self, name)} for name in ("types", "families", "words", "steps")}
-        nested = {name: {k: dict(n) for k, n in getattr(self, name)} for name in ("answers", "family_answers")}
-        return plain | counts | nested
+        return asdict(self)
 
 
 def count_questions(questions: Iterable[Question]) -> QuestionDistribution:
@@ -49,11 +43,11 @@ def count_questions(questions: Iterable[Question]) -> QuestionDistribution:
         questions=len(listed),
         scenes=len({scene for q in listed for scene in q.scenes}),
         types=_sort_by_count(Counter(q.kind or "unknown" for q in listed)),
-        families=tuple(sorted(Counter(template_id(q) for q in listed).items())),
-        words=tuple(sorted(words.items())),
-        steps=tuple(sorted(steps.items())),
-        answers=tuple((kind, _sort_by_count(by_type[kind])) for kind in sorted(by_type)),
-        family_answers=tuple((family, _sort_by_count(by_family[family])) for family in sorted(by_family)),
+        families=dict(sorted(Counter(map(template_id, listed)).items())),
+        words={str(length): n for length, n in sorted(words.items())},
+        steps={str(length): n for length, n in sorted(steps.items())},
+        answers={kind: _sort_by_count(by_type[kind]) for kind in sorted(by_type)},
+        family_answers={family: _sort_by_count(by_family[family]) for family in sorted(by_family)},
     )
 
 
@@ -64,4 +58,4 @@ def template_id(question: Question) -> str:
 
 
 def _sort_by_count(counts: Counter[str]) -> Counts:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

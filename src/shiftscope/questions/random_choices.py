@@ -1,9 +1,7 @@
 """Random choices, one after the other, that are a function of a path.
 
-CLEVR_HYP and COVR draw from two different streams; both stay, since stored datasets depend on them.
+There are two streams, for hypothetical actions and for scene graphs; stored datasets depend on both.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
@@ -16,7 +14,7 @@ FEWEST_BITS = 1 << 48  # below it, too few bits are left for a fair draw
 
 
 class RandomChoices:
-    """CLEVR_HYP's choices, from a Mersenne twister that the path seeds."""
+    """From a Mersenne twister that the path seeds; for hypothetical actions."""
 
     def __init__(self, *path: str | int) -> None:
         # Not NumPy's generator, which takes longer to make than all the choices drawn from it.
@@ -48,7 +46,7 @@ class RandomChoices:
 
 
 class PathDice:
-    """COVR's choices, from the bits of the path's seed; cheap where many dice are never thrown."""
+    """From the bits of the path's seed, cheap where most are never used; for scene graphs."""
 
     __slots__ = ("_bits", "_path", "_times")
 

@@ -7,8 +7,6 @@ What the words alone tell about each node's set is derived here too: "the other 
 are none in any scene, because `same` and `relate` never give the thing they start from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,7 +30,7 @@ class KnownSet(NamedTuple):
     """What is known of one node's set."""
 
     said: SlotRow
-    whole: bool  # it holds all of the scene's objects that fit what is said
+    whole: bool  # it holds all of the scene's objects that fit the words
     without: frozenset[int]  # nodes giving a single thing, the only one of its words, that is left out
 
 
@@ -51,7 +49,7 @@ def derive_known_sets(template: Template, rows: Sequence[SlotRow], columns: Sequ
             if f.op == "same":  # what the words say of the one thing's color holds of the others' too
                 said = tuple(slot if c == column else -1 for c, slot in enumerate(before[0].said))
             made = KnownSet(said, False, frozenset(n.inputs) if before[0].whole else frozenset())
-        elif f.op == "parts":  # what is said of their owners; the words for parts have columns of their own
+        elif f.op == "parts":  # the words of their owners; the words for parts have columns of their own
             made = nothing._replace(said=before[0].said)
         elif f.op == "describe":
             made = before[0]._replace(said=_overlay(own, before[0].said))
@@ -81,12 +79,12 @@ OPS = (
 )
 # Rules: two outputs differ; by the words, neither of two descriptions contains the other, the one thing that
 # fits a set's words is not left out of it, its owners can have such parts, no chain of relations leads back
-# into it; where "other" is said, the thing that the others are like is one of them.
+# into it; where the text has "other", the thing that the others are like is one of them.
 DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM = range(6)
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
-# How often, in eighths, a description is offered that nothing fits: as often as not where existence is
-# asked, and about as often as a single match where things are counted.
+# How often, in eighths, a description is offered that nothing fits: as often as not for questions of
+# existence, and about as often as a single match where things are counted.
 EMPTY_EXIST, EMPTY_COUNT = 4, 2
 MOST_COUNTED = 10  # balance looks at 0 to 10, as the official generator does; more parts are not counted
 
@@ -107,8 +105,8 @@ class CompiledTemplates:
     opposite: Numbers  # [relation] the one that holds the other way round, or -1
 
     def list_arrays(self) -> tuple[Numbers | Truths, ...]:
-        made = (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
-        return (*made, self.opposite, self.vocabulary.can_have)
+        arrays = (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
+        return (*arrays, self.opposite, self.vocabulary.can_have)
 
 
 def compile_templates(templates: tuple[Template, ...], schema: Schema, synonyms: Words = ()) -> CompiledTemplates:
@@ -118,13 +116,13 @@ def compile_templates(templates: tuple[Template, ...], schema: Schema, synonyms:
     if not templates:
         raise UserError("there are no templates to ask from")
     vocabulary = SlotVocabulary.from_schema(schema, synonyms)
-    widest = max(len(t.params) for t in templates)
+    widest = max(1, *(len(t.params) for t in templates))
     number_of = {relation: k for k, relation in enumerate(schema.relations)}
     steps: list[list[int]] = []
     said: list[list[int]] = []
     rules: list[list[int]] = []
     start, rule_start, answers = [0], [0], []
-    initial = np.full((len(templates), max(widest, 1)), EMPTY_SLOT, np.int64)
+    initial = np.full((len(templates), widest), EMPTY_SLOT, np.int64)
     for number, template in enumerate(templates):
         binder = _TemplateCompiler(template, vocabulary)
         initial[number, : len(template.params)] = OPEN_SLOT
@@ -164,8 +162,8 @@ class _TemplateCompiler:
             self.begun.append(self.ended[-1] + 1 if self.ended else 0)
             self.ended.append(self.begun[-1] + (n.meaning.tail in ("count", "exist")))
         nodes = range(len(template.nodes))
-        rows, columns = ([tuple(self.list_slots(at)) for at in nodes], [self.find_queried_column(at) for at in nodes])
-        self.known = derive_known_sets(template, rows, columns)
+        rows = [tuple(self.list_slots(at)) for at in nodes]
+        self.known = derive_known_sets(template, rows, [self.find_queried_column(at) for at in nodes])
         self.queried = {n.inputs[0] for n in template.nodes if n.meaning.op == "query"}
         words = {word.lower() for text in template.texts for word in TOKEN.findall(text)}
         self.says_other = bool(words & {OTHER, ANOTHER})
@@ -177,10 +175,14 @@ class _TemplateCompiler:
         if f.relate or f.op == "relate":
             relation = self.names[n.slots[0]]
             if not self.schema.relations:
-                raise self.build_error(f"node {at} relates objects, and schema {self.schema.name} has no relations")
+                problem = f"node {at} relates objects, and schema {self.schema.name} has no relations"
+                raise UserError(f"{self.template.location}: {problem}")
         first, second = (*(self.ended[i] for i in n.inputs), 0, 0)[:2]
-        if f.op == "owners":
-            second = self.ended[self.find_part_source(at)]
+        if f.op == "owners":  # the objects whose parts they were found by
+            source = n
+            while source.meaning.op != "parts":
+                source = self.template.nodes[source.inputs[0]]
+            second = self.ended[source.inputs[0]]
         column = self.find_queried_column(at)
         if f.op == "equal":
             column = int(bool(f.attribute) and f.attribute not in ("integer", "object"))  # compares values
@@ -218,25 +220,19 @@ class _TemplateCompiler:
                 kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
                 found.append([kind, *(place[int(p)] for p in c.params), 0])
         found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
-        if at in self.queried:  # what is asked about is not mentioned twice
+        if at in self.queried:  # what is queried is not mentioned twice
             found += [[DIFFER, self.ended[at], self.ended[i], 0] for i in self.list_references(at)]
-        n = self.template.nodes[at]
-        if n.meaning.op == "describe":
-            found += self.build_description_rules(at)
+        f = self.template.nodes[at].meaning
+        if f.op == "describe":
+            before = self.template.nodes[self.template.nodes[at].inputs[0]]
+            if f.on_parts:
+                owner, part = (self.known[at].said[c] for c in self.vocabulary.nouns)
+                found += [[CAN_HAVE, self.begun[at], owner, part]] if owner >= 0 and part >= 0 else []
+            elif f.relate and f.tail == "exist":
+                found.append([NO_WAY_BACK, self.begun[at], 0, 0])
+            elif before.meaning.op == "same" and self.says_other:
+                found.append([ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], 0])
         return found
-
-    def build_description_rules(self, at: int) -> list[list[int]]:
-        n = self.template.nodes[at]
-        f, before = n.meaning, self.template.nodes[n.inputs[0]]
-        if f.on_parts:
-            said = self.known[at].said
-            owner, part = (said[c] for c in self.vocabulary.nouns)
-            return [[CAN_HAVE, self.begun[at], owner, part]] if owner >= 0 and part >= 0 else []
-        if f.relate and f.tail == "exist":
-            return [[NO_WAY_BACK, self.begun[at], 0, 0]]
-        if before.meaning.op == "same" and self.says_other:
-            return [[ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], 0]]
-        return []
 
     def list_references(self, at: int) -> list[int]:
         """The nodes before this one that give a single thing, a part if this one does."""
@@ -268,20 +264,18 @@ class _TemplateCompiler:
 
     def needs_a_word(self, at: int) -> bool:
         """Whether a description must say something: all but `how many things are there?` of a whole scene."""
-        f = self.template.nodes[at].meaning
+        n = self.template.nodes[at]
+        f = n.meaning
         if f.op != "describe" or f.relate:
             return False
-        asked = f.tail == "count" and at == len(self.template.nodes) - 1
-        return not f.tail or (self.describes_whole_scene(at) and not asked)
-
-    def describes_whole_scene(self, at: int) -> bool:
-        before = self.template.nodes[self.template.nodes[at].inputs[0]]
+        before = self.template.nodes[n.inputs[0]]
         if before.function == "object2part":
             before = self.template.nodes[before.inputs[0]]
-        return before.function == "scene"
+        counts_all = f.tail == "count" and at == len(self.template.nodes) - 1
+        return not f.tail or (before.function == "scene" and not counts_all)
 
     def compute_empty_rate(self, at: int) -> int:
-        """How often nothing may fit, in eighths; only what is counted or asked for may be missing."""
+        """How often nothing may fit, in eighths; only what is counted or tested for existence may be missing."""
         f = self.template.nodes[at].meaning
         if f.op != "describe":
             return 0
@@ -298,12 +292,6 @@ class _TemplateCompiler:
                 found |= self.list_reader_ops(i) if n.meaning.op == "owners" else {n.meaning.op}
         return found
 
-    def find_part_source(self, at: int) -> int:
-        """The node with the objects whose parts the owners at this one were found by."""
-        while self.template.nodes[at].meaning.op != "parts":
-            at = self.template.nodes[at].inputs[0]
-        return self.template.nodes[at].inputs[0]
-
     def must_matter(self, at: int) -> bool:
         """Whether a question must need the node: owners always, and whose the parts are that it counts.
 
@@ -316,13 +304,9 @@ class _TemplateCompiler:
         return n.meaning.op == "owners"
 
     def is_counted(self, at: int) -> bool:
-        """Whether what the node gives, perhaps after descriptions, is counted or asked to exist."""
-        for i, n in enumerate(self.template.nodes):
-            if at in n.inputs:
-                f = n.meaning
-                if f.question_type in ("count", "exist") or (f.question_type == "describe" and self.is_counted(i)):
-                    return True
-        return False
+        """Whether what the node gives, perhaps after descriptions, is counted or tested for existence."""
+        readers = [(i, n.meaning.question_type) for i, n in enumerate(self.template.nodes) if at in n.inputs]
+        return any(kind in ("count", "exist") or (kind == "describe" and self.is_counted(i)) for i, kind in readers)
 
     def find_column(self, attribute: str, on_parts: bool, at: int) -> int:
         if (attribute, on_parts) in self.vocabulary.columns:
@@ -330,7 +314,5 @@ class _TemplateCompiler:
         what = "part attribute" if on_parts else "attribute"
         hint = did_you_mean(attribute, [name for name, part in self.vocabulary.columns if part == on_parts])
         hint = hint or suggest_description(self.template.nodes[at].function)
-        raise self.build_error(f"node {at} uses the {what} {attribute!r}, not in schema {self.schema.name}{hint}")
-
-    def build_error(self, why: str) -> UserError:
-        return UserError(f"{self.template.location}: {why}")
+        problem = f"node {at} uses the {what} {attribute!r}, not in schema {self.schema.name}{hint}"
+        raise UserError(f"{self.template.location}: {problem}")

@@ -1,7 +1,5 @@
 """Question generation: valid, balanced, worded questions about scenes, every answer computed twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -13,8 +11,6 @@ from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...errors import UserError
 from ...lang.exec.exact import execute
-from ...lang.execution_world import ExecutionWorld
-from ...lang.program import Program
 from ...question import Notes, Provenance, Question
 from ...rng import seed_of
 from ...scene import Scene
@@ -22,7 +18,7 @@ from ...scene_table import SceneTable
 from ...schema import Schema
 from .compiled_templates import EMPTY_SLOT, compile_templates
 from .packed_scenes import PackedScenes
-from .template import Template, TemplateProgramBuilder, TemplateSet, official_question_type
+from .template import Template, TemplateProgramBuilder, TemplateSet
 from .wording import QuestionWording
 
 
@@ -46,7 +42,7 @@ class BoundTemplate(NamedTuple):
     template: Template
     program: TemplateProgramBuilder
     text: QuestionWording
-    kind: str  # what the official files call its type
+    kind: str  # what the official files call its type: the last executable op
     answers: tuple[Answer, ...]  # by code; empty where the code is the answer
 
 
@@ -68,23 +64,15 @@ class ClevrQuestionGenerator:
                 answers = vocabulary.names
             elif "count" in (last.op, last.tail):
                 answers = ()
-            program = TemplateProgramBuilder(t, vocabulary)
-            wording = QuestionWording(t, vocabulary, lexicon)
-            self.families.append(
-                BoundTemplate(t, program, wording, official_question_type(t.nodes[-1].function), answers)
-            )
-        self.name = templates.name
-        self.source = "superclevr" if schema.part_attributes else "clevr"
-        self._provenance: dict[tuple[int, str], Provenance] = {}
-
-    def build_questions(self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int) -> list[Question]:
-        """Dress up what was found; each answer is computed again by the plain executor."""
-        return [question for question, _ in self.build_traced_questions(scenes, found, split, start)]
+            program, text = TemplateProgramBuilder(t, vocabulary), QuestionWording(t, vocabulary, lexicon)
+            self.families.append(BoundTemplate(t, program, text, last.tail or t.nodes[-1].function, answers))
+        self.name, self.source = templates.name, schema.name
+        self._provenance: dict[Provenance, Provenance] = {}  # one object for all questions of a template
 
     def build_traced_questions(
         self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int
     ) -> list[TracedQuestion]:
-        """The same, each question with the value of every node of its program."""
+        """Dress up what was found; each answer is computed again by the plain executor."""
         made: list[TracedQuestion] = []
         at, place = -1, 0
         for s, t, code, values, dice in zip(*found, strict=True):
@@ -98,7 +86,11 @@ class ClevrQuestionGenerator:
             family = self.families[t]
             program = family.program(values)
             answer = family.answers[code] if family.answers else code
-            trace = _check_answer(program, world, answer, family.template)
+            source = Provenance(self.source, where, family.template.file, family.template.family)
+            run = execute(program, world)
+            if type(run.answer) is not type(answer) or run.answer != answer:
+                on = f"{family.template.location} on scene {scene.id}"
+                raise AnswerMismatch(f"{on}: search says {answer!r}, execution {run.answer!r}")
             question = Question(
                 id=f"{named}{place}",
                 text=family.text(values, dice),
@@ -106,10 +98,10 @@ class ClevrQuestionGenerator:
                 program=program,
                 answer=answer,
                 kind=family.kind,
-                provenance=self._get_provenance(t, where),
+                provenance=self._provenance.setdefault(source, source),
                 notes=(("question_index", start + len(made)), *notes),
             )
-            made.append((question, trace))
+            made.append((question, run.values))
             place += 1
         return made
 
@@ -119,44 +111,23 @@ class ClevrQuestionGenerator:
         """Search every scene; the balance of answers starts empty."""
         from .search import search_questions
 
+        if per_image < 1 or attempts < 1:
+            raise UserError(f"questions per image and attempts must be at least 1, not {per_image} and {attempts}")
+        if per_image > MOST_PER_IMAGE:
+            raise UserError(f"at most {MOST_PER_IMAGE:,} questions can be asked of an image, not {per_image:,}")
         low = self.lowered
         most = len(scenes) * per_image
         path += (self.name,) if self.name else ()
         seeds = np.array([seed_of(*path, s) & 0xFFFFFFFFFFFFFFFF for s in range(len(scenes))], np.uint64)
         found = (
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
+            *(np.zeros(most, np.int64) for _ in range(3)),
             np.full((most, low.initial.shape[1]), EMPTY_SLOT, np.int64),
             np.zeros(most, np.uint64),
         )
-        words = low.vocabulary
-        size = search_questions(
-            (per_image, attempts),
-            seeds,
-            low.list_arrays(),
-            scenes.layout,
-            (words.sayings, words.offers, words.covers, words.value, words.answer),
-            found,
-        )
+        v = low.vocabulary
+        words = (v.sayings, v.offers, v.covers, v.value, v.answer)
+        size = search_questions((per_image, attempts), seeds, low.list_arrays(), scenes.layout, words, found)
         return TemplateMatches(*(column[:size].tolist() for column in found))
-
-    def _get_provenance(self, t: int, split: str) -> Provenance:
-        known = self._provenance.get((t, split))
-        if known is None:
-            template = self.families[t].template
-            known = self._provenance[t, split] = Provenance(self.source, split, template.file, template.family)
-        return known
-
-
-def _check_answer(program: Program, world: ExecutionWorld, answer: Answer, template: Template) -> tuple[Any, ...]:
-    """The value of every node, once the answer is as the search says."""
-    run = execute(program, world)
-    exact = run.answer
-    if type(exact) is not type(answer) or exact != answer:
-        scene = world.scenes[0].id
-        raise AnswerMismatch(f"{template.location} on scene {scene}: search says {answer!r}, execution {exact!r}")
-    return run.values
 
 
 def build_image_notes(scene: Scene) -> Notes:
@@ -193,14 +164,10 @@ def generate_questions(
     Answers are balanced over the scenes given here. `start` numbers the first question. A scene that too few
     templates fit gets fewer questions.
     """
-    if per_image < 1 or attempts < 1:
-        raise UserError(f"questions per image and attempts must be at least 1, not {per_image} and {attempts}")
-    if per_image > MOST_PER_IMAGE:
-        raise UserError(f"at most {MOST_PER_IMAGE:,} questions can be asked of an image, not {per_image:,}")
     subjects = PackedScenes.from_scenes(scenes)
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
-    return generator.build_questions(subjects, found, split, start)
+    return [question for question, _ in generator.build_traced_questions(subjects, found, split, start)]
 
 
 def generate_all_questions(

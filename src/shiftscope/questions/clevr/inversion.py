@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from ...english.inflection import plural
@@ -18,7 +19,6 @@ from ...question import Question
 from ...schema import Schema
 from .compiled_templates import EMPTY_SLOT, compile_templates
 from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template, TemplateProgramBuilder, TemplateSet
-from .vocabulary import SlotVocabulary
 from .wording import ANOTHER, find_part_slots
 
 WORD_PATTERN = re.compile(r"\w[\w'’-]*|[^\w\s]")
@@ -60,24 +60,19 @@ class TemplateInverter:
     def __init__(self, templates: TemplateSet, schema: Schema) -> None:
         self.vocabulary = compile_templates(templates.templates, schema, templates.synonyms).vocabulary
         self.lexicon = Lexicon(schema, templates.synonyms)
-        self.texts: list[
-            tuple[str, Template, TemplateProgramBuilder, tuple[TextItem, ...]]
-        ] = []  # from their first word
+        self.texts: list[tuple[Template, TemplateProgramBuilder, tuple[TextItem, ...]]] = []
         self._known: dict[tuple[str, bool, bool, bool, str, str, str], PhraseTable] = {}
         for template in templates.templates:
             maker = TemplateProgramBuilder(template, self.vocabulary)
             on_parts = find_part_slots(template)
             for text in template.texts:
-                items = self._parse_text(text, template, on_parts)
-                self.texts.append((items[0] if isinstance(items[0], str) else "", template, maker, items))
+                self.texts.append((template, maker, self._parse_text(text, template, on_parts)))
 
     def __call__(self, text: str) -> tuple[QuestionReading, ...]:
         """Every way to read the text, each program once, in the order of the templates."""
         words = tokenize_question(text)
         found: dict[Program, QuestionReading] = {}
-        for first, template, maker, items in self.texts:
-            if first and not (words and _matches_word(first, words[0])):
-                continue
+        for template, maker, items in self.texts:
             for values in _match_items(items, words, 0, (UNSAID,) * len(template.params)):
                 program = maker([max(v, EMPTY_SLOT) for v in values])
                 found.setdefault(program, QuestionReading(template, program))
@@ -138,25 +133,21 @@ class TemplateInverter:
                     said.setdefault(tokenize_question(f"{before}{form}{ending}{after}"), []).append(code)
         ways: PhraseTable = {}
         for phrase, codes in said.items():
-            for code in _select_widest(codes, self.vocabulary) if attribute != RELATION else dict.fromkeys(codes):
+            distinct = list(dict.fromkeys(codes))
+            for code in distinct if attribute == RELATION else filter(partial(self._is_widest, distinct), distinct):
                 ways.setdefault(phrase[0], []).append((phrase, code))
         return ways
+
+    def _is_widest(self, codes: list[int], code: int) -> bool:
+        """Whether no other of the terms that a phrase may stand for takes this one in."""
+        covers = self.vocabulary.covers
+        wider = [c for c in codes if c >= 0 and c != code and covers[c, code] and not covers[code, c]]
+        return code < 0 or not wider
 
 
 def tokenize_question(text: str) -> Words:
     """Words and marks, in lower case."""
     return tuple(WORD_PATTERN.findall(text.lower()))
-
-
-def _select_widest(codes: list[int], vocabulary: SlotVocabulary) -> list[int]:
-    """Of the terms that a phrase may stand for, those that no other one takes in."""
-    covers = vocabulary.covers
-    distinct = list(dict.fromkeys(codes))
-    return [
-        c
-        for c in distinct
-        if c < 0 or not any(d >= 0 and d != c and covers[d, c] and not covers[c, d] for d in distinct)
-    ]
 
 
 def _match_items(items: tuple[TextItem, ...], words: Words, at: int, values: Values) -> Iterator[Values]:
@@ -181,7 +172,7 @@ def _match_items(items: tuple[TextItem, ...], words: Words, at: int, values: Val
 
 
 def _matches_word(word: str, said: str) -> bool:
-    """Whether a text's word may be said so: a as an, and another as a where the two things differ anyway."""
+    """Whether the word matches a text's: "an" matches "a", and "a" matches "another"."""
     if word in ARTICLES or word == ANOTHER:
         return said in ARTICLES or said == word
     return word == said

@@ -20,34 +20,6 @@ PARTS_OF, OWNER_OF, ROWS = 0, WORD, 2 * WORD
 SetLayout = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]
 
 
-def build_layout(table: SceneTable) -> SetLayout:
-    """Sets [scene, word]; codes [scene, object or 64 + part, column]; which relations a scene knows.
-
-    A file may know more relations than its schema; questions use the schema's.
-    """
-    scenes, relations = len(table), len(table.schema.relations)
-    own, others = table.masks.shape[1], table.part_masks.shape[1]
-    columns, part_columns = table.codes.shape[1], table.part_codes.shape[1]
-    scene, number = _number_things(table.start)
-    part_scene, part_number = _number_things(table.part_start)
-    sets = np.zeros((scenes, own + others + EXTRA + ROWS + WORD * relations), np.uint64)
-    sets[:, :own] = table.masks
-    sets[:, own : own + others] = table.part_masks
-    extra = own + others
-    sets[:, extra + ALL_OBJECTS] = table.everything
-    np.bitwise_or.at(sets[:, extra + ALL_PARTS], part_scene, np.uint64(1) << part_number.astype(np.uint64))
-    extra += EXTRA
-    sets[scene, extra + PARTS_OF + number] = table.parts_of
-    sets[part_scene, extra + OWNER_OF + part_number] = np.uint64(1) << table.owner.astype(np.uint64)
-    for r in range(relations):
-        sets[scene, extra + ROWS + WORD * r + number] = table.rows[:, r]
-    codes = np.full((scenes, 2 * WORD, columns + part_columns), ABSENT, np.int64)
-    codes[scene, number, :columns] = table.codes
-    part_codes = table.part_codes.astype(np.int64)
-    codes[part_scene, WORD + part_number, columns:] = np.where(part_codes >= 0, part_codes + own, ABSENT)
-    return sets, codes, np.ascontiguousarray(table.knows[:, :relations])
-
-
 def _number_things(start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of each thing, its scene and its number there."""
     scene = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -71,12 +43,34 @@ class PackedScenes:
 
     def get_world(self, k: int) -> ExecutionWorld:
         """Scene k as the plain executor sees it."""
-        found = self._worlds.get(k)
-        if found is None:
-            found = self._worlds[k] = ExecutionWorld((self._scenes[k],))
-        return found
+        if k not in self._worlds:
+            self._worlds[k] = ExecutionWorld((self._scenes[k],))
+        return self._worlds[k]
 
     @cached_property
     def layout(self) -> SetLayout:
-        """The scenes as the search sees them."""
-        return build_layout(self.table)
+        """The scenes as the search sees them: sets [scene, word]; codes [scene, object or 64 + part, column]; and
+        which relations a scene knows. A file may know more relations than its schema; questions use the schema's.
+        """
+        table = self.table
+        scenes, relations = len(table), len(table.schema.relations)
+        own, others = table.masks.shape[1], table.part_masks.shape[1]
+        columns, part_columns = table.codes.shape[1], table.part_codes.shape[1]
+        scene, number = _number_things(table.start)
+        part_scene, part_number = _number_things(table.part_start)
+        sets = np.zeros((scenes, own + others + EXTRA + ROWS + WORD * relations), np.uint64)
+        sets[:, :own] = table.masks
+        sets[:, own : own + others] = table.part_masks
+        extra = own + others
+        sets[:, extra + ALL_OBJECTS] = table.everything
+        np.bitwise_or.at(sets[:, extra + ALL_PARTS], part_scene, np.uint64(1) << part_number.astype(np.uint64))
+        extra += EXTRA
+        sets[scene, extra + PARTS_OF + number] = table.parts_of
+        sets[part_scene, extra + OWNER_OF + part_number] = np.uint64(1) << table.owner.astype(np.uint64)
+        for r in range(relations):
+            sets[scene, extra + ROWS + WORD * r + number] = table.rows[:, r]
+        codes = np.full((scenes, 2 * WORD, columns + part_columns), ABSENT, np.int64)
+        codes[scene, number, :columns] = table.codes
+        part_codes = table.part_codes.astype(np.int64)
+        codes[part_scene, WORD + part_number, columns:] = np.where(part_codes >= 0, part_codes + own, ABSENT)
+        return sets, codes, np.ascontiguousarray(table.knows[:, :relations])

@@ -7,7 +7,7 @@ filled, filling the slots of a step, one attempt, the search. Arrays are passed 
 tuples of arrays would be reference-counted at every call.
 """
 
-from __future__ import annotations
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from typing import Any
 
@@ -43,13 +43,13 @@ def draw_bits(state: Any) -> Any:
 
 
 @exact_inline
-def draw_below(state: Any, limit: Any) -> Any:
+def draw_below(state, limit):
     """A number from 0 to limit − 1."""
     return np.int64(((draw_bits(state) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
 @exact_inline
-def pick_member(state: Any, among: Any) -> Any:
+def pick_member(state, among):
     """The number of a random member of a set that is not empty."""
     left = among
     for _ in range(draw_below(state, np.int64(count_bits(among)))):
@@ -58,21 +58,19 @@ def pick_member(state: Any, among: Any) -> Any:
 
 
 @exact_inline
-def is_single(members: Any) -> Any:
+def is_single(members):
     """Whether a set has exactly one member."""
     return members != ZERO and members & (members - ONE) == ZERO
 
 
 @exact_inline
-def select_related(one: Any, relation: Any, sets: Any, terms: Any) -> Any:
+def select_related(one, relation, sets, terms):
     """The objects in that relation to the single one given."""
     return sets[terms + EXTRA + ROWS + WORD * relation + np.int64(find_lowest_bit(one))]
 
 
 @exact_inline
-def run_step(
-    k: Any, steps: Any, values: Any, register: Any, anywhere: Any, sets: Any, codes: Any, value_of: Any
-) -> Any:
+def run_step(k, steps, values, register, anywhere, sets, codes, value_of):
     """(whether it is well-founded, its outcome); with `anywhere`, what it asks of its things is dropped:
 
     its relation holds of the whole scene, the parts are those of all objects, the owners need not own.
@@ -140,9 +138,7 @@ def run_step(
 
 
 @exact_inline
-def is_degenerate(
-    begin: Any, end: Any, steps: Any, values: Any, register: Any, again: Any, sets: Any, codes: Any, value_of: Any
-) -> Any:
+def is_degenerate(begin, end, steps, values, register, again, sets, codes, value_of):
     """Whether some relation could be dropped, its set taken from the whole scene, with the same answer.
 
     Having a part, and being part of something that is counted over, are such relations too.
@@ -174,7 +170,7 @@ def is_degenerate(
 
 
 @exact_inline
-def compute_fingerprint(begin: Any, end: Any, steps: Any, values: Any, place: Any) -> Any:
+def compute_fingerprint(begin, end, steps, values, place):
     """A number for the program that the filled template stands for: equal programs have equal ones."""
     found = ZERO
     size = 0
@@ -202,7 +198,17 @@ def compute_fingerprint(begin: Any, end: Any, steps: Any, values: Any, place: An
 
 
 @exact_inline
-def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
+def is_new(begin, end, steps, values, place, known, made):
+    """Whether none of the questions made so far has the same program; its fingerprint is noted."""
+    known[made] = compute_fingerprint(begin, end, steps, values, place)
+    twice = False
+    for q in range(made):
+        twice = twice or known[q] == known[made]
+    return not twice
+
+
+@exact_inline
+def choose_relation(slot, values, knows, s, state):
     """A relation for the slot: the one it holds, or a random one that the scene knows; −1 for none."""
     if values[slot] >= 0:
         return values[slot]
@@ -211,24 +217,48 @@ def choose_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> A
 
 
 @exact_inline
-def draw_description(
-    k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
-    sets: Any, codes: Any, sayings: Any, offers: Any, state: Any,
-) -> Any:  # fmt: skip
+def match_words(k, steps, values, everything, sets):
+    """What fits the words that a description already has, wherever it stands, and how many words there are."""
+    fits, said = everything, 0
+    for c in range(SLOTS, steps.shape[1]):
+        slot = steps[k, c]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
+    return fits, said
+
+
+@exact_inline
+def is_acceptable(k, steps, said, empty, among, fits):
+    """Whether a description says enough, fits nothing just where it should, and its relation rules something out."""
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:
+        return False
+    return steps[k, SINGLE] == 0 or is_single(found)
+
+
+@exact_inline
+def write_description(k, steps, values, chosen, relation):
+    """Put a description that was drawn into the open slots of its step."""
+    if steps[k, RELATION] >= 0:
+        values[steps[k, RELATION]] = relation
+    for c in range(steps.shape[1] - SLOTS):
+        if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+            values[steps[k, SLOTS + c]] = chosen[c]
+
+
+@exact_inline
+def draw_description(k, steps, values, chosen, among, everything, sets, codes, sayings, offers, state):
     """Draw a description of `among` into `chosen`; whether it will do.
 
     A description is what some of the attributes of a random member are. One that nothing fits is what a
     thing outside is (the relation is all that rules it out), or has one word changed.
     """
     dice = draw_bits(state)
-    fits = everything  # what fits the words, wherever it stands
-    said = 0
+    fits, said = match_words(k, steps, values, everything, sets)
     columns = steps.shape[1] - SLOTS
-    for c in range(columns):
-        slot = steps[k, SLOTS + c]
-        if slot >= 0 and values[slot] >= 0:
-            fits &= sets[values[slot]]
-            said += 1
     empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
     source = among & fits
     changed = -1
@@ -254,19 +284,11 @@ def draw_description(
             chosen[c] = code
             fits &= sets[code]
             said += 1
-    found = among & fits
-    if said < steps[k, NEEDS] or empty != (found == ZERO):
-        return False
-    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
-        return False
-    return steps[k, SINGLE] == 0 or is_single(found)
+    return is_acceptable(k, steps, said, empty, among, fits)
 
 
 @exact_inline
-def fill_slots(
-    k: Any, steps: Any, values: Any, chosen: Any, a: Any, sets: Any, codes: Any,
-    knows: Any, s: Any, sayings: Any, offers: Any, state: Any,
-) -> Any:  # fmt: skip
+def fill_slots(k, steps, values, chosen, a, sets, codes, knows, s, sayings, offers, state):
     """Fill the open slots of a description; `a` is what it starts from. False where nothing was found."""
     terms = len(sayings)
     among = a
@@ -280,17 +302,13 @@ def fill_slots(
                 continue
             among = select_related(a, relation, sets, terms)
         if draw_description(k, steps, values, chosen, among, everything, sets, codes, sayings, offers, state):
-            if slot >= 0:
-                values[slot] = relation
-            for c in range(steps.shape[1] - SLOTS):
-                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
-                    values[steps[k, SLOTS + c]] = chosen[c]
+            write_description(k, steps, values, chosen, relation)
             return True
     return False
 
 
 @exact_inline
-def words_contain(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) -> Any:
+def words_contain(broad, narrow, said, values, covers):
     """Whether, by the words alone, all that the narrow step gives fits the words of the broad one."""
     for c in range(said.shape[1]):
         slot, other = said[broad, c], said[narrow, c]
@@ -303,7 +321,7 @@ def words_contain(broad: Any, narrow: Any, said: Any, values: Any, covers: Any) 
 
 
 @exact_inline
-def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: Any, opposite: Any) -> Any:
+def leads_back(k, begin, steps, said, values, covers, opposite):
     """Whether, by the words alone, a thing on the way to a set is in it.
 
     "Left of the cube that is right of the ball" there is the ball, and whatever the ball itself is right of.
@@ -318,7 +336,7 @@ def leads_back(k: Any, begin: Any, steps: Any, said: Any, values: Any, covers: A
 
 
 @exact_inline
-def is_one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any, covers: Any) -> Any:
+def is_one_of_them(i, j, thing, said, values, sets, covers):
     """Whether the thing of step j fits what step i says of others like it, or its words tell it cannot."""
     for c in range(said.shape[1]):
         a, b = said[i, c], said[j, c]
@@ -334,10 +352,7 @@ def is_one_of_them(i: Any, j: Any, thing: Any, said: Any, values: Any, sets: Any
 
 
 @exact_inline
-def check_rules(
-    k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
-    values: Any, register: Any, sets: Any, covers: Any,
-) -> Any:  # fmt: skip
+def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers):
     """Whether the rules hold that can be judged after step k."""
     for r in range(rule_start[k], rule_start[k + 1]):
         kind, i, j = rules[r, 0], rules[r, 1], rules[r, 2]
@@ -361,9 +376,9 @@ def check_rules(
 
 @exact_inline
 def complete_step(
-    k: Any, begin: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
-    values: Any, register: Any, sets: Any, codes: Any, covers: Any, value_of: Any, state: Any,
-) -> Any:  # fmt: skip
+    k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, codes, covers, value_of,
+    state,
+):  # fmt: skip
     """Run a step whose slots are filled, or take what is excluded from one of its things; whether it makes sense."""
     if steps[k, OP] == EXCLUDE:
         a = register[steps[k, FIRST]]
@@ -382,10 +397,9 @@ def complete_step(
 
 @exact_inline
 def fill_template(
-    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
-    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, sayings: Any,
-    offers: Any, covers: Any, value_of: Any, state: Any,
-) -> Any:  # fmt: skip
+    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, knows, s,
+    sayings, offers, covers, value_of, state,
+):  # fmt: skip
     """Fill one template once; whether what came out makes sense."""
     for k in range(begin, end):
         op = steps[k, OP]
@@ -407,7 +421,7 @@ def fill_template(
 
 
 @exact_inline
-def is_overrepresented(t: Any, answer: Any, size: Any, counts: Any, ordered: Any) -> Any:
+def is_overrepresented(t, answer, size, counts, ordered):
     """Whether the answer already leads: above 1.1 × the second count, or 5 × the median (at least 5)."""
     if size < 2 or answer >= size:
         return False
@@ -423,7 +437,7 @@ def is_overrepresented(t: Any, answer: Any, size: Any, counts: Any, ordered: Any
 
 
 @exact_inline
-def order_templates(order: Any, uses: Any, state: Any) -> None:
+def order_templates(order, uses, state):
     """Put the templates in ascending use, equally used ones in random order."""
     for i in range(len(order)):
         j = draw_below(state, i + 1)
@@ -471,38 +485,29 @@ def search_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any
                 if made == per_image:
                     break
                 t = order[turn]
+                begin, end = start[t], start[t + 1]
                 for _ in range(attempts):
                     for i in range(len(values)):
                         values[i] = initial[t, i]
                     if not fill_template(
-                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
-                        values, chosen, register, sets, codes, knows, s, sayings, offers, covers, value_of, state,
-                    ) or is_degenerate(
-                        start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
-                    ):  # fmt: skip
+                        begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets,
+                        codes, knows, s, sayings, offers, covers, value_of, state,
+                    ) or is_degenerate(begin, end, steps, values, register, again, sets, codes, value_of):  # fmt: skip
                         continue
-                    last = start[t + 1] - 1
-                    code = np.int64(register[last - start[t]])
-                    if steps[last, OP] == QUERY and not may_answer[code]:
-                        continue
+                    code = np.int64(register[end - 1 - begin])
                     answer = code - answers[t, 0]
-                    if answer > answers[t, 2]:
+                    if answer > answers[t, 2] or (steps[end - 1, OP] == QUERY and not may_answer[code]):
                         continue
                     if is_overrepresented(t, answer, answers[t, 1], counts, ordered):
                         continue
-                    known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
-                    twice = False
-                    for q in range(made):
-                        twice = twice or known[q] == known[made]
-                    if twice:
+                    if not is_new(begin, end, steps, values, place, known, made):
                         continue
                     counts[t, min(answer, most)] += 1
                     uses[t] += 1
                     scene_out[total] = s
                     template_out[total] = t
                     answer_out[total] = code
-                    for i in range(len(values)):
-                        values_out[total, i] = values[i]
+                    values_out[total] = values
                     wording_out[total] = draw_bits(state)
                     made += 1
                     total += 1
@@ -511,10 +516,7 @@ def search_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any
 
 
 @exact_inline
-def any_scene_answers(
-    answer: Any, alike: Any, first: Any, count: Any, begin: Any, end: Any, steps: Any, values: Any, register: Any,
-    all_sets: Any, all_codes: Any, value_of: Any,
-) -> Any:  # fmt: skip
+def any_scene_answers(answer, alike, first, count, begin, end, steps, values, register, all_sets, all_codes, value_of):
     """Whether a filled template has this answer, or where not `alike` another or none, on any of some scenes."""
     for w in range(first, first + count):
         out, fine = ZERO, True
@@ -530,23 +532,16 @@ def any_scene_answers(
 
 @exact_inline
 def draw_outcome_description(
-    k: Any, steps: Any, values: Any, chosen: Any, among: Any, everything: Any,
-    sets: Any, codes: Any, looks: Any, first: Any, size: Any, offers: Any, state: Any,
-) -> Any:  # fmt: skip
+    k, steps, values, chosen, among, everything, sets, codes, looks, first, size, offers, state,
+):  # fmt: skip
     """As `describe`, but three times of four of what an action touched, as it was or as it would be.
 
     That are `size` rows of `looks` from `first` on; of none, it is of anything. A description that fits too
     many, where one is meant, or says too little is made longer.
     """
     dice = draw_bits(state)
-    fits = everything
-    said = 0
+    fits, said = match_words(k, steps, values, everything, sets)
     columns = steps.shape[1] - SLOTS
-    for i in range(columns):
-        slot = steps[k, SLOTS + i]
-        if slot >= 0 and values[slot] >= 0:
-            fits &= sets[values[slot]]
-            said += 1
     empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
     changed = -1
     touched = size > 0 and dice & np.uint64(48) != ZERO
@@ -564,7 +559,7 @@ def draw_outcome_description(
     for i in range(columns):
         chosen[i] = EMPTY_SLOT
     c: Any = np.int64(dice >> np.uint64(32)) & 3
-    for i in range(2 * columns):  # what the dice say, then what is still needed
+    for i in range(2 * columns):  # what the random bits choose, then what is still needed
         c = c + 1 if c + 1 < columns else 0
         slot = steps[k, SLOTS + c]
         if slot < 0 or values[slot] != OPEN_SLOT or chosen[c] != EMPTY_SLOT:
@@ -578,16 +573,11 @@ def draw_outcome_description(
             chosen[c] = offers[c, 1 + draw_below(state, offers[c, 0])]
         fits &= sets[chosen[c]]
         said += 1
-    found = among & fits
-    if said < steps[k, NEEDS] or empty != (found == ZERO):
-        return False
-    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
-        return False
-    return not single or is_single(found)
+    return is_acceptable(k, steps, said, empty, among, fits)
 
 
 @exact_inline
-def draw_known_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) -> Any:
+def draw_known_relation(slot, values, knows, s, state):
     """A relation for the slot: the one it holds, or a random one that the scene knows, as all know some."""
     if values[slot] >= 0:
         return values[slot]
@@ -605,10 +595,9 @@ def draw_known_relation(slot: Any, values: Any, knows: Any, s: Any, state: Any) 
 
 @exact_inline
 def fill_outcome_template(
-    begin: Any, end: Any, steps: Any, said: Any, rules: Any, rule_start: Any, opposite: Any, can_have: Any,
-    values: Any, chosen: Any, register: Any, sets: Any, codes: Any, knows: Any, s: Any, looks: Any,
-    first: Any, mine: Any, others: Any, offers: Any, covers: Any, value_of: Any, state: Any,
-) -> Any:  # fmt: skip
+    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets, codes, knows, s,
+    looks, first, mine, others, offers, covers, value_of, state,
+):  # fmt: skip
     """As `filled`, with descriptions in turn of what one action touched and another, or of anything."""
     terms = len(value_of)
     second = draw_below(state, 2)
@@ -631,11 +620,7 @@ def fill_outcome_template(
             if not found:
                 return False
             second = 1 - second
-            if slot >= 0:
-                values[slot] = relation
-            for c in range(steps.shape[1] - SLOTS):
-                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
-                    values[steps[k, SLOTS + c]] = chosen[c]
+            write_description(k, steps, values, chosen, relation)
         elif op == RELATE:
             values[slot] = draw_known_relation(slot, values, knows, s, state)
         if not complete_step(
@@ -647,7 +632,7 @@ def fill_outcome_template(
 
 
 @exact_inline
-def find_emptiest_slot(taken: Any, room: Any) -> Any:
+def find_emptiest_slot(taken, room):
     """Of the slots that have room, the first that was filled least often; −1 for none."""
     best = -1
     for slot in range(len(room)):
@@ -662,11 +647,8 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
                  found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
-    A job is a row of: its scene after the action, how many scenes follow it in which a free place was taken
-    elsewhere, the first scene that lacks an action, how many of those there are, how many follow them in
-    which a free place was taken elsewhere, whether an action changes nothing but places, so that questions
-    without a relation need not be tried, and where in `looks` there is what its actions touched. The answer
-    must be the same in all of the first and none of the second.
+    A job is a row of `hypothetical.generator.OutcomeJob`. The answer must be the same in its scene and where a free
+    place was taken elsewhere, and another in the scenes that lack an action.
     Up to `per_job` questions are found, up to `per_slot` for a slot (`slot_of` a template), the slot that is
     furthest behind first; with `strict` a job ends at the first slot that cannot be filled. `number_of` is
     what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
@@ -676,25 +658,17 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     per_job, slots = limits[0], limits[2]
     steps, start, initial = plan[0], plan[2], plan[5]
     templates = len(start) - 1
-    longest = 0
+    longest = np.diff(start).max()
     relates = np.zeros(templates, np.bool_)
     for t in range(templates):
-        longest = max(longest, start[t + 1] - start[t])
         for k in range(start[t], start[t + 1]):
             relates[t] = relates[t] or steps[k, RELATION] >= 0
     scratch = (
-        np.zeros(longest, np.uint64),
-        np.zeros(longest, np.uint64),
-        np.zeros(longest, np.int64),
-        np.zeros(steps.shape[1] - SLOTS, np.int64),
-        np.zeros(counts.shape[1], np.int64),
-        np.zeros(initial.shape[1], np.int64),
-        np.zeros(templates, np.int64),
-        np.zeros(per_job, np.uint64),
-        np.zeros((3, slots), np.int64),
-        refused.copy(),
-        np.zeros(1, np.uint64),
-    )
+        np.zeros(longest, np.uint64), np.zeros(longest, np.uint64), np.zeros(longest, np.int64),
+        np.zeros(steps.shape[1] - SLOTS, np.int64), np.zeros(counts.shape[1], np.int64),
+        np.zeros(initial.shape[1], np.int64), np.zeros(templates, np.int64), np.zeros(per_job, np.uint64),
+        np.zeros((3, slots), np.int64), refused.copy(), np.zeros(1, np.uint64),
+    )  # fmt: skip
     total = 0
     for j in range(len(jobs)):
         total = search_outcome_job(
@@ -705,9 +679,10 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
 
 
 @exact_inline
-def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any,
-               looks: Any, slot_of: Any, number_of: Any, relates: Any, wanted: Any, counts: Any, uses: Any,
-               taken: Any, found: Any, refused: Any, scratch: Any) -> Any:  # fmt: skip
+def search_outcome_job(
+    j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, relates, wanted, counts, uses,
+    taken, found, refused, scratch,
+):  # fmt: skip
     """Questions about one job, after `total` that there are; how many there are then."""
     per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict = limits
     steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
@@ -718,6 +693,7 @@ def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, s
     room, turns, idle = per_slot_state
     templates = len(start) - 1
     s, places, without, lacking, placed, by_place, look, mine, others = jobs[j]
+    after = without + lacking
     sets, codes = all_sets[s], all_codes[s]
     state[0] = seeds[j]
     order_templates(order, uses, state)
@@ -741,6 +717,7 @@ def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, s
             if open_answers == 0:
                 continue
             uses[t] += 1
+            begin, end = start[t], start[t + 1]
             more = 1 + 3 * (turn // templates)
             before = idle[slot]
             for _ in range(more * attempts):
@@ -749,15 +726,13 @@ def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, s
                 for i in range(len(values)):
                     values[i] = initial[t, i]
                 if not fill_outcome_template(
-                    start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
-                    values, chosen, register, sets, codes, knows, s, looks, look, mine, others, offers,
-                    covers, value_of, state,
+                    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets,
+                    codes, knows, s, looks, look, mine, others, offers, covers, value_of, state,
                 ):  # fmt: skip
                     continue
-                last = start[t + 1] - 1
-                out = register[last - start[t]]
+                out = register[end - 1 - begin]
                 code = np.int64(out)
-                if steps[last, OP] == COUNT and code > most_counted:
+                if steps[end - 1, OP] == COUNT and code > most_counted:
                     continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:
@@ -765,34 +740,27 @@ def search_outcome_job(j: Any, total: Any, limits: Any, seeds: Any, plan: Any, s
                     continue
                 answer = code - answers[t, 0]
                 if any_scene_answers(
-                    out, True, without, lacking, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
-                    value_of,
-                ):  # fmt: skip
+                    out, True, without, lacking, begin, end, steps, values, again, all_sets, all_codes, value_of
+                ):
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue
-                if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
+                if is_degenerate(begin, end, steps, values, register, again, sets, codes, value_of):
                     continue
                 # From the second round on, also answers that already lead.
                 if turn < templates and is_overrepresented(t, answer, answers[t, 1], counts, ordered):
                     continue
-                known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
-                twice = False
-                for q in range(made):
-                    twice = twice or known[q] == known[made]
-                if twice:
+                if not is_new(begin, end, steps, values, place, known, made):
                     continue
                 if any_scene_answers(
-                    out, False, s + 1, places, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
-                    value_of,
-                ):  # fmt: skip
+                    out, False, s + 1, places, begin, end, steps, values, again, all_sets, all_codes, value_of
+                ):
                     refused[ELSEWHERE] += 1
                     idle[slot] += 1
                     continue
                 if any_scene_answers(
-                    out, True, without + lacking, placed, start[t], start[t + 1], steps, values, again, all_sets,
-                    all_codes, value_of,
-                ):  # fmt: skip
+                    out, True, after, placed, begin, end, steps, values, again, all_sets, all_codes, value_of
+                ):
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue

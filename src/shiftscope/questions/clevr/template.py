@@ -6,9 +6,8 @@ attribute, then unique. Attributes are read off the name, so that `query_texture
 texture. Constraints say which fillings are no question. A filled template gives a program.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -94,26 +93,15 @@ def parse_function(name: str) -> TemplateFunction | None:
     return None
 
 
-def suggest_function(name: str) -> str:
-    """`; did you mean 'filter_unique'?` for a name that is close to a known one."""
-    return did_you_mean(name, (*SIMPLE_FUNCTIONS, *DESCRIPTIONS, "relate", "query_color", "same_color", "equal_color"))
-
-
 def suggest_description(name: str) -> str:
-    """The same for `filter_uniq`, which reads like a filter by an attribute `uniq`."""
+    """`; did you mean 'filter_unique'?` for `filter_uniq`, which reads like a filter by an attribute `uniq`."""
     return did_you_mean(name, DESCRIPTIONS) if did_you_mean(name.rpartition("_")[2], TAILS) else ""
-
-
-def official_question_type(name: str) -> str:
-    """What the official files call a question that ends in this function: its last executable op."""
-    found = parse_function(name)
-    return found.tail if found and found.tail else name
 
 
 NULL = "NULL"  # the slot named stays empty
 OUT_NEQ = "OUT_NEQ"  # the two nodes give different things
 APART = "APART"  # neither of two descriptions contains the other by its words alone (ours)
-CONSTRAINTS = {NULL: str, OUT_NEQ: int, APART: int}
+CONSTRAINTS = (NULL, OUT_NEQ, APART)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
 REPAINTED = "repainted"  # goes where the part after it, of one object, is named outright
@@ -190,7 +178,7 @@ class TemplateSet:
     """Templates that are used together, and the words to say things in."""
 
     templates: tuple[Template, ...]
-    synonyms: Words = ()  # (word, how it may be said); where empty, our own lexicon
+    synonyms: Words = ()  # (word, its synonyms); where empty, our own lexicon
     name: str = ""  # tells two sets apart that ask about the same scenes: in random paths and question ids
 
     def __len__(self) -> int:
@@ -226,118 +214,115 @@ def expand_nodes(template: Template) -> tuple[tuple[ProgramPiece, ...], ...]:
     return tuple(found)
 
 
+def fill_program(template: Template, word: Callable[[int], str]) -> Program:
+    """The program with every slot filled by its word."""
+    nodes: list[Node] = []
+    last: list[int] = []
+    for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
+        inputs = tuple(last[i] for i in n.inputs)
+        for piece in pieces:
+            nodes.append(node(piece.op, inputs, piece.fixed if piece.slot < 0 else (*piece.fixed, word(piece.slot))))
+            inputs = (len(nodes) - 1,)
+        last.append(inputs[0])
+    return Program(tuple(nodes))
+
+
 def check_template(template: Template, where: str = "") -> Template:
     """The template itself, or one sentence about what is wrong with it and where."""
-    trouble = _find_trouble(template)
-    if trouble:
+    for trouble in _list_troubles(template):
         raise UserError(f"{where or template.location}: {trouble}")
     return template
 
 
-def _find_trouble(template: Template) -> str:
+def _list_troubles(template: Template) -> Iterator[str]:
+    """What is wrong with it; only the first is sure to make sense."""
     if not template.nodes or not template.texts:
-        return "it needs at least one node and one text"
+        yield "it needs at least one node and one text"
     if len(template.params) > MAX_SLOTS or len(template.nodes) > MAX_STEPS:
-        return f"it has more than {MAX_SLOTS} slots or {MAX_STEPS} nodes"
+        yield f"it has more than {MAX_SLOTS} slots or {MAX_STEPS} nodes"
     names = [p.name for p in template.params]
     for name in names:
         if not SLOT.fullmatch(name) or names.count(name) > 1:
-            return f"the slot {name!r} must be written like <Z> and be declared once"
-    return (
-        next((t for i in range(len(template.nodes)) if (t := _find_node_trouble(template, i))), "")
-        or next((t for c in template.constraints if (t := _find_constraint_trouble(template, c))), "")
-        or next((t for text in template.texts if (t := _find_text_trouble(template, text))), "")
-        or _find_program_trouble(template)
-    )
+            yield f"the slot {name!r} must be written like <Z> and be declared once"
+    for at in range(len(template.nodes)):
+        yield from _list_node_troubles(template, at)
+    for constraint in template.constraints:
+        yield from _list_constraint_troubles(template, constraint)
+    for text in template.texts:
+        yield from _list_text_troubles(text, names)
+    try:
+        kind = plan_program(fill_program(template, lambda slot: "?")).types[-1]
+    except ProgramError as error:
+        yield f"its program does not fit together: {error}"
+    else:
+        if kind.name not in ("Int", "Bool", "Value"):
+            yield f"it ends in {kind}, which is not an answer"
 
 
-def _find_node_trouble(template: Template, at: int) -> str:
+SLOT_RULES = {  # relation slots, all slots, and how to say that
+    "nothing": ([0, 0], "no slots"),
+    "relation": ([1, 1], "one relation slot"),
+    "one": ([0, 1], "one attribute slot"),
+}
+
+
+def _list_node_troubles(template: Template, at: int) -> Iterator[str]:
     n = template.nodes[at]
     f = parse_function(n.function)
     if f is None:
-        return f"node {at}: there is no function {n.function!r}{suggest_function(n.function)}"
+        known = (*SIMPLE_FUNCTIONS, *DESCRIPTIONS, "relate", "query_color", "same_color", "equal_color")
+        yield f"node {at}: there is no function {n.function!r}{did_you_mean(n.function, known)}"
+        return
     where = f"node {at} ({n.function})"
     if len(n.inputs) != f.inputs or any(not 0 <= i < at for i in n.inputs):
-        return f"{where} needs {f.inputs} earlier nodes as inputs, got {list(n.inputs)}"
+        yield f"{where} needs {f.inputs} earlier nodes as inputs, got {list(n.inputs)}"
     types = {p.name: p.attribute for p in template.params}
-    missing = [s for s in n.slots if s not in types]
-    if missing:
-        return f"{where} takes {missing[0]}, which is not among the params"
+    for slot in n.slots:
+        if slot not in types:
+            yield f"{where} takes {slot}, which is not among the params"
     relations = [s for s in n.slots if types[s] == RELATION]
-    fixed = {
-        "nothing": (0, 0, "no slots"),
-        "relation": (1, 1, "one relation slot"),
-        "one": (0, 1, "one attribute slot"),
-    }
-    if f.takes in fixed:
-        *wanted, words = fixed[f.takes]
+    if f.takes in SLOT_RULES:
+        wanted, words = SLOT_RULES[f.takes]
         if [len(relations), len(n.slots)] != wanted:
-            return f"{where} takes {words}, got {' '.join(n.slots) or 'none'}{suggest_description(n.function)}"
-    else:
-        lead = list(n.slots[:1]) if f.relate else []
-        if relations != lead or len(n.slots) <= len(lead):
-            return f"{where} takes {'a relation first, then ' if f.relate else ''}at least one attribute slot"
-        described = [types[s] for s in n.slots]
-        if len(set(described)) != len(described):
-            return f"{where} has two slots of one type"
-    return ""
+            yield f"{where} takes {words}, got {' '.join(n.slots) or 'none'}{suggest_description(n.function)}"
+        return
+    lead = list(n.slots[:1]) if f.relate else []
+    if relations != lead or len(n.slots) <= len(lead):
+        yield f"{where} takes {'a relation first, then ' if f.relate else ''}at least one attribute slot"
+    described = [types[s] for s in n.slots]
+    if len(set(described)) != len(described):
+        yield f"{where} has two slots of one type"
 
 
-def _find_constraint_trouble(template: Template, constraint: TemplateConstraint) -> str:
+def _list_constraint_troubles(template: Template, constraint: TemplateConstraint) -> Iterator[str]:
     kind, params = constraint.type, constraint.params
     if kind not in CONSTRAINTS:
-        return f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
+        yield f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
     if kind == NULL:
-        if len(params) == 1 and params[0] in [p.name for p in template.params]:
-            return ""
-        return f"NULL takes one declared slot, got {list(params)}"
+        if len(params) != 1 or params[0] not in [p.name for p in template.params]:
+            yield f"NULL takes one declared slot, got {list(params)}"
+        return
     if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
-        return f"{kind} takes the numbers of two nodes, got {list(params)}"
+        yield f"{kind} takes the numbers of two nodes, got {list(params)}"
     if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
-        return "APART takes two nodes that describe"
-    return ""
+        yield "APART takes two nodes that describe"
 
 
-def _find_text_trouble(template: Template, text: str) -> str:
-    known = {p.name for p in template.params}
-    strange = [s for s in SLOT.findall(text) if s not in known]
-    if strange:
-        return f"the text {text!r} mentions {strange[0]}, which is not among the params"
-    depth = 0
-    for letter in text:
-        depth += (letter == "[") - (letter == "]")
-        if depth not in (0, 1):
-            break
-    if depth or not text.strip():
-        return f"the text {text!r} is empty, or its square brackets do not match"
+def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
+    for slot in SLOT.findall(text):
+        if slot not in slots:
+            yield f"the text {text!r} mentions {slot}, which is not among the params"
+    brackets = "".join(letter for letter in text if letter in "[]")
+    if brackets.replace("[]", "") or not text.strip():
+        yield f"the text {text!r} is empty, or its square brackets do not match"
     if set("<>") & set(SLOT.sub("", text)):
-        return f"the text {text!r} has a < or > too many; a slot is written like <Z>"
-    crowded = [t for t in TOKEN.findall(text) if SLOT.search(t) and not SLOT_TOKEN.fullmatch(t)]
-    if crowded:
-        return f"the text {text!r} has a slot stuck to what is before or after it: {crowded[0]!r}"
+        yield f"the text {text!r} has a < or > too many; a slot is written like <Z>"
+    for token in TOKEN.findall(text):
+        if SLOT.search(token) and not SLOT_TOKEN.fullmatch(token):
+            yield f"the text {text!r} has a slot stuck to what is before or after it: {token!r}"
     always = [t for t in TOKEN.findall(OPTIONAL.sub(" ", text)) if not SLOT.search(t) and t.lower() != OTHER]
     if not any(letter.isalnum() for letter in "".join(always)):
-        return f"the text {text!r} has no word that is always there, outside slots and square brackets"
-    return ""
-
-
-def _find_program_trouble(template: Template) -> str:
-    """Type-check the program with every slot filled."""
-    nodes: list[Node] = []
-    last: list[int] = []
-    try:
-        for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
-            inputs = tuple(last[i] for i in n.inputs)
-            for p in pieces:
-                nodes.append(node(p.op, inputs, p.fixed if p.slot < 0 else (*p.fixed, "?")))
-                inputs = (len(nodes) - 1,)
-            last.append(inputs[0])
-        kind = plan_program(Program(tuple(nodes))).types[-1]
-    except ProgramError as error:
-        return f"its program does not fit together: {error}"
-    if kind.name not in ("Int", "Bool", "Value"):
-        return f"it ends in {kind}, which is not an answer"
-    return ""
+        yield f"the text {text!r} has no word that is always there, outside slots and square brackets"
 
 
 # Programs from filled templates.

@@ -1,28 +1,43 @@
 """Template builder: a template for whatever attributes a schema has, and the phrases that templates share.
 
 In texts, `{1}` stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation. Objects
-and parts share one numbering of descriptions.
+and parts share one numbering of descriptions. The texts are in `english/data/clevr_questions.txt`.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...english.synonyms import noun_attribute
+from ...english.word_lists import text_table
 from ...schema import Attribute, Schema
-from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, TemplateNode, TemplateSlot
+from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, TemplateNode, TemplateSlot, check_template
 
-LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S"}
-PART_LETTERS = LETTERS | {"name": "P"}
+LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
-_DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+
+
+def get_texts(section: str) -> dict[str, tuple[str, ...]]:
+    return text_table("clevr_questions", section)
+
+
+VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")
+
+
+def fill_texts(texts: Iterable[str], **words: str) -> list[str]:
+    """The texts with `{A}` replaced by what is given for A."""
+    filled = list(texts)
+    for name, word in words.items():
+        filled = [text.replace(f"{{{name}}}", word) for text in filled]
+    return filled
 
 
 class TemplateBuilder:
-    """Collects nodes, slots and constraints; `template` closes it."""
+    """Collects nodes, slots and constraints; `build_template` closes it."""
 
     def __init__(self, schema: Schema) -> None:
+        self.schema = schema
         self.attributes = _order_noun_last(schema.attributes)
         self.part_attributes = [a for a in _order_noun_last(schema.part_attributes) if a not in INHERITED_ATTRIBUTES]
         self.noun = noun_attribute(schema.attributes)
@@ -38,12 +53,10 @@ class TemplateBuilder:
 
     def add_slot(self, attribute: str, number: int) -> str:
         """The slot of an attribute in the description of that number, `<C2>`."""
-        part = number in self.parts and attribute != "relation"
-        letters = PART_LETTERS if part else LETTERS
-        letter = "R" if attribute == "relation" else letters.get(attribute, attribute.upper())
+        part_name = attribute == "name" and number in self.parts
+        letter = "P" if part_name else LETTERS.get(attribute, attribute.upper())
         name = f"<{letter}{number if number > 1 else ''}>"
-        kind = "Partname" if part and attribute == "name" else attribute.capitalize()
-        self.slots.setdefault(name, TemplateSlot(name, kind))
+        self.slots.setdefault(name, TemplateSlot(name, "Partname" if part_name else attribute.capitalize()))
         return name
 
     def describe(self, function: str, number: int, on: int | None = None) -> int:
@@ -66,6 +79,11 @@ class TemplateBuilder:
         self.parts.add(number)
         return self.add_node(function, on, slots=[self.add_slot(a, number) for a in self.part_attributes])
 
+    def query(self, attribute: str, number: int, on: int) -> int:
+        """Ask for the value of what another node gives, which description `number` then does not mention."""
+        self.keep_empty(attribute, number)
+        return self.add_node(f"{'part' if number in self.parts else ''}query_{attribute}", on)
+
     def keep_empty(self, attribute: str, *numbers: int) -> None:
         """Descriptions of these numbers do not mention the attribute."""
         self.constraints += [TemplateConstraint(NULL, (self.add_slot(attribute, n),)) for n in numbers]
@@ -76,21 +94,40 @@ class TemplateBuilder:
     def require_apart(self, left: int, right: int) -> None:
         self.constraints.append(TemplateConstraint(APART, (left, right)))
 
+    def get_attribute_word(self, attribute: str) -> str:
+        """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
+        return "model" if attribute == self.noun and self.schema.attribute(attribute).kinds else attribute
+
+    def list_value_questions(self, attribute: str, *subjects: str) -> list[str]:
+        """Questions for the value of one thing's attribute; a subject is a noun phrase with its article."""
+        word = self.get_attribute_word(attribute)
+        texts = VALUE_TEXTS.get(word, VALUE_TEXTS["other"])
+        return [text for subject in subjects for text in fill_texts(texts, X=subject, a=word)]
+
+    def list_comparisons(self, attribute: str, left: str, right: str) -> list[str]:
+        """Questions whether two things have the same value of the attribute."""
+        word = self.get_attribute_word(attribute)
+        texts = COMPARISON_TEXTS["any"]
+        if word != "model":
+            texts += (*COMPARISON_TEXTS["but model"], *COMPARISON_TEXTS.get(word, ()))
+        return fill_texts(texts, X=left, Y=right, a=word)
+
     def build_template(self, file: str, family: int, texts: Sequence[str]) -> Template:
         """The finished template."""
+
+        def spell_description(found: re.Match[str]) -> str:
+            number = int(found[1])
+            attributes = self.part_attributes if number in self.parts else self.attributes
+            return " ".join(self.add_slot(a, number) for a in attributes) + found[2]
+
         return Template(
             file=file,
             family=family,
             params=tuple(self.slots.values()),
-            texts=tuple(_DESCRIPTION.sub(self._spell_description, text) for text in texts),
+            texts=tuple(DESCRIPTION.sub(spell_description, text) for text in texts),
             nodes=tuple(self.nodes),
             constraints=tuple(self.constraints),
         )
-
-    def _spell_description(self, found: re.Match[str]) -> str:
-        number = int(found[1])
-        attributes = self.part_attributes if number in self.parts else self.attributes
-        return " ".join(self.add_slot(a, number) for a in attributes) + found[2]
 
 
 def _order_noun_last(attributes: tuple[Attribute, ...]) -> list[str]:
@@ -98,69 +135,16 @@ def _order_noun_last(attributes: tuple[Attribute, ...]) -> list[str]:
     return [a.name for a in attributes if a.name != noun] + ([noun] if noun else [])
 
 
-# Phrases that several groups of templates share: asking for a value, comparing two, chains of relations.
-
-VALUE_QUESTIONS = {
-    "size": (
-        "How large is {X}?",
-        "Which size is {X}?",
-        "Find {X}; how large is it?",
-        "Look at {X}. Which size does it have?",
-    ),
-    "color": (
-        "Which color is {X}?",
-        "What would you call the color of {X}?",
-        "Find {X}; which color does it have?",
-        "Look at {X}. Which color is it?",
-    ),
-    "material": (
-        "Which material is {X}?",
-        "Which material has been used for {X}?",
-        "Find {X}; what is it made from?",
-        "Look at {X}. Which material does it consist of?",
-    ),
-    "shape": (
-        "Which shape is {X}?",
-        "What would you call the shape of {X}?",
-        "Find {X}; which shape does it have?",
-        "Look at {X}. Which shape is it?",
-    ),
-    "model": ("Which model is {X}?", "Find {X}; which model is it?", "Look at {X}. Which model do you see?"),
-}
-OTHER_VALUE_QUESTIONS = (
-    "Which {a} do you see on {X}?",
-    "Find {X}; which {a} does it have?",
-    "Look at {X}. Which {a} is it?",
-)
-# "{X} and {Y}" would mislead: "the cube that is left of the ball and the cone"
-COMPARISONS = ("Is {X} the same {a} as {Y}?", "Does {X} share its {a} with {Y}?")
-VALUE_COMPARISON = "Does {X} have the same {a} as {Y}?"  # a vehicle is a model, it does not have one
-MORE_COMPARISONS = {
-    "size": ("Is {X} just as large as {Y}?",),
-    "material": ("Is {X} made from the same material as {Y}?",),
-}
+TemplateSketches = Iterator[tuple[str, TemplateBuilder, Sequence[str]]]  # file, template, its texts
 
 
-def attribute_word(attribute: str, schema: Schema) -> str:
-    """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
-    nouns_have_kinds = attribute == noun_attribute(schema.attributes) and schema.attribute(attribute).kinds
-    return "model" if nouns_have_kinds else attribute
-
-
-def list_value_questions(attribute: str, subject: str, schema: Schema) -> list[str]:
-    """Questions for the value of one thing's attribute; the subject is a noun phrase with its article."""
-    word = attribute_word(attribute, schema)
-    patterns = VALUE_QUESTIONS.get(word, OTHER_VALUE_QUESTIONS)
-    return [p.replace("{X}", subject).replace("{a}", word) for p in patterns]
-
-
-def list_comparisons(attribute: str, left: str, right: str, schema: Schema) -> list[str]:
-    """Questions whether two things have the same value of the attribute."""
-    word = attribute_word(attribute, schema)
-    patterns = COMPARISONS
-    if word != "model":
-        patterns += (VALUE_COMPARISON, *MORE_COMPARISONS.get(word, ()))
-    return [p.replace("{X}", left).replace("{Y}", right).replace("{a}", word) for p in patterns]
+def build_templates(groups: Iterable[Callable[[Schema], TemplateSketches]], schema: Schema) -> Iterator[Template]:
+    """The templates of all groups, checked; families are numbered within their file."""
+    families: Counter[str] = Counter()
+    for group in groups:
+        for file, sketch, texts in group(schema):
+            yield check_template(sketch.build_template(file, families[file], texts))
+            families[file] += 1
 
 
 def build_chain_phrase(hops: int) -> str:

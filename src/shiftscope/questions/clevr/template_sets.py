@@ -5,8 +5,6 @@ are a JSON list, or a folder of such files; `synonyms.json` is looked for in the
 `metadata.json` is not needed, because our language knows the functions and the schema the vocabulary.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from ...errors import UserError
 from ...schema import Schema, Words
 from .part_templates import PART_TEMPLATE_GROUPS
 from .template import Template, TemplateConstraint, TemplateNode, TemplateSet, TemplateSlot, check_template
+from .template_builder import build_templates
 from .templates import TEMPLATE_GROUPS
 
 
@@ -27,16 +26,15 @@ def builtin_templates(schema: Schema) -> TemplateSet:
     """Every family about objects that the schema has attributes and relations for; 90 for CLEVR's."""
     if not schema.attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes to ask about")
-    return TemplateSet(tuple(check_template(t) for build in TEMPLATE_GROUPS for t in build(schema)))
+    return TemplateSet(tuple(build_templates(TEMPLATE_GROUPS, schema)))
 
 
 @lru_cache(maxsize=16)
 def builtin_part_templates(schema: Schema) -> TemplateSet:
-    """The families about parts, 36 for Super-CLEVR's; their questions are told apart by the name `part`."""
+    """The families about parts, 36 for Super-CLEVR's; the name `part` is in the ids of their questions."""
     if not schema.part_attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes of parts to ask about")
-    templates = tuple(check_template(t) for build in PART_TEMPLATE_GROUPS for t in build(schema))
-    return TemplateSet(templates, name="part")
+    return TemplateSet(tuple(build_templates(PART_TEMPLATE_GROUPS, schema)), name="part")
 
 
 # Template files in the official format.
@@ -81,6 +79,13 @@ class MalformedTemplate(ValueError):
     """A template that does not have the fields it needs."""
 
 
+ListKind = tuple[str, tuple[type, ...], str]  # what a list holds, their types, and the error for anything else
+RECORDS: ListKind = ("objects", (object,), "")  # `_read_records` looks at each
+TEXTS: ListKind = ("texts", (str,), " must be a list of texts, and has {} in it")
+NODE_NUMBERS: ListKind = ("node numbers", (int,), ": expected the number of a node, got {}")
+SLOTS_OR_NODES: ListKind = ("slots or node numbers", (str, int), ": expected a slot or the number of a node, got {}")
+
+
 def template_from_json(raw: Any, file: str, family: int) -> Template:
     """A template record from one template of a file; its shape is checked, its sense is not."""
     if not isinstance(raw, dict):
@@ -89,20 +94,20 @@ def template_from_json(raw: Any, file: str, family: int) -> Template:
     return Template(
         file=file,
         family=family,
-        texts=(texts,) if isinstance(texts, str) else _read_texts(raw, "text", "it"),
+        texts=(texts,) if isinstance(texts, str) else _read_list(raw, "text", "it", TEXTS),
         params=tuple(
             TemplateSlot(_read_text(p, "name", w), _read_text(p, "type", w)) for p, w in _read_records(raw, "params")
         ),
         nodes=tuple(
             TemplateNode(
                 _read_text(n, "type", w),
-                tuple(_read_number(i, w) for i in _read_list(n, "inputs", w, "node numbers", needed=False)),
-                _read_texts(n, "side_inputs", w, needed=False),
+                _read_list(n, "inputs", w, NODE_NUMBERS, needed=False),
+                _read_list(n, "side_inputs", w, TEXTS, needed=False),
             )
             for n, w in _read_records(raw, "nodes")
         ),
         constraints=tuple(
-            TemplateConstraint(_read_text(c, "type", w), _read_constraint_params(c, w))
+            TemplateConstraint(_read_text(c, "type", w), _read_list(c, "params", w, SLOTS_OR_NODES))
             for c, w in _read_records(raw, "constraints", needed=False)
         ),
     )
@@ -110,46 +115,26 @@ def template_from_json(raw: Any, file: str, family: int) -> Template:
 
 def _read_records(raw: dict[str, Any], field: str, needed: bool = True) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects in a list, each with what to call it: `node 2`."""
-    for number, entry in enumerate(_read_list(raw, field, "it", "objects", needed)):
+    for number, entry in enumerate(_read_list(raw, field, "it", RECORDS, needed)):
         where = f"{field.removesuffix('s')} {number}"
         if not isinstance(entry, dict):
             raise MalformedTemplate(f"{where} must be an object, got {_abbreviate(entry)}")
         yield entry, where
 
 
-def _read_list(raw: dict[str, Any], field: str, where: str, of: str, needed: bool = True) -> list[Any]:
+def _read_list(raw: dict[str, Any], field: str, where: str, kind: ListKind, needed: bool = True) -> tuple[Any, ...]:
+    of, types, wrong = kind
     if field not in raw and not needed:
-        return []
-    found: list[Any] = _read_field(raw, field, where, list, f"a list of {of}")
-    return found
-
-
-def _read_texts(raw: dict[str, Any], field: str, where: str, needed: bool = True) -> tuple[str, ...]:
-    found = _read_list(raw, field, where, "texts", needed)
+        return ()
+    found = _read_field(raw, field, where, list, f"a list of {of}")
     for value in found:
-        if not isinstance(value, str):
-            raise MalformedTemplate(f"{field!r} in {where} must be a list of texts, and has {_abbreviate(value)} in it")
+        if not isinstance(value, types) or (int in types and isinstance(value, bool)):
+            raise MalformedTemplate(f"{field!r} in {where}{wrong.format(_abbreviate(value))}")
     return tuple(found)
 
 
 def _read_text(raw: dict[str, Any], field: str, where: str) -> str:
     return str(_read_field(raw, field, where, str, "a text"))
-
-
-def _read_number(value: Any, where: str) -> int:
-    if type(value) is not int:
-        raise MalformedTemplate(f"'inputs' in {where}: expected the number of a node, got {_abbreviate(value)}")
-    return value
-
-
-def _read_constraint_params(raw: dict[str, Any], where: str) -> tuple[str | int, ...]:
-    found = _read_list(raw, "params", where, "slots or node numbers")
-    for value in found:
-        if type(value) not in (str, int):
-            raise MalformedTemplate(
-                f"'params' in {where}: expected a slot or the number of a node, got {_abbreviate(value)}"
-            )
-    return tuple(found)
 
 
 def _read_field(raw: dict[str, Any], field: str, where: str, type_: type, what: str) -> Any:
@@ -161,7 +146,6 @@ def _read_field(raw: dict[str, Any], field: str, where: str, type_: type, what: 
 
 
 def _abbreviate(value: Any) -> str:
-    """The value as the file has it, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 

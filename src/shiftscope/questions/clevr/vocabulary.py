@@ -1,9 +1,7 @@
 """Vocabulary: every term that a slot may hold, objects' first and then parts', as numbers for the search."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +32,8 @@ class SlotVocabulary:
     can_have: Truths  # [term, term] whether something that the first noun names may have a part so named
 
     @classmethod
-    def from_schema(cls, schema: Schema, synonyms: Words = ()) -> SlotVocabulary:
-        """The vocabulary of a schema, its words said as in `Lexicon(schema, synonyms)`.
+    def from_schema(cls, schema: Schema, synonyms: Words = ()) -> Self:
+        """The vocabulary of a schema, worded as in `Lexicon(schema, synonyms)`.
 
         A term that reads like a wider one is not said: `wheel_front` of a bicycle, since the front left
         wheel of a car is a front wheel too. Of two values that read alike only the first is an answer.
@@ -57,12 +55,14 @@ class SlotVocabulary:
                 members.append(frozenset(code[v] for v in inside.get(term, (term,)) if v in code))
                 value.append(terms.code.get((a.name, term), code[term]))
         names = terms.names + part_terms.names
+        kinds_of_things = ((schema.attributes, False), (schema.part_attributes, True))
+        columns = tuple((a.name, part) for of, part in kinds_of_things for a in of)
         lexicon = Lexicon(schema, synonyms)
         said, answer = _find_unambiguous([set(lexicon.list_synonyms(n)) for n in names], members, span)
         return cls(
             schema=schema,
             names=names,
-            columns=tuple((a.name, known is part_terms) for a, known, _ in attributes),
+            columns=columns,
             objects=start,
             sayings=_pad_rows([[c for c in (t, *kinds[t]) if said[c]] or [t] for t in range(len(names))]),
             offers=_pad_rows([[t for t in range(first, first + size) if said[t]] for first, size in span]),
@@ -70,26 +70,13 @@ class SlotVocabulary:
             covers=np.array([[bool(b) and b <= a for b in members] for a in members], np.bool_),
             value=np.array(value, np.int64),
             answer=answer,
-            nouns=tuple(_list_noun_columns(schema)),
+            nouns=tuple(columns.index((noun_attribute(of), part)) for of, part in kinds_of_things if of),
             can_have=_compute_part_compatibility(schema, names, start, members),
         )
-
-    def are_exclusive(self, a: int, b: int) -> bool:
-        """Whether nothing can fit both terms, of one attribute."""
-        both = self.covers[a] & self.covers[b]
-        return not bool(both.any())
 
     def terms(self, column: int) -> range:
         first, size = self.span[column].tolist()
         return range(first, first + size)
-
-
-def _list_noun_columns(schema: Schema) -> Iterator[int]:
-    first = 0
-    for attributes in (schema.attributes, schema.part_attributes):
-        if attributes:
-            yield first + [a.name for a in attributes].index(noun_attribute(attributes))
-        first += len(attributes)
 
 
 def _compute_part_compatibility(
@@ -102,9 +89,7 @@ def _compute_part_compatibility(
     owned = [{p for v in m for p in known.get(names[v], ())} for m in members[:parts_from]]
     meant = [{names[v] for v in m} for m in members]
     found = np.zeros((len(names), len(names)), np.bool_)
-    for owner, has in enumerate(owned):
-        for part in range(parts_from, len(names)):
-            found[owner, part] = bool(has & meant[part])
+    found[:parts_from, parts_from:] = [[bool(has & part) for part in meant[parts_from:]] for has in owned]
     return found
 
 

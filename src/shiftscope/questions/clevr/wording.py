@@ -4,10 +4,6 @@ Everything that does not depend on the scene is done once: a text is cut into wo
 of its optional words, with and without "other".
 """
 
-from __future__ import annotations
-
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -36,15 +32,11 @@ class WordingSlot(NamedTuple):
 
 
 class ClosingMark(NamedTuple):
-    """What stands right after the last word: a comma, a question mark."""
-
-    text: str
+    text: str  # what stands right after the last word: a comma, a question mark
 
 
 class OpeningMark(NamedTuple):
-    """What stands right before the next word: a bracket, a quotation mark."""
-
-    text: str
+    text: str  # what stands right before the next word: a bracket, a quotation mark
 
 
 class ArticleToken(NamedTuple):
@@ -83,7 +75,11 @@ class QuestionWording:
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
-        other = cut.has_other and (not self._are_exclusive(values) if other is None else other)
+        if not cut.has_other:
+            other = False
+        elif other is None:  # odd where the two descriptions cannot fit one thing
+            covers, pairs = self.vocabulary.covers, [(values[left], values[right]) for left, right in self.rivals]
+            other = not any(a >= 0 and b >= 0 and not (covers[a] & covers[b]).any() for a, b in pairs)
         key = (which, kept, other)
         tokens = self._flat.get(key)
         if tokens is None:
@@ -116,11 +112,6 @@ class QuestionWording:
             if words[at] == "a" and at + 1 < len(words):
                 words[at] = article(words[at + 1].lstrip(OPENING))
         return capitalize_first(" ".join(words) + head)
-
-    def _are_exclusive(self, values: list[int]) -> bool:
-        """Whether the two descriptions cannot fit one thing, so that "other" would be odd."""
-        pairs = ((values[left], values[right]) for left, right in self.rivals)
-        return any(a >= 0 and b >= 0 and self.vocabulary.are_exclusive(a, b) for a, b in pairs)
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -220,11 +211,8 @@ def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[Wording
         tokens.append(token)
     for i in range(len(tokens) - 1):
         word = tokens[i]
-        if (
-            isinstance(word, str)
-            and word.lower() in ("a", "an")
-            and isinstance(tokens[i + 1], WordingSlot | OpeningMark)
-        ):
+        before_slot = isinstance(tokens[i + 1], WordingSlot | OpeningMark)
+        if before_slot and isinstance(word, str) and word.lower() in ("a", "an"):
             tokens[i] = ArticleToken()
     joined: list[WordingToken] = []
     for token in tokens:
@@ -271,90 +259,3 @@ def _find_rival_slots(template: Template) -> tuple[tuple[int, int], ...]:
         return ()
     left, right = described
     return tuple((left[a], right[a]) for a in left if a in right and a != RELATION)
-
-
-# The random bits that a question may have been worded with, recovered from its text, so that its twins take the same
-# phrases. Bits that made no difference are drawn anew.
-
-WORD_PATTERN = re.compile(r"[\w'-]+|[^\w\s]")
-ARTICLES = ("a", "an")
-CHOICE_BITS = 8  # bits that choose a way to say a word
-
-PhraseChoice = tuple[int, int, int]  # shift, how many ways there are, and which was taken
-
-
-def recover_random_bits(text: str, wording: QuestionWording, values: list[int]) -> int | None:
-    """Bits with which the wording of these values gives the text; None where no bits do."""
-    heard = _split_words(text)
-    drawn = seed_of("heard", text)
-    for which, cut in enumerate(wording.cuts):
-        for kept, choices in _match_text(cut, values, heard):
-            high = kept << CHOICE_BITS
-            high += (which - high) % len(wording.cuts)
-            low = _fit_bits(choices, drawn & ((1 << OPTION_BITS) - 1), 0)
-            if low is not None and wording(values, dice := high << OPTION_BITS | low) == text:
-                return dice
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(WORD_PATTERN.findall(text.lower()))
-
-
-def _match_text(
-    cut: TokenizedText, values: list[int], heard: tuple[str, ...]
-) -> Iterator[tuple[int, tuple[PhraseChoice, ...]]]:
-    """The ways to get the words out of the text: which optional words were kept, how slots were said."""
-    begins = {first: (1 << n, last) for n, (first, last) in enumerate(cut.options)}
-    todo: list[tuple[int, int, int, tuple[PhraseChoice, ...], bool]] = [(0, 0, 0, (), False)]
-    while todo:
-        i, at, kept, choices, inside = todo.pop()
-        if i in begins and not inside:
-            bit, last = begins[i]
-            todo.append((last, at, kept, choices, False))
-            todo.append((i, at, kept | bit, choices, True))
-            continue
-        if i == len(cut.tokens):
-            if at == len(heard):
-                yield kept, choices
-            continue
-        token = cut.tokens[i]
-        if isinstance(token, WordingSlot):
-            ways, shift = token.ways[values[token.slot]]
-            said = [(_split_words(way), (*choices, (shift, len(ways), n))) for n, way in enumerate(ways)]
-        else:
-            said = [(words, choices) for words in _list_literal_readings(token)]
-        for words, chosen in said or [((), choices)]:
-            if heard[at : at + len(words)] == words:
-                todo.append((i + 1, at + len(words), kept, chosen, False))
-
-
-def _list_literal_readings(token: object) -> list[tuple[str, ...]]:
-    """What may be read where a text has this."""
-    word = token if isinstance(token, str) else getattr(token, "text", "a")
-    lowered = word.lower()
-    if lowered in ARTICLES or isinstance(token, ArticleToken):
-        return [(a,) for a in ARTICLES]
-    if lowered == ANOTHER:
-        return [(ANOTHER,), *((a,) for a in ARTICLES)]
-    return [(OTHER,), ()] if lowered == OTHER else [_split_words(word)]
-
-
-def _fit_bits(choices: tuple[PhraseChoice, ...], drawn: int, fixed: int) -> int | None:
-    """The drawn bits, changed outside `fixed` until they make these choices."""
-    if not choices:
-        return drawn
-    (shift, ways, wanted), rest = choices[0], choices[1:]
-    window = (drawn >> shift) & ((1 << CHOICE_BITS) - 1)
-    if ways == 1:
-        return _fit_bits(rest, drawn, fixed)
-    matters = ways - 1 if ways & (ways - 1) == 0 else (1 << CHOICE_BITS) - 1  # of a power of two the last bits
-    for change in range(1 << CHOICE_BITS):
-        if change & ~matters or change & (fixed >> shift):
-            continue
-        if (window ^ change) % ways == wanted:
-            found = _fit_bits(rest, drawn ^ change << shift, fixed | matters << shift)
-            if found is not None:
-                return found
-    return None

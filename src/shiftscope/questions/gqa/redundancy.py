@@ -8,8 +8,6 @@ all questions stand in one seeded order; at level p the first p% of them are don
 at 100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +35,18 @@ class ProgramCut(NamedTuple):
 
 def list_removable(program: Program) -> tuple[int, ...]:
     """The nodes that may be taken out, redundant or not."""
-    asked_about = _find_asked_relations(program)
+    nodes = program.nodes
+    kept = set()  # the relations that are queried: whether the one object stands in it to such another
+    for n in nodes:
+        if n.op == "exist" and n.note("said") == VERIFY_REL:
+            at = n.inputs[0]
+            while nodes[at].op in WORDS:
+                at = nodes[at].inputs[0]
+            kept.add(at)
     return tuple(
         i
         for i in sorted(program.find_reachable())
-        if (program.nodes[i].op in WORDS and program.nodes[i].params[0] != "name")
-        or (program.nodes[i].op in RELATIONS and i not in asked_about)
+        if (nodes[i].op in WORDS and nodes[i].params[0] != "name") or (nodes[i].op in RELATIONS and i not in kept)
     )
 
 
@@ -57,40 +61,34 @@ def remove_if_redundant(program: Program, at: int, world: ExecutionWorld) -> Pro
 def has_same_referents(program: Program, cut: ProgramCut, world: ExecutionWorld) -> bool:
     """Whether every set that a surviving node reads is as it was, and so the answer."""
     longer, shorter = execute(program, world), execute(cut.program, world)
-    if not longer.is_defined or not shorter.is_defined or _is_different(longer.answer, shorter.answer):
+    if not longer.is_defined or not shorter.is_defined:
         return False
+    pairs = [(longer.answer, shorter.answer)]
     for n, was in zip(cut.program.nodes, cut.origin, strict=True):
         if n.op not in WORDS:
-            before = program.nodes[was].inputs
-            pairs = zip(n.inputs, before, strict=False)
-            if any(_is_different(shorter.values[i], longer.values[j]) for i, j in pairs):
-                return False
-    return True
+            read = zip(program.nodes[was].inputs, n.inputs, strict=False)
+            pairs += [(longer.values[i], shorter.values[j]) for i, j in read]
+    return all(type(one) is type(other) and one == other for one, other in pairs)
 
 
 def remove_operation(program: Program, at: int) -> ProgramCut:
-    """The program less one operation; what nothing reads any more goes with it.
+    """The program less one operation; what nothing reads any more goes with it, and the rest is numbered anew.
 
     A relation leaves the name of what it found, sought in the whole image: `find(cat)`.
     """
     nodes = list(program.nodes)
     moved: dict[int, int] = {}  # what a node's readers read instead
-    n = nodes[at]
-    if n.op in WORDS:
-        moved[at] = n.inputs[0]
+    if nodes[at].op in WORDS:
+        moved[at] = nodes[at].inputs[0]
     else:
-        name = _find_name_filter(program, at)
-        if name is None:
-            nodes[at] = node("scene", (), (), n.notes)
+        readers = [i for i, n in enumerate(nodes) if at in n.inputs]
+        first = nodes[readers[0]] if len(readers) == 1 else None
+        if first is not None and first.op == "filter" and first.params[0] == "name":
+            nodes[readers[0]] = node("find", (), first.params[1:], first.notes)
         else:
-            nodes[name] = node("find", (), nodes[name].params[1:], nodes[name].notes)
-    return _rebuild_program(nodes, moved)
-
-
-def _rebuild_program(nodes: list[Node], moved: dict[int, int]) -> ProgramCut:
-    """The nodes that the last one needs, numbered anew."""
+            nodes[at] = node("scene", (), (), nodes[at].notes)
     place: dict[int, int] = {}
-    made: list[Node] = []
+    kept: list[Node] = []
     origin: list[int] = []
 
     def place_node(i: int) -> int:
@@ -98,34 +96,13 @@ def _rebuild_program(nodes: list[Node], moved: dict[int, int]) -> ProgramCut:
         if i not in place:
             n = nodes[i]
             inputs = tuple(map(place_node, n.inputs))
-            place[i] = len(made)
-            made.append(node(n.op, inputs, n.params, n.notes))
+            place[i] = len(kept)
+            kept.append(node(n.op, inputs, n.params, n.notes))
             origin.append(i)
         return place[i]
 
     place_node(len(nodes) - 1)
-    return ProgramCut(Program(tuple(made)), tuple(origin))
-
-
-def _find_asked_relations(program: Program) -> set[int]:
-    """The relations that are asked about: whether the one thing stands in it to such another."""
-    found = set()
-    for n in program.nodes:
-        if n.op == "exist" and n.note("said") == VERIFY_REL:
-            at = n.inputs[0]
-            while program.nodes[at].op in WORDS:
-                at = program.nodes[at].inputs[0]
-            found.add(at)
-    return found
-
-
-def _find_name_filter(program: Program, at: int) -> int | None:
-    """The filter that names what a relation finds, where that comes first and nothing else reads it."""
-    readers = [i for i, n in enumerate(program.nodes) if at in n.inputs]
-    if len(readers) != 1:
-        return None
-    n = program.nodes[readers[0]]
-    return readers[0] if n.op == "filter" and n.params[0] == "name" else None
+    return ProgramCut(Program(tuple(kept)), tuple(origin))
 
 
 def _count_undescribed(program: Program) -> int:
@@ -135,17 +112,13 @@ def _count_undescribed(program: Program) -> int:
 
 
 def _count_doubled(program: Program) -> int:
-    """How many nodes read the same description twice, said once or said again."""
+    """How many nodes read the same description twice, shared or repeated."""
     kept: list[int] = []
     known: dict[tuple[object, ...], int] = {}
     for n in program.nodes:
         key = (n.op, n.params, tuple(kept[i] for i in n.inputs))
         kept.append(known.setdefault(key, len(known)))
     return sum(n.op in PAIRING and kept[n.inputs[0]] == kept[n.inputs[1]] for n in program.nodes)
-
-
-def _is_different(one: object, other: object) -> bool:
-    return type(one) is not type(other) or one != other
 
 
 # Levels of a whole set of questions.
@@ -204,18 +177,15 @@ def build_level(found: Sequence[TrimmedQuestion], share: int) -> list[Question]:
     """All questions at one level, in order."""
     places = sorted((r.place, k) for k, one in enumerate(found) for r in one.removals)
     done = Counter(k for _, k in places[: round(len(places) * share / 100)])  # removals of each question
-    return [_apply_level(one, done[k], share) for k, one in enumerate(found)]
-
-
-def _apply_level(one: TrimmedQuestion, count: int, share: int) -> Question:
-    base = one.question
-    program = one.get_program_after(count)
-    text = question_text(program)
-    notes = tuple(n for n in base.notes if n[0] not in ("twin", "factor", "level"))
-    named = (("factor", FACTOR), ("level", share), ("removed", count))
-    if not share:
-        return replace(base, text=text, notes=(*notes, *named))
-    return replace(base, id=f"{base.id}_{share}", text=text, program=program, notes=(*notes, ("twin", base.id), *named))
+    made = []
+    for k, one in enumerate(found):
+        base, program = one.question, one.get_program_after(done[k])
+        notes = [n for n in base.notes if n[0] not in ("twin", "factor", "level")]
+        notes += [("twin", base.id)] if share else []
+        notes += [("factor", FACTOR), ("level", share), ("removed", done[k])]
+        twin = replace(base, text=question_text(program), notes=tuple(notes))
+        made.append(replace(twin, id=f"{base.id}_{share}", program=program) if share else twin)
+    return made
 
 
 def count_removals(found: Iterable[TrimmedQuestion]) -> int:

@@ -1,17 +1,15 @@
-"""Scene view and vocabulary: what can be said of a scene graph's objects, and what might have been instead.
+"""Scene view and vocabulary: how to describe a scene graph's objects, and which other values are common.
 
 Descriptions are drawn here. Like GQA's they say more than they must: an object that its name alone singles
 out may still be "the black cat that is on the mat". The vocabulary counts the values and names that a
 collection of graphs has.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -24,7 +22,7 @@ from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription
 
-MENTION_PROBABILITY = 2 / 3  # how likely a word, and a relation, is said where there is one
+MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
 INNER_MENTION_PROBABILITY = 1 / 3  # and a relation of what another is described by
 DEEPEST = 2  # relations on a path
 _UNSAYABLE = frozenset("|,()_")  # marks that GQA's notation is made of
@@ -97,7 +95,11 @@ class SceneView:
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
-        link = self._draw_link(draw, tie, away | {thing}, depth) if tie else None
+        link = None
+        if tie is not None:
+            further = depth - 1 if tie.subject else 0  # not "the mat that the cat that the man feeds is on"
+            other = self.describe(draw, tie.other, away=away | {thing}, depth=further)
+            link = None if other is None else DescriptionLink(tie.relation, other, tie.subject)
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
@@ -107,13 +109,6 @@ class SceneView:
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
         return None
-
-    def _draw_link(
-        self, draw: np.random.Generator, tie: ObjectRelation, away: frozenset[int], depth: int
-    ) -> DescriptionLink | None:
-        further = depth - 1 if tie.subject else 0  # not "the mat that the cat that the man feeds is on"
-        other = self.describe(draw, tie.other, away=away, depth=further)
-        return None if other is None else DescriptionLink(tie.relation, other, tie.subject)
 
 
 def _is_fluent(word: DescriptionWord, link: DescriptionLink | None) -> bool:
@@ -133,7 +128,7 @@ def get_attribute_family(schema: Schema, attribute: str, value: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def is_adjective(value: str) -> bool:
-    """Whether the value is said of a thing as an adjective, and is no count of it."""
+    """Whether the value reads as an adjective of an object, and is no count."""
     first = value.split()[0].lower() if value.split() else ""
     return bool(first) and first not in COUNTS and adjective(value) is not None and _is_plain(value)
 
@@ -163,7 +158,7 @@ class GqaVocabulary:
     relations: WordCounts
 
     @classmethod
-    def from_scenes(cls, scenes: Iterable[Scene]) -> GqaVocabulary:
+    def from_scenes(cls, scenes: Iterable[Scene]) -> Self:
         values: dict[str, Counter[str]] = {}
         names: dict[tuple[str, bool], Counter[str]] = {}
         relations: Counter[str] = Counter()
@@ -195,7 +190,7 @@ class GqaVocabulary:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> GqaVocabulary:
+    def from_json(cls, data: dict[str, Any]) -> Self:
         names = {(relation, end): counts for relation, end, counts in data["names"]}
         return cls(data["values"], names, data["relations"])
 

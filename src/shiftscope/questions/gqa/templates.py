@@ -12,13 +12,12 @@
     logic_attr   Is the cat black or is the mat red?
     compare      Do the cat and the mat have the same color?
 
-A question with the answer yes is asked only where one like it with the answer no could be, and the other way round.
+A question with the answer yes is generated only where a similar one with the answer no exists, and vice versa.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -38,90 +37,87 @@ from ...scene_graph.subgraph import NodeKind
 from .scene_view import DEEPEST, GqaVocabulary, ObjectRelation, SceneView, WordCounts
 from .wording import DescriptionLink, DescriptionWord, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
-_T = TypeVar("_T")
+T = TypeVar("T")
+GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
 
-class GqaDraft(NamedTuple):
-    """A question's program, and the answer that it was made to have."""
-
-    program: Program
-    answer: Answer
+class NothingToDraw(Exception):
+    """A scene has nothing that a template could ask about, or not this time."""
 
 
-def finish(program: GqaProgramBuilder, answer: Answer, op: str, *inputs: int, words: tuple[str, ...] = ()) -> GqaDraft:
-    """The draft whose program ends in this op."""
-    program.put(op, *inputs, words=words)
-    return GqaDraft(program.build(), answer)
+def attempt(draw: Callable[[], T]) -> T | None:
+    """What is drawn, or None; for where more is drawn in either case, which stored datasets depend on."""
+    try:
+        return draw()
+    except NothingToDraw:
+        return None
 
 
 class GqaSampler(NamedTuple):
-    """What forms draw from."""
+    """What templates draw from."""
 
     view: SceneView
     words: GqaVocabulary
     overlap: MutualExclusivity
     draw: np.random.Generator
-    holds: bool = True  # the answer wanted of a form that asks for yes or no
-    luck: float = 1.0  # from 0 to 1, of a form that asks which; see `rival`
+    holds: bool = True  # the answer wanted of a template that asks for yes or no
+    luck: float = 1.0  # from 0 to 1, of a template that asks which; see `draw_rival_word`
 
-    def draw_thing(self) -> int | None:
-        return self.draw_one(self.view.things)
-
-    def draw_one(self, options: Sequence[_T]) -> _T | None:
-        return options[int(self.draw.integers(len(options)))] if options else None
+    def draw_one(self, options: Sequence[T]) -> T:
+        if not options:
+            raise NothingToDraw
+        return options[int(self.draw.integers(len(options)))]
 
     def shuffle_pair(self, one: str, other: str) -> tuple[str, str]:
         return (one, other) if self.draw.integers(2) else (other, one)
 
     def draw_false_word(
         self, kind: NodeKind, truths: Iterable[str], options: WordCounts, fits: Callable[[str], bool] = bool
-    ) -> str | None:
+    ) -> str:
         """A word that surely does not hold where the true ones do.
 
         Common ones are drawn more often, as they are also true more often: to be rare tells nothing.
         """
         left = [word for word in options if fits(word)]
         for truth in truths:
-            judged = self.overlap.score_exclusivity(kind, truth, left)
-            left = [word for word, m in zip(left, judged, strict=True) if m > THRESHOLD]
+            scores = self.overlap.score_exclusivity(kind, truth, left)
+            left = [word for word, m in zip(left, scores, strict=True) if m > THRESHOLD]
         if not left:
-            return None
+            raise NothingToDraw
         ends = np.cumsum([options[word] for word in left])
         return left[int(np.searchsorted(ends, self.draw.integers(ends[-1]), side="right"))]
 
     def draw_rival_word(
         self, kind: NodeKind, truth: str, truths: Iterable[str], options: WordCounts, fits: Callable[[str], bool] = bool
-    ) -> str | None:
+    ) -> str:
         """Such a word to choose from beside the true one.
 
         A true word is passed over the more often the commoner it is; else, of "on or under", it would be on.
         """
         fitting = sum(n for word, n in options.items() if fits(word))
         if not fitting or self.luck < options.get(truth, 0) / fitting:
-            return None
+            raise NothingToDraw
         return self.draw_false_word(kind, truths, options, fits)
 
 
-# Draws that several forms make: a thing with a word of it, one with a relation, something that is there.
+# Draws that several templates make: a thing with a word of it, one with a relation, something that is there.
 
 _OTHERWISE = ((False, False), (True, False), (False, True))  # how two do not both hold
 
 
 def draw_attribute(
     d: GqaSampler, fits: Callable[[DescriptionWord], bool] = lambda word: True, away: frozenset[int] = frozenset()
-) -> tuple[int, DescriptionWord, ObjectDescription] | None:
-    """A thing, a word of it that can be asked about, and a description that does not tell."""
+) -> tuple[int, DescriptionWord, ObjectDescription]:
+    """A thing, one of its attributes to ask for, and a description that does not mention it."""
     thing = d.draw_one([i for i in d.view.things if i not in away])
-    if thing is None:
-        return None
     word = d.draw_one([w for w in d.view.words[thing] if fits(w) and is_predicative(w.value)])
-    if word is None:
-        return None
     description = d.view.describe(d.draw, thing, silent=frozenset({word.attribute}), away=away)
-    return None if description is None else (thing, word, description)
+    if description is None:
+        raise NothingToDraw
+    return thing, word, description
 
 
-def draw_other_value(d: GqaSampler, thing: int, word: DescriptionWord) -> str | None:
+def draw_other_value(d: GqaSampler, thing: int, word: DescriptionWord) -> str:
     """A value that the thing surely does not have, of the same attribute."""
     options = d.words.values.get(word.attribute, {})
     return d.draw_false_word("attribute", list_own_values(d, thing, word), options, is_predicative)
@@ -132,45 +128,45 @@ def list_own_values(d: GqaSampler, thing: int, word: DescriptionWord) -> list[st
     return [w.value for w in d.view.words[thing] if w.attribute == word.attribute]
 
 
-def draw_related(d: GqaSampler, kind: Callable[[str], str]) -> tuple[int, ObjectDescription, ObjectRelation] | None:
+def draw_subject(d: GqaSampler) -> tuple[int, ObjectRelation]:
+    """A thing, and a relation whose subject it is."""
+    thing = d.draw_one(d.view.things)
+    return thing, d.draw_one([t for t in d.view.ties[thing] if t.subject])
+
+
+def draw_related(d: GqaSampler, kind: Callable[[str], str]) -> tuple[int, ObjectDescription, ObjectRelation]:
     """A thing that is the only one, of a kind, that stands in some relation to another."""
-    thing = d.draw_thing()
-    tie = d.draw_one(d.view.ties[thing]) if thing is not None else None
-    if thing is None or tie is None:
-        return None
+    thing = d.draw_one(d.view.things)
+    tie = d.draw_one(d.view.ties[thing])
     depth = DEEPEST if tie.subject else 1  # a preposition follows: not "what is the cat on the mat by the bed on?"
     other = d.view.describe(d.draw, tie.other, away=frozenset({thing}), depth=depth)
     if other is None:
-        return None
+        raise NothingToDraw
     description = ObjectDescription(kind(d.view.names[thing]), link=DescriptionLink(tie.relation, other, tie.subject))
-    return (thing, description, tie) if d.view.find_matches(description) == 1 << thing else None
+    if d.view.find_matches(description) != 1 << thing:
+        raise NothingToDraw
+    return thing, description, tie
 
 
-def get_kind(name: str) -> str:
-    return "person" if is_person(name) else "animal" if is_animal(name) else ""
-
-
-def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription | None:
+def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription:
     """A description of something that is there; or of what is not, by another word or another name.
 
     There is one only where there is the other, so that neither answer is likelier for some things.
     """
     thing = d.draw_one([i for i in d.view.things if d.view.names[i] not in THE])
-    description = d.view.describe(d.draw, thing, alone=False) if thing is not None else None
-    if thing is None or description is None:
-        return None
-    by_word = bool(d.draw.integers(2)) and bool(description.words)
-    made = None
-    if by_word and (value := draw_other_value(d, thing, description.words[0])) is not None:
-        made = replace(description, words=(DescriptionWord(description.words[0].attribute, value),))
-    elif not by_word:
-        tie = description.link or d.draw_one(d.view.ties[thing])
+    description = d.view.describe(d.draw, thing, alone=False)
+    if description is None:
+        raise NothingToDraw
+    if d.draw.integers(2) and description.words:
+        value = draw_other_value(d, thing, description.words[0])
+        absent = replace(description, words=(DescriptionWord(description.words[0].attribute, value),))
+    else:
+        tie = description.link or (d.draw_one(d.view.ties[thing]) if d.view.ties[thing] else None)
         options = d.words.names.get((tie.relation, tie.subject), {}) if tie else {}
-        name = d.draw_false_word("object", d.view.names, options, lambda n: n not in THE)
-        made = None if name is None else replace(description, name=name)
-    if made is None or d.view.find_matches(made):
-        return None
-    return description if holds else made
+        absent = replace(description, name=d.draw_false_word("object", d.view.names, options, lambda n: n not in THE))
+    if d.view.find_matches(absent):
+        raise NothingToDraw
+    return description if holds else absent
 
 
 def draw_conjunction(d: GqaSampler) -> tuple[str, tuple[bool, bool]]:
@@ -181,188 +177,143 @@ def draw_conjunction(d: GqaSampler) -> tuple[str, tuple[bool, bool]]:
 
 
 def is_spatial_relation(relation: str) -> bool:
-    """Whether it is said after "is" as it stands, so that it can be the answer: on, next to."""
+    """Whether it can follow "is" as it stands, so that it can be the answer: on, next to."""
     return parse_relation(relation) == RelationPredicate("", relation) and not relation.endswith("ing")
+
+
+def finish(program: GqaProgramBuilder, answer: Answer, op: str, *inputs: int, words: tuple[str, ...] = ()) -> GqaDraft:
+    """The draft whose program ends in this op."""
+    program.put(op, *inputs, words=words)
+    return program.build(), answer
+
+
+def ask_of_one(description: ObjectDescription, answer: Answer, op: str, *words: str) -> GqaDraft:
+    """The draft that asks this of the one thing described."""
+    builder = GqaProgramBuilder()
+    return finish(builder, answer, op, builder.add_unique(description), words=words)
 
 
 # Templates.
 
-QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are asked for, not only tested
-
-GqaTemplate = Callable[[GqaSampler], GqaDraft | None]
+QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are queried, not only verified
 
 
-def draft_query_attr(d: GqaSampler) -> GqaDraft | None:
-    found = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
-    if found is None:
-        return None
-    thing, word, description = found
+def draft_query_attr(d: GqaSampler) -> GqaDraft:
+    thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
     if d.view.world.objects.value(thing, word.attribute) != word.value:
-        return None
-    builder = GqaProgramBuilder()
-    return finish(builder, word.value, "query", builder.add_unique(description), words=(word.attribute,))
+        raise NothingToDraw
+    return ask_of_one(description, word.value, "query", word.attribute)
 
 
-def draft_verify_attr(d: GqaSampler) -> GqaDraft | None:
-    found = draw_attribute(d)
-    if found is None:
-        return None
-    thing, word, description = found
+def draft_verify_attr(d: GqaSampler) -> GqaDraft:
+    thing, word, description = draw_attribute(d)
     other = draw_other_value(d, thing, word)
-    if other is None:
-        return None
-    builder = GqaProgramBuilder()
-    return finish(
-        builder,
-        d.holds,
-        "verify",
-        builder.add_unique(description),
-        words=(word.attribute, word.value if d.holds else other),
-    )
+    return ask_of_one(description, d.holds, "verify", word.attribute, word.value if d.holds else other)
 
 
-def draft_choose_attr(d: GqaSampler) -> GqaDraft | None:
-    found = draw_attribute(d)
-    if found is None:
-        return None
-    thing, word, description = found
+def draft_choose_attr(d: GqaSampler) -> GqaDraft:
+    thing, word, description = draw_attribute(d)
     options = d.words.values.get(word.attribute, {})
     other = d.draw_rival_word("attribute", word.value, list_own_values(d, thing, word), options, is_predicative)
-    if other is None:
-        return None
-    builder = GqaProgramBuilder()
-    return finish(
-        builder,
-        word.value,
-        "choose",
-        builder.add_unique(description),
-        words=(word.attribute, *d.shuffle_pair(word.value, other)),
-    )
+    return ask_of_one(description, word.value, "choose", word.attribute, *d.shuffle_pair(word.value, other))
 
 
-def draft_query_rel(d: GqaSampler) -> GqaDraft | None:
+def draft_query_rel(d: GqaSampler) -> GqaDraft:
     """What, or who, stands in a relation to a thing."""
-    found = draw_related(d, get_kind)
-    if found is None:
-        return None
-    thing, description, _ = found
-    builder = GqaProgramBuilder()
-    return finish(builder, d.view.names[thing], "query", builder.add_unique(description), words=("name",))
+    kinds = {"person": is_person, "animal": is_animal}
+    thing, description, _ = draw_related(d, lambda name: next((kind for kind, fits in kinds.items() if fits(name)), ""))
+    return ask_of_one(description, d.view.names[thing], "query", "name")
 
 
-def draft_choose_name(d: GqaSampler) -> GqaDraft | None:
-    found = draw_related(d, lambda name: "person" if is_person(name) else "")
-    if found is None:
-        return None
-    thing, description, tie = found
+def draft_choose_name(d: GqaSampler) -> GqaDraft:
+    thing, description, tie = draw_related(d, lambda name: "person" if is_person(name) else "")
     name = d.view.names[thing]
     options = d.words.names.get((tie.relation, tie.subject), {})
     other = d.draw_rival_word("object", name, d.view.names, options, lambda n: is_person(n) == is_person(name))
-    if other is None:
-        return None
-    builder = GqaProgramBuilder()
-    return finish(
-        builder, name, "choose", builder.add_unique(description), words=("name", *d.shuffle_pair(name, other))
-    )
+    return ask_of_one(description, name, "choose", "name", *d.shuffle_pair(name, other))
 
 
-def draft_verify_rel(d: GqaSampler) -> GqaDraft | None:
+def draft_verify_rel(d: GqaSampler) -> GqaDraft:
     """Whether a thing stands in a relation to such another."""
-    thing = d.draw_thing()
-    tie = d.draw_one([t for t in d.view.ties[thing] if t.subject]) if thing is not None else None
-    if thing is None or tie is None:
-        return None
+    thing, tie = draw_subject(d)
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
     other = d.draw_false_word("object", d.view.names, d.words.names.get((tie.relation, False), {}))
-    if description is None or other is None:
-        return None
+    if description is None:
+        raise NothingToDraw
     name = d.view.names[tie.other] if d.holds else other
     builder = GqaProgramBuilder()
     at = builder.add_set(ObjectDescription(name, link=DescriptionLink(tie.relation, description, subject=False)))
     builder.put("exist", at, notes=(("said", VERIFY_REL),))
-    return GqaDraft(builder.build(), d.holds)
+    return builder.build(), d.holds
 
 
-def draft_choose_rel(d: GqaSampler) -> GqaDraft | None:
+def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     """In which of two relations a thing stands to another, "on or under"."""
-    thing = d.draw_thing()
-    tie = d.draw_one([t for t in d.view.ties[thing] if t.subject]) if thing is not None else None
-    if thing is None or tie is None:
-        return None
+    thing, tie = draw_subject(d)
     name = d.view.names[tie.other]
     held = [t.relation for t in d.view.ties[thing] if t.subject and t.other == tie.other]
-    other = d.draw_rival_word("relation", tie.relation, held, d.words.relations, is_spatial_relation)
+    other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, is_spatial_relation))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
     if description is None or other is None or not is_spatial_relation(tie.relation) or d.view.names.count(name) != 1:
-        return None
+        raise NothingToDraw
     builder = GqaProgramBuilder()
     one = builder.add_unique(description)
     words = (*d.shuffle_pair(tie.relation, other), "object")
     return finish(builder, tie.relation, "choose_relation", one, builder.add_set(ObjectDescription(name)), words=words)
 
 
-def draft_exist(d: GqaSampler) -> GqaDraft | None:
-    description = draw_existing(d, d.holds)
-    if description is None:
-        return None
+def draft_exist(d: GqaSampler) -> GqaDraft:
     builder = GqaProgramBuilder()
-    return finish(builder, d.holds, "exist", builder.add_set(description))
+    return finish(builder, d.holds, "exist", builder.add_set(draw_existing(d, d.holds)))
 
 
-def draft_logic_exist(d: GqaSampler) -> GqaDraft | None:
+def draft_logic_exist(d: GqaSampler) -> GqaDraft:
     """Two that may be there, joined by and, or."""
     op, hold = draw_conjunction(d)
-    first, second = (draw_existing(d, h) for h in hold)
+    first, second = (attempt(partial(draw_existing, d, h)) for h in hold)
     if first is None or second is None or not first.names().isdisjoint(second.names()):
-        return None
+        raise NothingToDraw
     builder = GqaProgramBuilder()
-    return finish(
-        builder, d.holds, op, *[builder.put("exist", builder.add_set(description)) for description in (first, second)]
-    )
+    tested = [builder.put("exist", builder.add_set(description)) for description in (first, second)]
+    return finish(builder, d.holds, op, *tested)
 
 
-def draft_logic_attr(d: GqaSampler) -> GqaDraft | None:
+def draft_logic_attr(d: GqaSampler) -> GqaDraft:
     """What two things may be, joined by and, or."""
     op, hold = draw_conjunction(d)
     first = draw_attribute(d)
-    second = draw_attribute(d, away=frozenset({first[0]})) if first else None
-    if first is None or second is None or not first[2].names().isdisjoint(second[2].names()):
-        return None
+    second = draw_attribute(d, away=frozenset({first[0]}))
+    if not first[2].names().isdisjoint(second[2].names()):
+        raise NothingToDraw
     builder = GqaProgramBuilder()
     tested = []
     for (thing, word, description), holds in zip((first, second), hold, strict=True):
         other = draw_other_value(d, thing, word)
-        if other is None:
-            return None
         value = word.value if holds else other
         tested.append(builder.put("verify", builder.add_unique(description), words=(word.attribute, value)))
     return finish(builder, d.holds, op, *tested)
 
 
-def draft_compare(d: GqaSampler) -> GqaDraft | None:
+def draft_compare(d: GqaSampler) -> GqaDraft:
     """Whether two things have the same value of an attribute."""
-    first = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
-    if first is None:
-        return None
-    thing, word, description = first
+    thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
     value_of = d.view.world.objects.value
     other = d.draw_one([i for i in d.view.things if i != thing and value_of(i, word.attribute)])
-    if other is None or value_of(thing, word.attribute) is None:
-        return None
+    if value_of(thing, word.attribute) is None:
+        raise NothingToDraw
     beside = d.view.describe(d.draw, other, silent=frozenset({word.attribute}), away=frozenset({thing}))
     value = value_of(other, word.attribute)
-    same = value == word.value
     if beside is None or value is None or not description.names().isdisjoint(beside.names()):
-        return None
+        raise NothingToDraw
+    same = value == word.value
     if not same and d.overlap.get_exclusivity("attribute", word.value, value) <= THRESHOLD:
-        return None
+        raise NothingToDraw
     builder = GqaProgramBuilder()
-    return finish(
-        builder, same, "alike", builder.add_set(description), builder.add_set(beside), words=(word.attribute,)
-    )
+    things = builder.add_set(description), builder.add_set(beside)
+    return finish(builder, same, "alike", *things, words=(word.attribute,))
 
 
-TEMPLATES: dict[str, tuple[str, GqaTemplate]] = {  # by name: GQA's structural type, and how it is drawn
+TEMPLATES: dict[str, tuple[str, Callable[[GqaSampler], GqaDraft]]] = {  # by name: GQA's structural type, its draft
     "query_attr": ("query", draft_query_attr),
     "verify_attr": ("verify", draft_verify_attr),
     "choose_attr": ("choose", draft_choose_attr),
@@ -375,7 +326,7 @@ TEMPLATES: dict[str, tuple[str, GqaTemplate]] = {  # by name: GQA's structural t
     "logic_attr": ("logical", draft_logic_attr),
     "compare": ("compare", draft_compare),
 }
-TRIES = 4  # draws of a form before it is given up
+TRIES = 4  # draws of a template before it is given up
 
 
 class GqaQuestioner:
@@ -385,7 +336,7 @@ class GqaQuestioner:
         self.words, self.overlap, self.seed = words, overlap, seed
 
     def generate_questions(self, scene: Scene, most: int, split: str = "") -> list[Question]:
-        """At most so many questions, of different forms as far as may be; no two in the same words."""
+        """At most so many questions, of different templates as far as may be; no two in the same words."""
         draw = rng.derive("gqa", self.seed, scene.id)
         drawing = GqaSampler(SceneView(scene), self.words, self.overlap, draw)
         names = list(TEMPLATES)
@@ -400,23 +351,19 @@ class GqaQuestioner:
         return list(found.values())
 
     def _draft_question(self, drawing: GqaSampler, name: str, number: int, split: str) -> Question | None:
-        kind, form = TEMPLATES[name]
+        kind, draft = TEMPLATES[name]
         scene = drawing.view.scene
         draw = drawing.draw
         drawing = drawing._replace(holds=bool(draw.integers(2)), luck=draw.random())
         for _ in range(TRIES):
-            drafted = form(drawing)
-            if drafted is None:
-                continue
-            answer = execute(drafted.program, drawing.view.world).answer
-            if type(answer) is not type(drafted.answer) or answer != drafted.answer:
-                continue
             try:
-                text = question_text(drafted.program)
-            except Unsayable:
+                program, wanted = draft(drawing)
+                answer = execute(program, drawing.view.world).answer
+                if type(answer) is type(wanted) and answer == wanted:
+                    text, where = question_text(program), Provenance("gqa", split, name)
+                    return Question(
+                        f"{scene.id}_{number}", text, (scene.id,), program, answer, kind=kind, provenance=where
+                    )
+            except (NothingToDraw, Unsayable):
                 continue
-            where = Provenance("gqa", split, name)
-            return Question(
-                f"{scene.id}_{number}", text, (scene.id,), drafted.program, answer, kind=kind, provenance=where
-            )
         return None

@@ -18,7 +18,7 @@ from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
 from ...lang.program import Node, Program, ProgramBuilder
 
-ANYTHING = ""  # the name where none is said
+ANYTHING = ""  # the name where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ObjectDescription:
     link: DescriptionLink | None = None
 
     def names(self) -> frozenset[str]:
-        """All names that are said."""
+        """All names in the description."""
         return frozenset({self.name}) | (self.link.other.names() if self.link else frozenset())
 
 
@@ -125,6 +125,7 @@ _PLACES = {
     ("vposition", "middle"): "in the middle of the picture",
     ("vposition", "bottom"): "at the bottom of the picture",
 }
+ABOUT_THINGS = ("query", "verify", "choose", "choose_relation", "choose_more", "exist", "alike", "differ", "common")
 _OF_IMAGE = {"location": "where was the picture taken", "weather": "what is the weather like"}
 
 
@@ -134,7 +135,7 @@ class Unsayable(UserError):
 
 def question_text(program: Program) -> str:
     """The question that the program asks."""
-    return f"{capitalize_first(_QuestionWriter(program).write_question(len(program) - 1))}?"
+    return f"{capitalize_first(_write_question(program, len(program) - 1))}?"
 
 
 def is_sayable(program: Program) -> bool:
@@ -145,66 +146,58 @@ def is_sayable(program: Program) -> bool:
     return True
 
 
-class _QuestionWriter:
-    """The nodes of one program in words; questions come without capital and question mark."""
+def _require_description(program: Program, at: int) -> ObjectDescription:
+    found = read_description(program, at)
+    if found is None:
+        raise Unsayable(f"node {at} ({program.nodes[at].op}) describes things in a way we have no words for")
+    return found
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
 
-    def get_description(self, at: int) -> ObjectDescription:
-        found = read_description(self.program, at)
-        if found is None:
-            raise Unsayable(f"node {at} ({self.program.nodes[at].op}) describes things in a way we have no words for")
-        return found
+def _write_question(program: Program, at: int) -> str:
+    """The question that a node asks, without capital and question mark."""
+    n = program.nodes[at]
+    things = [_require_description(program, i) for i in n.inputs] if n.op in ABOUT_THINGS else []
+    match n.op:
+        case "query":
+            return _ask_attribute(things[0], n.params[0])
+        case "verify":
+            return _ask_is(things[0], _get_predicate_words(*n.params))
+        case "not" if program.nodes[n.inputs[0]].op == "verify":
+            inside = program.nodes[n.inputs[0]]
+            thing = _require_description(program, inside.inputs[0])
+            return _ask_is(thing, f"not {_get_predicate_words(*inside.params)}")
+        case "choose":
+            return _ask_which(things[0], *n.params)
+        case "choose_relation":
+            return _ask_which_relation(things[0], things[1], *n.params)
+        case "choose_more":
+            return f"which is {n.params[0]}, {' or '.join(map(write_phrase, things))}"
+        case "exist":
+            return _ask_relation(things[0]) if n.note("said") == VERIFY_REL else _ask_existence(things, "")
+        case "and" | "or":
+            return _write_conjunction(program, n)
+        case "alike" | "differ" | "common":
+            return _ask_comparison(n.op, things[0], things[1], "".join(n.params))
+        case "query_image":
+            return _OF_IMAGE.get(n.params[0], f"what {n.params[0]} is shown in the picture")
+        case "verify_image":
+            return f"is it {n.params[1]}"
+        case "choose_image":
+            return f"is it {n.params[1]} or {n.params[2]}"
+    raise Unsayable(f"node {at} ({n.op}) is nothing we have a question for")
 
-    def write_question(self, at: int) -> str:
-        n = self.program.nodes[at]
-        match n.op:
-            case "query":
-                return _ask_attribute(self.get_description(n.inputs[0]), n.params[0])
-            case "verify":
-                return _ask_is(self.get_description(n.inputs[0]), _get_predicate_words(*n.params))
-            case "not" if self.program.nodes[n.inputs[0]].op == "verify":
-                inside = self.program.nodes[n.inputs[0]]
-                return _ask_is(self.get_description(inside.inputs[0]), f"not {_get_predicate_words(*inside.params)}")
-            case "choose":
-                return _ask_which(self.get_description(n.inputs[0]), *n.params)
-            case "choose_relation":
-                return _ask_which_relation(
-                    self.get_description(n.inputs[0]), self.get_description(n.inputs[1]), *n.params
-                )
-            case "choose_more":
-                first, second = map(self.get_description, n.inputs)
-                return f"which is {n.params[0]}, {write_phrase(first)} or {write_phrase(second)}"
-            case "exist":
-                found = self.get_description(n.inputs[0])
-                return _ask_relation(found) if n.note("said") == VERIFY_REL else _ask_existence([found], "")
-            case "and" | "or":
-                return self.write_conjunction(n)
-            case "alike" | "differ" | "common":
-                one, other = map(self.get_description, n.inputs)
-                return _ask_comparison(n.op, one, other, "".join(n.params))
-            case "query_image":
-                return _OF_IMAGE.get(n.params[0], f"what {n.params[0]} is shown in the picture")
-            case "verify_image":
-                return f"is it {n.params[1]}"
-            case "choose_image":
-                return f"is it {n.params[1]} or {n.params[2]}"
-        raise Unsayable(f"node {at} ({n.op}) is nothing we have a question for")
 
-    def write_conjunction(self, n: Node) -> str:
-        """Two questions in one."""
-        first, second = (self.program.nodes[i] for i in n.inputs)
-        if (first.op, second.op) == ("exist", "exist") and not (first.note("said") or second.note("said")):
-            return _ask_existence([self.get_description(first.inputs[0]), self.get_description(second.inputs[0])], n.op)
-        if (first.op, second.op) == ("verify", "verify") and first.params == second.params:
-            one, other = self.get_description(first.inputs[0]), self.get_description(second.inputs[0])
-            if n.op == "and":
-                return f"are both {write_phrase(one)} and {write_phrase(other)} {_get_predicate_words(*first.params)}"
-            return (
-                f"{_be_form(other)} {write_phrase(one)} or {write_phrase(other)} {_get_predicate_words(*first.params)}"
-            )
-        return f"{self.write_question(n.inputs[0])} {n.op} {self.write_question(n.inputs[1])}"
+def _write_conjunction(program: Program, n: Node) -> str:
+    """Two questions in one."""
+    first, second = (program.nodes[i] for i in n.inputs)
+    same = first.op == second.op == "verify" and first.params == second.params
+    if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
+        things = [_require_description(program, m.inputs[0]) for m in (first, second)]
+        if not same:
+            return _ask_existence(things, n.op)
+        start = "are both" if n.op == "and" else _be_form(things[1])
+        return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
+    return f" {n.op} ".join(_write_question(program, i) for i in n.inputs)
 
 
 def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool = False) -> str:
@@ -245,7 +238,7 @@ def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[st
 
 
 def _write_clause(thing: ObjectDescription, link: DescriptionLink) -> str:
-    """What is said after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
+    """The clause after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
     if link.alike:
         return f"{'have' if _is_plural(thing) else 'has'} the same {link.relation} as {write_phrase(link.other)}"
     predicate = _require_predicate(link.relation)
@@ -264,7 +257,12 @@ def _ask_attribute(thing: ObjectDescription, attribute: str) -> str:
 def _ask_name(thing: ObjectDescription) -> str:
     """What the thing is: "What is on the mat", "What animal is the man riding", "Who is wearing the hat"."""
     link = thing.link
-    word = "who" if thing.name in PEOPLE and not thing.words else " ".join(["what", *_write_kind(thing)])
+    before, after = _split_words(thing.words)
+    word = " ".join(["what", *before, thing.name or (THING if before else "")]).rstrip()
+    if thing.name in PEOPLE and not thing.words:
+        word = "who"
+    elif after:
+        raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
     if link is None:
         return f"{word} is in the picture"
     if link.alike:
@@ -274,13 +272,6 @@ def _ask_name(thing: ObjectDescription) -> str:
         return f"{word} {predicate.write_finite(False)} {write_phrase(link.other)}"
     helper = helper_verb(predicate, _is_plural(link.other))
     return f"{word} {helper} {write_phrase(link.other)} {predicate.write_bare()}"
-
-
-def _write_kind(thing: ObjectDescription) -> list[str]:
-    before, after = _split_words(thing.words)
-    if after:
-        raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
-    return [*before, thing.name or (THING if before else "")] if before or thing.name else []
 
 
 def _ask_is(thing: ObjectDescription, what: str) -> str:
@@ -294,7 +285,7 @@ def _ask_which(thing: ObjectDescription, attribute: str, this: str, that: str) -
 
 
 def _ask_which_relation(one: ObjectDescription, others: ObjectDescription, this: str, that: str, role: str) -> str:
-    """Which of two: "is the cat on the mat or under it"; the second is said after the first's object."""
+    """Which of two: "is the cat on the mat or under it"; the second follows the first's object."""
     subject, other = (others, one) if role == "subject" else (one, others)
     first, second = _require_predicate(this), _require_predicate(that)
     if first.verb or second.verb:
@@ -308,10 +299,9 @@ def _ask_relation(thing: ObjectDescription) -> str:
     if link is None or link.alike or link.subject:
         return _ask_existence([thing], "")
     predicate = _require_predicate(link.relation)
+    helper = helper_verb(predicate, _is_plural(link.other))
     other = write_phrase(ObjectDescription(thing.name, thing.words), "a")
-    return (
-        f"{helper_verb(predicate, _is_plural(link.other))} {write_phrase(link.other)} {predicate.write_bare()} {other}"
-    )
+    return f"{helper} {write_phrase(link.other)} {predicate.write_bare()} {other}"
 
 
 def _ask_existence(things: list[ObjectDescription], joined: str) -> str:

@@ -22,7 +22,7 @@ from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
 from ..clevr.template import NodeKey, Template, TemplateProgramBuilder, check_template
-from ..clevr.template_builder import TemplateBuilder
+from ..clevr.template_builder import TemplateBuilder, build_templates
 from ..clevr.templates import TEMPLATE_GROUPS
 from ..clevr.wording import QuestionWording
 from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
@@ -71,9 +71,8 @@ def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
 
 
 def _list_clevr_templates() -> Iterator[Template]:
-    for build in TEMPLATE_GROUPS:
-        for template in build(OUTCOME_SCHEMA):
-            yield check_template(replace(template, texts=tuple(map(make_conditional, template.texts))))
+    for template in build_templates(TEMPLATE_GROUPS, OUTCOME_SCHEMA):
+        yield check_template(replace(template, texts=tuple(map(make_conditional, template.texts))))
 
 
 def make_conditional(text: str) -> str:

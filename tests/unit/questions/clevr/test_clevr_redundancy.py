@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,9 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.questions.clevr.generator import generate_questions, get_generator
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
-from shiftscope.questions.clevr.redundancy.levels import LEVELS, build_levels, generate_levels, get_rewording
-from shiftscope.questions.clevr.redundancy.program_tree import read_tree
+from shiftscope.questions.clevr.redundancy.levels import LEVELS, build_twin, generate_levels, get_rewording
+from shiftscope.questions.clevr.redundancy.program_tree import build_tree
+from shiftscope.questions.clevr.redundancy.rewording import TemplateRewording
 from shiftscope.questions.clevr.template import TemplateSet
 from shiftscope.questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from shiftscope.records import content_id
@@ -28,11 +28,17 @@ from toy import THREE_AND_ONE, TRAFFIC, scene, thing
 from worlds import PLANE
 
 
+def find_template(words: TemplateRewording, file: str, family: int) -> int:
+    return next(n for n, f in enumerate(words.own) if (f.template.file, f.template.family) == (file, family))
+
+
 def asked(where: Scene, program: str, file: str, family: int) -> Question:
     """The program as the template words it, every choice of words the first."""
     words = get_rewording(get_generator(builtin_templates(where.schema), where.schema))
     world = ExecutionWorld((where,))
-    fitted, codes = words.fit(read_tree(parse_program(program), world), words.number[file, family])
+    parsed = parse_program(program)
+    tree = build_tree(parsed, execute(parsed, world).values)
+    fitted, codes = words.fit(tree, find_template(words, file, family))
     return Question(
         id="q",
         text=fitted.text(codes, 0),
@@ -41,6 +47,15 @@ def asked(where: Scene, program: str, file: str, family: int) -> Question:
         answer=execute(parse_program(program), world).answer,
         provenance=Provenance("clevr", "", file, family),
     )
+
+
+def build_levels(where: Scene, question: Question, templates: TemplateSet, dice: int = 0) -> dict[str, Question]:
+    """The question, worded with these random bits, at every level."""
+    words = get_rewording(get_generator(templates, where.schema))
+    world = ExecutionWorld((where,))
+    number = find_template(words, question.provenance.template, question.provenance.family)
+    trace = execute(question.program, world).values
+    return {level: build_twin(level, question, world, words, number, dice, trace) for level in LEVELS}
 
 
 def said(program: str, file: str, family: int, where: Scene = THREE_AND_ONE) -> list[str]:
@@ -61,7 +76,7 @@ def test_the_value_that_is_asked_is_never_said():
         "Which color is the large metal sphere?",
         "Which color is the large sphere?",
         "Which color is the large metal sphere?",
-        "Which color is the large metal sphere that is in front of the large green matte cylinder?",
+        "Which color is the large metal sphere that is in front of the large green rubber cylinder?",
     ]
 
 
@@ -71,7 +86,7 @@ def test_what_is_counted_gets_what_all_of_it_shares():
         "How many small red things does the picture show?",
         "How many red things does the picture show?",
         "How many small red things does the picture show?",
-        "How many small red things that are in front of the big green rubber cylinder does the picture show?",
+        "How many small red things that are in front of the large green rubber cylinder does the picture show?",
     ]
 
 
@@ -94,10 +109,10 @@ def test_a_relation_that_is_needed_stays_and_its_thing_gets_one_of_its_own():
     )
     assert said(program, "one_hop.json", 2) == [
         "How large is the sphere to the right of the blue sphere?",
-        "How large is the sphere to the right of the blue object?",
+        "How large is the sphere to the right of the blue thing?",
         "How large is the sphere to the right of the blue sphere?",
-        "How large is the red shiny sphere to the right of the large blue shiny sphere that is to the left of "
-        "the large green matte cylinder?",
+        "How large is the red metal sphere to the right of the large blue metal sphere that is to the left of "
+        "the large green rubber cylinder?",
     ]
 
 
@@ -168,7 +183,7 @@ def test_nothing_is_described_like_something():
     """Like the cube, or what else is green: a short description would mean yes if nothing had a full one."""
     program = "exist(filter(filter(scene(), color=green), shape=cube))"
     assert said(program, "zero_hop.json", 1)[-1] == (
-        "Does the picture show any large green rubber cubes that are behind the tiny red metallic ball?"
+        "Does the picture show any large green rubber cubes that are behind the small red metal sphere?"
     )
 
 
@@ -187,9 +202,9 @@ def test_a_thing_that_is_spoken_of_may_be_what_a_relation_leads_to_but_not_one_t
     )
     assert said(program, "single_and.json", 4, where)[2:] == [
         "Which shape is the large thing that is to the right of the red thing and also to the left of the gray thing?",
-        "Which shape is the large blue metal thing that is to the right of the tiny red rubber block to the "
-        "left of the tiny gray metal cylinder and also to the left of the tiny gray metal cylinder to the right "
-        "of the tiny red rubber block?",
+        "Which shape is the large blue metal thing that is to the right of the small red rubber cube to the "
+        "left of the small gray metal cylinder and also to the left of the small gray metal cylinder to the right "
+        "of the small red rubber cube?",
     ]
 
 
@@ -199,7 +214,7 @@ def test_a_category_is_an_element_like_any_other():
         "Which material is the red car?",
         "Which material is the car?",
         "Which material is the red car?",
-        "Which material is the big red car that is in front of the small red matte tandem bike?",
+        "Which material is the large red car that is in front of the small red rubber tandem bike?",
     ]
 
 
@@ -225,7 +240,7 @@ def test_words_that_keep_the_answer_from_being_given_away_stay():
     )
     assert said(program, "compare_integer.json", 2, where)[:2] == [
         "Does the picture show more small cubes than red cubes?",
-        "Does the picture show more small objects than red cubes?",
+        "Does the picture show more small things than red cubes?",
     ]
 
 
@@ -242,8 +257,8 @@ def test_a_thing_is_not_told_by_the_relation_to_itself_what_is_asked_of_it():
         "color=blue)), left), size=small)), color)"
     )
     assert said(program, "two_hop.json", 3, where)[-1] == (
-        "Which color is the small matte cube to the left of the large blue metal sphere that is to the right "
-        "of the small matte cube that is to the left of the small gray metal cylinder?"
+        "Which color is the small rubber cube to the left of the large blue metal sphere that is to the right "
+        "of the small rubber cube that is to the left of the small gray metal cylinder?"
     )
 
 
@@ -268,15 +283,9 @@ def test_questions_about_parts_are_left_as_they_are():
         assert [q.note("twin") for q in made[level]] == [q.id for q in asked_of_parts]
 
 
-def test_unknown_levels_and_foreign_questions_are_refused(refuses):
-    templates = builtin_templates(clevr.SCHEMA)
-    question = asked(THREE_AND_ONE, "count(filter(scene(), color=red))", "zero_hop.json", 0)
+def test_unknown_levels_are_refused(refuses):
     with refuses("no level of redundancy 'rd*'; did you mean 'rd'?"):
-        generate_levels([THREE_AND_ONE], templates, ["rd*"])
-    with refuses("question q is not worded by zero_hop.json 0"):
-        build_levels(THREE_AND_ONE, replace(question, text="How many red ones?"), templates)
-    with refuses("question q: its template is not among those given, or it has no answer"):
-        build_levels(THREE_AND_ONE, question, TemplateSet(templates.templates[-1:]))
+        generate_levels([THREE_AND_ONE], builtin_templates(clevr.SCHEMA), ["rd*"])
 
 
 def vehicles(k: int) -> Scene:
@@ -376,16 +385,6 @@ def guessed(looks: list[tuple[tuple[object, ...], bool]]) -> float:
         by_look.setdefault(key, []).append(answer)
     best = [max(sum(a), len(a) - sum(a)) if len(a) > 1 else 0.5 for a in by_look.values()]
     return sum(best) / len(looks)
-
-
-def test_a_question_alone_has_the_same_twins_as_in_the_making():
-    scenes = [vehicles(k) for k in range(8)]
-    templates = builtin_templates(superclevr.SCHEMA)
-    made = generate_levels(scenes, templates)
-    for less, plain, more in zip(*(made[level] for level in LEVELS), strict=True):
-        alone = build_levels(scenes[int(plain.scenes[0])], plain, templates)
-        assert [alone[level].program for level in LEVELS] == [less.program, plain.program, more.program]
-        assert alone["rd"].text == plain.text
 
 
 SCRIPT = """

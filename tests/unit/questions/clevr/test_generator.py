@@ -148,10 +148,10 @@ def test_distribution_counts():
     ]
     found = count_questions(questions)
     assert (found.questions, found.scenes) == (3, 2)
-    assert found.types == (("count", 2), ("unknown", 1))
-    assert found.families == (("unknown#?", 1), ("zero_hop.json#0", 2))
-    assert found.words == ((1, 1), (3, 1), (4, 1))
-    assert found.steps == ((2, 2),)
-    assert found.answers == (("count", (("3", 2),)), ("unknown", (("yes", 1),)))
+    assert list(found.types.items()) == [("count", 2), ("unknown", 1)]
+    assert list(found.families.items()) == [("unknown#?", 1), ("zero_hop.json#0", 2)]
+    assert list(found.words.items()) == [("1", 1), ("3", 1), ("4", 1)]
+    assert found.steps == {"2": 2}
+    assert found.answers == {"count": {"3": 2}, "unknown": {"yes": 1}}
     assert found.to_json()["family_answers"]["zero_hop.json#0"] == {"3": 2}
     assert count_questions([]).questions == 0

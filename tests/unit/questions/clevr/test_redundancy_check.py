@@ -6,28 +6,23 @@ import pytest
 
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.execution_world import ExecutionWorld
+from shiftscope.lang.program import Node, Program, node
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Question
 from shiftscope.questions.clevr.generator import generate_questions
-from shiftscope.questions.clevr.redundancy.check import (
-    ProgramRun,
-    check_minimal,
-    check_saturated,
-    check_twin,
-    is_a_question,
-)
+from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
+from shiftscope.questions.clevr.redundancy.program_run import ProgramRun
 from shiftscope.questions.clevr.redundancy.program_tree import (
+    TreeStep,
+    build_tree,
     gives_itself_away,
     list_steps,
     list_suspects,
-    read_tree,
-    write_program,
 )
 from shiftscope.questions.clevr.redundancy.removal import (
     DroppableElement,
     drop_all,
     drop_element,
-    is_redundant,
     list_relations,
     list_words,
 )
@@ -37,6 +32,28 @@ from shiftscope.schemas import clevr, superclevr
 from shiftscope.shift.redundancy import question_breaches
 from toy import THREE_AND_ONE, scene, thing
 from worlds import random_scene
+
+
+def write_program(last: TreeStep) -> Program:
+    """The program of the tree, depth first."""
+    nodes: list[Node] = []
+    placed: dict[int, int] = {}
+
+    def place(step: TreeStep) -> int:
+        if id(step) not in placed:
+            at = [place(s) for s in step.inputs]
+            nodes.append(node(step.op, tuple(at), step.params))
+            for word in step.words:
+                nodes.append(node(word.op, (len(nodes) - 1,), (word.attribute, word.value)))
+            placed[id(step)] = len(nodes) - 1
+        return placed[id(step)]
+
+    place(last)
+    return Program(tuple(nodes))
+
+
+def read_tree(program: Program, world: ExecutionWorld) -> TreeStep:
+    return build_tree(program, execute(program, world).values)
 
 
 def question(program: str, where: Scene = THREE_AND_ONE, answer: object = None) -> Question:
@@ -192,7 +209,7 @@ def test_a_question_whose_thing_is_spoken_of_is_none(program, honest):
     """What the blue one is right of is left of it."""
     where = scene(thing("small red rubber cube", -2, -2), thing("large blue metal sphere", 0))
     parsed = parse_program(program.format("filter(scene(), shape=cube)"))
-    assert is_a_question(ProgramRun.from_program(parsed, ExecutionWorld((where,)))) is honest
+    assert ProgramRun(parsed, ExecutionWorld((where,))).is_a_question() is honest
     last = read_tree(parsed, ExecutionWorld((where,)))
     assert gives_itself_away(list_suspects(last), where.schema) is not honest
 
@@ -247,8 +264,9 @@ def test_elements_of_a_scene_graph_are_dropped_all_the_same():
     dog = f"filter(find(dog), {FREE}=brown)"
     program = f"query(unique(filter(filter(related({dog}, with), name=man), {FREE}=tall)), name)"
     last = read_tree(parse_program(program), world)
-    found = [(show_element(e), is_redundant(e, world)) for e in list_relations(last) + list_words(last, PARK.schema)]
-    assert found == [("with", False), ("tall", True), ("brown", True), ("man", True)]
+    elements = list_relations(last) + list_words(last, PARK.schema)
+    assert [show_element(e) for e in elements] == ["with", "tall", "brown", "man"]
+    assert not drop_element(elements[0], last, world, PARK.schema)
     assert drop_all(last, world, PARK.schema) == 3
     assert format_program(write_program(last)) == "query(unique(related(find(dog), with)), name)"
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftscope.edit import AddObject, ChangeAttribute, MoveObject, apply_edit
+from shiftscope.edit import AddObject, ChangeAttribute, MoveObject
 from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import camera_of
 from shiftscope.geometry.footprint import measure_gap
@@ -181,7 +181,7 @@ def test_the_answer_is_the_same_wherever_an_open_place_is_taken(examples):
         edit = edit_of(action, scene)
         for position in places(scene, edit, 3):
             tried += 1
-            wrong += execute(question, apply_edit(scene, moved_to(edit, position))).answer != q.answer
+            wrong += execute(question, moved_to(edit, position).apply(scene)).answer != q.answer
     assert tried > 100
     assert wrong <= tried / 25
 
@@ -295,7 +295,7 @@ def test_what_is_becomes_what_would_be(shown, supposed):
 
 def test_the_second_of_two_actions_may_empty_a_scene_where_the_first_is_ignored(monkeypatch):
     """All is red; one thing is painted blue, then all red things go: without the paint, nothing is left."""
-    red = apply_edit(SCENES[0], ChangeAttribute(tuple(range(len(SCENES[0].objects))), "color", "red"))
+    red = ChangeAttribute(tuple(range(len(SCENES[0].objects))), "color", "red").apply(SCENES[0])
     before = prepare_scene(red)
     one = ObjectReference(before.view.list_unique_descriptions(0)[-1], 1)
     rest = ObjectReference((("color", "red"),), before.view.everything & ~1, many=True)
@@ -406,10 +406,9 @@ def test_a_stage_is_of_no_other_scene():
     stage = act_stage(SCENES[0])
     assert stage.matches_scene(SCENES[0])
     moved = replace(SCENES[0].objects[0], position=(0.0, 0.0, 0.7))
-    painted = apply_edit(
-        SCENES[0],
-        ChangeAttribute((0,), "color", "red" if ("color", "red") not in SCENES[0].objects[0].attributes else "blue"),
-    )
+    painted = ChangeAttribute(
+        (0,), "color", "red" if ("color", "red") not in SCENES[0].objects[0].attributes else "blue"
+    ).apply(SCENES[0])
     for other in (SCENES[1], replace(SCENES[0], objects=(moved, *SCENES[0].objects[1:])), painted):
         assert not stage.matches_scene(other)
 
@@ -430,7 +429,7 @@ def test_two_actions_matter_wherever_their_open_places_are_taken(examples):
             edit = edit_of(alone, scene)
             for position in places(scene, edit, 3):
                 tried += 1
-                wrong += execute(question, apply_edit(scene, moved_to(edit, position))).answer == q.answer
+                wrong += execute(question, moved_to(edit, position).apply(scene)).answer == q.answer
     assert tried > 100
     assert wrong <= tried / 50
 

@@ -1,14 +1,9 @@
-"""Addition (rd+): all that is true of what a question refers to, short of what it asks.
+"""Addition (rd+): all that is true of what a question refers to, short of what it asks (docs/decisions/010).
 
-Each set gets every attribute that its members share and that the question neither asks nor compares; each set taken
-from the whole scene gets one relation that all its members stand in, to a thing that all its attributes together
-single out and that is not asked about: nothing is asked or compared of it, and the words do not tell that it is among
-what is counted or looked for. An empty set gets what its stand-in shares (the things that fit a description with the
-same attributes), lest a long description mean "yes". "Anything else" that is like a given thing, where that is what
-the question is about, stays without a description: with one it would be another question.
+Each set gets every attribute that its members share, and each set taken from the whole scene one relation that all
+its members stand in. An empty set gets what its stand-in shares (the things that fit a description with the same
+attributes), lest a long description mean "yes".
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,17 +12,7 @@ from ....lang.execution_world import ExecutionWorld
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
-from .program_tree import (
-    RELATIONS,
-    FilterWord,
-    TreeStep,
-    count_hops,
-    gives_itself_away,
-    is_subject,
-    list_steps,
-    list_suspects,
-    words_imply_member,
-)
+from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 from .removal import order_attributes, rank_attribute
 
 
@@ -87,14 +72,16 @@ class _Saturation:
         self.world, self.schema, self.seed = world, schema, seed
         listed = list_steps(last)
         described = [s for s in listed if s.several and not s.is_half and not s.on_parts]
-        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not is_subject(s))]
+        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not s.is_subject)]
         self.silent = _list_silent_attributes(listed, self.own)
         self.suspected = list_suspects(last)
         self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
-        self.sought = [s for s in described if s.op in RELATIONS and is_subject(s)]
+        self.sought = [s for s in described if s.op in RELATIONS and s.is_subject]
         self.asked = self.mentioned = 0  # what no relation may lead to, and what it leads to only if need be
         for step in described:
-            if _is_only_anchor(step) or (step.op in TIED and is_subject(step)):
+            reader = next((s.op for s in step.list_readers() if s.op != "unique"), "")
+            only_anchor = reader in RELATIONS  # it is there only for others to stand in a relation to
+            if only_anchor or (step.op in TIED and step.is_subject):
                 self.mentioned |= step.value
             elif step.op != "union":
                 self.asked |= step.value
@@ -139,7 +126,7 @@ class _Saturation:
     def add_relation(self, n: int) -> bool:
         """Add a relation to set n, unless it has one; whether one was found."""
         step, world, like = self.own[n], self.world, self.like[n]
-        if step.op != "scene" or not like or count_hops(step) >= MOST_HOPS:
+        if step.op != "scene" or not like or sum(s.op in RELATIONS for s in step.list_readers()) >= MOST_HOPS:
             return False
         options: tuple[list[RelationOption], list[RelationOption]] = ([], [])
         for relation in self.schema.relations:
@@ -172,23 +159,15 @@ class _Saturation:
 
     def words_tell(self, thing: int) -> bool:
         """Whether the words tell that the thing is among what is counted or looked for."""
-        return any(s.value >> thing & 1 and words_imply_member(s, self.schema) for s in self.sought)
+        return any(s.value >> thing & 1 and s.words_imply_member(self.schema) for s in self.sought)
 
     def is_fine(self) -> bool:
         return not self.suspected or not gives_itself_away(self.suspected, self.schema)
 
 
-def _is_only_anchor(step: TreeStep) -> bool:
-    """Whether it is there only for others to stand in a relation to; nothing is asked about it."""
-    above = step.above
-    if above is not None and above.op == "unique":
-        above = above.above
-    return above is not None and above.op in RELATIONS
-
-
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:
-    """For each set the attributes not to be said of it: they are asked, compared, or said already."""
-    asked: dict[int, set[str]] = {}  # by the thing they are asked of, however it is described
+    """For each set the attributes not to add: they are queried, compared, or mentioned already."""
+    asked: dict[int, set[str]] = {}  # by the object whose they are, however it is described
     for step in listed:
         if step.op in READS_ATTRIBUTE and step.inputs[0].op == "unique":
             asked.setdefault(step.inputs[0].value, set()).add(step.params[0])

@@ -1,7 +1,6 @@
 """Program tree: a program as steps, each set with the words that describe it, and what they give away.
 
-Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in
-place. `read_tree` makes a tree of its own, to be changed at will; `write_program` gives the program back.
+Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in place.
 
 "More cubes than red cubes?" has its answer in its words. Dropping or adding a word must not make such a
 question out of an honest one: `gives_itself_away` tells.
@@ -9,14 +8,12 @@ question out of an honest one: `gives_itself_away` tells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ....lang.check import ProgramPlan, plan_program
-from ....lang.exec.exact import execute
-from ....lang.execution_world import ExecutionWorld
-from ....lang.program import Node, Program, node
+from ....lang.check import plan_program
+from ....lang.program import Program
 from ....lang.types import OBJECTS, PARTS
 from ....schema import Schema
 from ..compiled_templates import OPPOSITE
@@ -54,17 +51,35 @@ class TreeStep:
         """Whether it is half of a description: what stands both left of one thing and behind another."""
         return self.above is not None and self.above.op == "intersect"
 
+    @property
+    def is_subject(self) -> bool:
+        """Whether the set is what the question is about: counted, or tested for existence."""
+        reader = next((s for s in self.list_readers() if s.op not in ("union", "intersect")), None)
+        return reader is not None and reader.op in ("count", "exist")
 
-def read_tree(program: Program, world: ExecutionWorld) -> TreeStep | None:
-    """The last step; None where the program has sub-programs, edits, or no answer on this world."""
-    plan = plan_program(program)
-    run = execute(program, world)
-    return build_tree(program, run.values, plan) if plan.straight and run.is_defined else None
+    def words_imply_member(self, schema: Schema) -> bool:
+        """Whether the question mentions one of the set: A and all that A is right of, if B is right of A, left of B."""
+        if self.op != "relate":
+            return False
+        said, back = _list_described_values(self), OPPOSITE.get(self.params[0])
+        described = self.inputs[0].inputs[0]
+        while described.op == "relate" and described.params[0] == back:
+            described = described.inputs[0].inputs[0]
+            if _covers(said, _list_described_values(described), schema):
+                return True
+        return False
+
+    def list_readers(self) -> Iterator[TreeStep]:
+        """The step that reads this one, the step that reads that, and so on."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
 
 
-def build_tree(program: Program, values: Sequence[Any], plan: ProgramPlan | None = None) -> TreeStep:
-    """The last step of a program, `values` one per node."""
-    types = (plan or plan_program(program)).types
+def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
+    """The last step of a program, `values` one per node; a tree of its own, to be changed at will."""
+    types = plan_program(program).types
     uses = [0] * len(values)
     for n in program.nodes:
         for i in n.inputs:
@@ -86,52 +101,16 @@ def build_tree(program: Program, values: Sequence[Any], plan: ProgramPlan | None
     return made[-1]
 
 
-def write_program(last: TreeStep) -> Program:
-    """The program of the tree, depth first."""
-    nodes: list[Node] = []
-    placed: dict[int, int] = {}
-
-    def place(step: TreeStep) -> int:
-        if id(step) not in placed:
-            at = [place(s) for s in step.inputs]
-            nodes.append(node(step.op, tuple(at), step.params))
-            for word in step.words:
-                nodes.append(node(word.op, (len(nodes) - 1,), (word.attribute, word.value)))
-            placed[id(step)] = len(nodes) - 1
-        return placed[id(step)]
-
-    place(last)
-    return Program(tuple(nodes))
-
-
-def list_steps(last: TreeStep) -> list[TreeStep]:
-    """All steps, from the answer down, what is read first before what is read second."""
+def list_steps(last: TreeStep, cut: frozenset[int] = frozenset()) -> list[TreeStep]:
+    """All steps, from the answer down, what is read first before what is read second; none below those in `cut`."""
     found: list[TreeStep] = []
     todo = [last]
     while todo:
         step = todo.pop()
         found.append(step)
-        if step.inputs:
+        if step.inputs and id(step) not in cut:
             todo += step.inputs[::-1]
     return found
-
-
-def count_hops(step: TreeStep) -> int:
-    """How many relations lie between the step and the answer, its own not counted."""
-    found = 0
-    above = step.above
-    while above is not None:
-        found += above.op in RELATIONS
-        above = above.above
-    return found
-
-
-def is_subject(step: TreeStep) -> bool:
-    """Whether the set is what the question is about: counted, or asked for whether there is any."""
-    above = step.above
-    while above is not None and above.op in ("union", "intersect"):
-        above = above.above
-    return above is not None and above.op in ("count", "exist")
 
 
 # What the words alone give away: of "how many cubes are left of the cube?", when there is but one, or of "is any cube
@@ -153,7 +132,7 @@ def list_suspects(last: TreeStep) -> list[TreeStep]:
 def gives_itself_away(suspected: list[TreeStep], schema: Schema) -> bool:
     """Whether the words alone tell that a set is empty or is not, or that one of two holds the other."""
     for step in suspected:
-        if _finds_any(step) and words_imply_member(step.inputs[0], schema):
+        if _finds_any(step) and step.inputs[0].words_imply_member(schema):
             return True
         if _compares_sets(step):
             one, two = (s.inputs[0] if s.op == "count" else s for s in step.inputs)
@@ -174,19 +153,6 @@ def _compares_sets(step: TreeStep) -> bool:
 def _finds_any(step: TreeStep) -> bool:
     """Whether it asks if there is any, and there is."""
     return step.op == "exist" and bool(step.inputs[0].value)
-
-
-def words_imply_member(step: TreeStep, schema: Schema) -> bool:
-    """Whether one of the set is spoken of: A and all that A is right of, if B is right of A, left of B."""
-    if step.op != "relate":
-        return False
-    said, back = _list_described_values(step), OPPOSITE.get(step.params[0])
-    described = step.inputs[0].inputs[0]
-    while described.op == "relate" and described.params[0] == back:
-        described = described.inputs[0].inputs[0]
-        if _covers(said, _list_described_values(described), schema):
-            return True
-    return False
 
 
 def _is_within(inner: TreeStep, outer: TreeStep, schema: Schema) -> bool:
@@ -226,14 +192,13 @@ def _list_left_out(step: TreeStep) -> list[TreeStep]:
 
 
 def _covers(broad: DescribedValues, narrow: DescribedValues, schema: Schema) -> bool:
-    return all(
-        attribute in narrow
-        and (
-            narrow[attribute] == word
-            or expand_word(schema, attribute, narrow[attribute]) <= expand_word(schema, attribute, word)
-        )
-        for attribute, word in broad.items()
-    )
+    for attribute, word in broad.items():
+        other = narrow.get(attribute)
+        if other != word and (
+            other is None or not expand_word(schema, attribute, other) <= expand_word(schema, attribute, word)
+        ):
+            return False
+    return True
 
 
 @lru_cache(maxsize=4096)

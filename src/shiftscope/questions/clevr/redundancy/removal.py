@@ -1,12 +1,8 @@
-"""Dropping: elements that a question does without, every set it refers to staying as it is.
+"""Dropping (rd-): elements that a question does without, every set it refers to staying as it is (docs/decisions/010).
 
-An element is a filter or a relation. It is redundant when the set that its description ends with is the same without
-it; then everything after it, the answer included, is the same too. A relation goes with all that only led to it. Being
-the same as a thing in some attribute is a relation too, unless the question is about that. The order is fixed:
-relations from the answer backwards, then words by attribute (`rank`), those nearest the answer first.
+An element is a filter, or a relation with all that only led to it. The order is fixed: relations from the answer
+backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
 """
-
-from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,7 +10,7 @@ from typing import NamedTuple
 from ....english.synonyms import noun_attribute
 from ....lang.execution_world import ExecutionWorld, Things
 from ....schema import Attribute, Schema
-from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, is_subject, list_steps, list_suspects
+from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 
 
 class DroppableElement(NamedTuple):
@@ -43,7 +39,7 @@ def list_relations(last: TreeStep) -> list[DroppableElement]:
     return [
         DroppableElement(s, None)
         for s in list_steps(last)
-        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not is_subject(s))
+        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
     ]
 
 
@@ -53,18 +49,14 @@ def list_words(last: TreeStep, schema: Schema) -> list[DroppableElement]:
     return [element for _, element in sorted(found, key=lambda pair: pair[0])]
 
 
-def is_redundant(element: DroppableElement, world: ExecutionWorld) -> bool:
-    """Whether the set that the element's description ends with is the same without it."""
-    return _keeps_described_set(element.step, _compute_set_without(element, world), world)
-
-
 def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
     """Drop a redundant element in place; False, and nothing changed, where it is needed.
 
     It is also needed where the question would otherwise lose its last word, or give its answer away.
     """
     step, word = element
-    left = _compute_set_without(element, world)
+    things = world.parts if step.on_parts else world.objects
+    left = narrow_set(step, step.root if word else things.everything, things, word)
     if not _keeps_described_set(step, left, world):
         return False
     kept = (step.op, step.params, step.inputs, list(step.words), step.root, step.value)
@@ -76,7 +68,9 @@ def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorl
     else:
         step.words.remove(word)
         step.value = left
-    if _says_something(step, last) and not gives_itself_away(list_suspects(last), schema):
+    # Only `how many things are there?` goes without a word.
+    says_something = step.words or step.op != "scene" or (step.above is last and last.op == "count")
+    if says_something and not gives_itself_away(list_suspects(last), schema):
         _update_intersections(step)
         return True
     step.op, step.params, step.inputs, step.words, step.root, step.value = kept
@@ -103,12 +97,6 @@ def narrow_set(step: TreeStep, among: int, things: Things, without: FilterWord |
             mask = things.mask(word.attribute, word.value)
             among &= mask if word.op == "filter" else ~mask
     return among
-
-
-def _compute_set_without(element: DroppableElement, world: ExecutionWorld) -> int:
-    step, word = element
-    things = world.parts if step.on_parts else world.objects
-    return narrow_set(step, step.root if word else things.everything, things, word)
 
 
 def _keeps_described_set(step: TreeStep, value: int, world: ExecutionWorld) -> bool:
@@ -143,8 +131,3 @@ def _update_intersections(step: TreeStep) -> None:
     while step.is_half and step.above is not None:
         step = step.above
         step.root = step.inputs[0].value & step.inputs[1].value
-
-
-def _says_something(step: TreeStep, last: TreeStep) -> bool:
-    """Whether something is still said: only `how many things are there?` goes without a word."""
-    return bool(step.words) or step.op != "scene" or (step.above is last and last.op == "count")

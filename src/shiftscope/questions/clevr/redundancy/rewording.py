@@ -5,8 +5,6 @@ Where no template has the shape, relations are taken off until one has, and are 
 large is it?". The slots of the template keep their numbers, new ones follow.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +12,6 @@ from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
 from ....errors import UserError
-from ....lang.program import Node, Program, node
 from ....scene_table import Terms
 from ....schema import Schema
 from ..compiled_templates import EMPTY_SLOT
@@ -27,13 +24,14 @@ from ..template import (
     TemplateProgramBuilder,
     TemplateSlot,
     check_template,
-    expand_nodes,
+    fill_program,
 )
 from ..wording import QuestionWording
 from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
 from .removal import list_relations
 
 NO_SLOT = -1
+JOINED_OPS = ("union", "intersect")  # worded with "or" and "and"
 NOTHING: frozenset[int] = frozenset()
 
 
@@ -58,34 +56,14 @@ def compute_shape(step: TreeStep, cut: frozenset[int] = NOTHING) -> str:
     return f"{name}({''.join([compute_shape(s, cut) for s in step.inputs])})"
 
 
-def list_remaining_steps(last: TreeStep, cut: frozenset[int]) -> list[TreeStep]:
-    """The steps that are left, in the order of `steps`."""
-    found: list[TreeStep] = []
-    todo = [last]
-    while todo:
-        step = todo.pop()
-        found.append(step)
-        if id(step) not in cut:
-            todo += step.inputs[::-1]
-    return found
-
-
 def build_template_tree(template: Template) -> TreeStep:
     """The template's tree with every slot filled by its number."""
-    nodes: list[Node] = []
-    last: list[int] = []
-    for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
-        inputs = tuple(last[i] for i in n.inputs)
-        for piece in pieces:
-            words = piece.fixed if piece.slot < 0 else (*piece.fixed, str(piece.slot))
-            nodes.append(node(piece.op, inputs, words))
-            inputs = (len(nodes) - 1,)
-        last.append(inputs[0])
-    return build_tree(Program(tuple(nodes)), (None,) * len(nodes))
+    program = fill_program(template, str)
+    return build_tree(program, (None,) * len(program))
 
 
 def list_step_slots(template: Template) -> tuple[StepSlots, ...]:
-    """One per step, in the order of `steps`."""
+    """One per step, in the order of `list_steps`."""
     said = {p.name for p in template.params if all(p.name in text for text in template.texts)}
     never = {s for s in template.empty_slots if template.params[s].name not in said}
     single = {template.find_slot(s) for n in template.nodes if n.meaning.takes == "one" for s in n.slots}
@@ -98,18 +76,12 @@ def list_step_slots(template: Template) -> tuple[StepSlots, ...]:
     found = []
     for step in list_steps(build_template_tree(template)):
         slots = {w.attribute: int(w.value) for w in step.words}
-        found.append(
-            StepSlots(
-                relation=int(step.params[0]) if step.op == "relate" else NO_SLOT,
-                words={a: s for a, s in slots.items() if s not in never},
-                needed=frozenset(a for a, s in slots.items() if s in single),
-                node=next((describes[s] for s in slots.values() if s in describes), NO_SLOT),
-            )
-        )
+        relation = int(step.params[0]) if step.op == "relate" else NO_SLOT
+        words = {a: s for a, s in slots.items() if s not in never}
+        needed = frozenset(a for a, s in slots.items() if s in single)
+        node = next((describes[s] for s in slots.values() if s in describes), NO_SLOT)
+        found.append(StepSlots(relation, words, needed, node))
     return tuple(found)
-
-
-# Relations inserted into a template's nodes and texts.
 
 
 class RelationInsert(NamedTuple):
@@ -117,7 +89,7 @@ class RelationInsert(NamedTuple):
 
     node: int
     length: int  # of the chain
-    bare: bool  # "every cube left of …", without "that is"
+    bare: bool  # "every cube left of …", where a second "that is" would mislead
 
 
 def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], schema: Schema) -> Template:
@@ -143,7 +115,10 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
             firsts = [len(params) + k * (len(names) + 1) for k in range(graft.length)]
             links = [[TemplateSlot(f"<{a}_{i}>", a.capitalize()) for a in (RELATION, *names)] for i in firsts]
             params += [slot for link in links for slot in link]
-            texts = tuple(_insert_phrase(t, _find_noun_slot(template, n, noun), links, graft.bare) for t in texts)
+            noun_slot = next((s for s in n.slots if template.params[template.find_slot(s)].attribute == noun), None)
+            if noun_slot is None:
+                raise UserError(f"{template.location}: {n.function} has no noun that a relation could follow")
+            texts = tuple(_insert_phrase(t, noun_slot, links, graft.bare) for t in texts)
             nodes.append(TemplateNode("scene"))
             function = "filter_unique"
             relation: tuple[str, ...] = ()
@@ -158,13 +133,6 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
     return check_template(made)
 
 
-def _find_noun_slot(template: Template, n: TemplateNode, noun: str) -> str:
-    for slot in n.slots:
-        if template.params[template.find_slot(slot)].attribute == noun:
-            return slot
-    raise UserError(f"{template.location}: {n.function} has no noun that a relation could follow")
-
-
 def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: bool) -> str:
     """The text with the chain after the noun, wherever it is mentioned."""
     phrase = ""
@@ -175,12 +143,8 @@ def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: 
     pattern = re.compile(rf"{re.escape(noun)}(s(?![a-z]))?")
     if not pattern.search(text):
         raise UserError(f"the text {text!r} has no {noun} that a relation could follow")
-
-    def append_phrase(found: re.Match[str]) -> str:
-        plural = phrase.replace(" that is ", " that are ", 1) if found[1] and not bare else phrase
-        return found[0] + plural
-
-    return pattern.sub(append_phrase, text)
+    plural = phrase if bare else phrase.replace(" that is ", " that are ", 1)
+    return pattern.sub(lambda found: found[0] + (plural if found[1] else phrase), text)
 
 
 class FittedTemplate(NamedTuple):
@@ -193,7 +157,7 @@ class FittedTemplate(NamedTuple):
 
 
 class TemplateRewording:
-    """The templates of an generator by shape; those made here are kept for the next question."""
+    """The templates of a generator by shape; those made here are kept for the next question."""
 
     def __init__(self, generator: ClevrQuestionGenerator) -> None:
         self.vocabulary = generator.lowered.vocabulary
@@ -203,9 +167,6 @@ class TemplateRewording:
         self.own = [
             FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template)) for f in generator.families
         ]
-        self.number: dict[tuple[str, int | None], int] = {
-            (f.template.file, f.template.family): n for n, f in enumerate(self.own)
-        }
         trees = [build_template_tree(f.template) for f in self.own]
         self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
         self.relates = [bool(list_relations(tree)) for tree in trees]  # only these have a relation to drop
@@ -217,7 +178,7 @@ class TemplateRewording:
     def fit(self, last: TreeStep, like: int) -> tuple[FittedTemplate, list[int]]:
         """A template for the tree, that of number `like` where it fits, and the codes of its slots."""
         for cut in _list_cuts(last):
-            left = list_remaining_steps(last, cut)
+            left = list_steps(last, cut)
             numbers = self._by_shape.get(compute_shape(last, cut), ())
             for number in (like, *numbers) if like in numbers else numbers:
                 fitted = self.own[number]
@@ -232,7 +193,7 @@ class TemplateRewording:
     def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
         fitted = self.own[number]
         grafts = tuple(
-            RelationInsert(place.node, _count_chain(step), _is_conjoined(step))
+            RelationInsert(place.node, _count_chain(step), any(s.op in JOINED_OPS for s in step.list_readers()))
             for place, step in zip(fitted.places, left, strict=True)
             if id(step) in cut
         )
@@ -241,10 +202,8 @@ class TemplateRewording:
             template = insert_relations(fitted.template, grafts, self.schema)
             text = QuestionWording(template, self.vocabulary, fitted.text.lexicon)
             text.rivals = fitted.text.rivals  # "other" still tells the same two descriptions apart
-            made = FittedTemplate(
-                template, TemplateProgramBuilder(template, self.vocabulary), text, list_step_slots(template)
-            )
-            self._made[number, grafts] = made
+            program = TemplateProgramBuilder(template, self.vocabulary)
+            made = self._made[number, grafts] = FittedTemplate(template, program, text, list_step_slots(template))
         return made
 
     def _encode_slots(self, fitted: FittedTemplate, listed: list[TreeStep]) -> list[int]:
@@ -275,14 +234,6 @@ def _list_cuts(last: TreeStep) -> Iterator[frozenset[int]]:
         yield added
     yield NOTHING
     yield frozenset(id(s) for s in related)
-
-
-def _is_conjoined(step: TreeStep) -> bool:
-    """Whether it is said in one breath with another by "and" or "or", where a second "that is" misleads."""
-    above = step.above
-    while above is not None and above.op not in ("union", "intersect"):
-        above = above.above
-    return above is not None
 
 
 def _count_chain(step: TreeStep) -> int:
