@@ -67,7 +67,7 @@ class ClevrQuestionGenerator:
             program, text = TemplateProgramBuilder(t, vocabulary), QuestionWording(t, vocabulary, lexicon)
             self.families.append(BoundTemplate(t, program, text, last.tail or t.nodes[-1].function, answers))
         self.name, self.source = templates.name, schema.name
-        self._provenance: dict[Provenance, Provenance] = {}  # one object for all questions of a template
+        self._provenance: dict[tuple[int, str], Provenance] = {}  # one object for all questions of a template
 
     def build_traced_questions(
         self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int
@@ -86,7 +86,10 @@ class ClevrQuestionGenerator:
             family = self.families[t]
             program = family.program(values)
             answer = family.answers[code] if family.answers else code
-            source = Provenance(self.source, where, family.template.file, family.template.family)
+            source = self._provenance.get((t, where))
+            if source is None:
+                source = Provenance(self.source, where, family.template.file, family.template.family)
+                self._provenance[t, where] = source
             run = execute(program, world)
             if type(run.answer) is not type(answer) or run.answer != answer:
                 on = f"{family.template.location} on scene {scene.id}"
@@ -98,7 +101,7 @@ class ClevrQuestionGenerator:
                 program=program,
                 answer=answer,
                 kind=family.kind,
-                provenance=self._provenance.setdefault(source, source),
+                provenance=source,
                 notes=(("question_index", start + len(made)), *notes),
             )
             made.append((question, run.values))

@@ -198,55 +198,12 @@ def compute_fingerprint(begin, end, steps, values, place):
 
 
 @exact_inline
-def is_new(begin, end, steps, values, place, known, made):
-    """Whether none of the questions made so far has the same program; its fingerprint is noted."""
-    known[made] = compute_fingerprint(begin, end, steps, values, place)
-    twice = False
-    for q in range(made):
-        twice = twice or known[q] == known[made]
-    return not twice
-
-
-@exact_inline
 def choose_relation(slot, values, knows, s, state):
     """A relation for the slot: the one it holds, or a random one that the scene knows; −1 for none."""
     if values[slot] >= 0:
         return values[slot]
     relation = draw_below(state, knows.shape[1])
     return relation if knows[s, relation] else -1
-
-
-@exact_inline
-def match_words(k, steps, values, everything, sets):
-    """What fits the words that a description already has, wherever it stands, and how many words there are."""
-    fits, said = everything, 0
-    for c in range(SLOTS, steps.shape[1]):
-        slot = steps[k, c]
-        if slot >= 0 and values[slot] >= 0:
-            fits &= sets[values[slot]]
-            said += 1
-    return fits, said
-
-
-@exact_inline
-def is_acceptable(k, steps, said, empty, among, fits):
-    """Whether a description says enough, fits nothing just where it should, and its relation rules something out."""
-    found = among & fits
-    if said < steps[k, NEEDS] or empty != (found == ZERO):
-        return False
-    if steps[k, RELATION] >= 0 and found == fits:
-        return False
-    return steps[k, SINGLE] == 0 or is_single(found)
-
-
-@exact_inline
-def write_description(k, steps, values, chosen, relation):
-    """Put a description that was drawn into the open slots of its step."""
-    if steps[k, RELATION] >= 0:
-        values[steps[k, RELATION]] = relation
-    for c in range(steps.shape[1] - SLOTS):
-        if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
-            values[steps[k, SLOTS + c]] = chosen[c]
 
 
 @exact_inline
@@ -257,8 +214,14 @@ def draw_description(k, steps, values, chosen, among, everything, sets, codes, s
     thing outside is (the relation is all that rules it out), or has one word changed.
     """
     dice = draw_bits(state)
-    fits, said = match_words(k, steps, values, everything, sets)
+    fits = everything  # what fits the words, wherever it stands
+    said = 0
     columns = steps.shape[1] - SLOTS
+    for c in range(columns):
+        slot = steps[k, SLOTS + c]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
     empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
     source = among & fits
     changed = -1
@@ -284,7 +247,12 @@ def draw_description(k, steps, values, chosen, among, everything, sets, codes, s
             chosen[c] = code
             fits &= sets[code]
             said += 1
-    return is_acceptable(k, steps, said, empty, among, fits)
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+        return False
+    return steps[k, SINGLE] == 0 or is_single(found)
 
 
 @exact_inline
@@ -302,7 +270,11 @@ def fill_slots(k, steps, values, chosen, a, sets, codes, knows, s, sayings, offe
                 continue
             among = select_related(a, relation, sets, terms)
         if draw_description(k, steps, values, chosen, among, everything, sets, codes, sayings, offers, state):
-            write_description(k, steps, values, chosen, relation)
+            if slot >= 0:
+                values[slot] = relation
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                    values[steps[k, SLOTS + c]] = chosen[c]
             return True
     return False
 
@@ -485,29 +457,38 @@ def search_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any
                 if made == per_image:
                     break
                 t = order[turn]
-                begin, end = start[t], start[t + 1]
                 for _ in range(attempts):
                     for i in range(len(values)):
                         values[i] = initial[t, i]
                     if not fill_template(
-                        begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets,
-                        codes, knows, s, sayings, offers, covers, value_of, state,
-                    ) or is_degenerate(begin, end, steps, values, register, again, sets, codes, value_of):  # fmt: skip
+                        start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                        values, chosen, register, sets, codes, knows, s, sayings, offers, covers, value_of, state,
+                    ) or is_degenerate(
+                        start[t], start[t + 1], steps, values, register, again, sets, codes, value_of
+                    ):  # fmt: skip
                         continue
-                    code = np.int64(register[end - 1 - begin])
+                    last = start[t + 1] - 1
+                    code = np.int64(register[last - start[t]])
+                    if steps[last, OP] == QUERY and not may_answer[code]:
+                        continue
                     answer = code - answers[t, 0]
-                    if answer > answers[t, 2] or (steps[end - 1, OP] == QUERY and not may_answer[code]):
+                    if answer > answers[t, 2]:
                         continue
                     if is_overrepresented(t, answer, answers[t, 1], counts, ordered):
                         continue
-                    if not is_new(begin, end, steps, values, place, known, made):
+                    known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
+                    twice = False
+                    for q in range(made):
+                        twice = twice or known[q] == known[made]
+                    if twice:
                         continue
                     counts[t, min(answer, most)] += 1
                     uses[t] += 1
                     scene_out[total] = s
                     template_out[total] = t
                     answer_out[total] = code
-                    values_out[total] = values
+                    for i in range(len(values)):
+                        values_out[total, i] = values[i]
                     wording_out[total] = draw_bits(state)
                     made += 1
                     total += 1
@@ -540,8 +521,14 @@ def draw_outcome_description(
     many, where one is meant, or says too little is made longer.
     """
     dice = draw_bits(state)
-    fits, said = match_words(k, steps, values, everything, sets)
+    fits = everything
+    said = 0
     columns = steps.shape[1] - SLOTS
+    for i in range(columns):
+        slot = steps[k, SLOTS + i]
+        if slot >= 0 and values[slot] >= 0:
+            fits &= sets[values[slot]]
+            said += 1
     empty = np.int64(dice & np.uint64(7)) < steps[k, EMPTY]
     changed = -1
     touched = size > 0 and dice & np.uint64(48) != ZERO
@@ -573,7 +560,12 @@ def draw_outcome_description(
             chosen[c] = offers[c, 1 + draw_below(state, offers[c, 0])]
         fits &= sets[chosen[c]]
         said += 1
-    return is_acceptable(k, steps, said, empty, among, fits)
+    found = among & fits
+    if said < steps[k, NEEDS] or empty != (found == ZERO):
+        return False
+    if steps[k, RELATION] >= 0 and found == fits:  # the relation rules nothing out
+        return False
+    return not single or is_single(found)
 
 
 @exact_inline
@@ -620,7 +612,11 @@ def fill_outcome_template(
             if not found:
                 return False
             second = 1 - second
-            write_description(k, steps, values, chosen, relation)
+            if slot >= 0:
+                values[slot] = relation
+            for c in range(steps.shape[1] - SLOTS):
+                if steps[k, SLOTS + c] >= 0 and values[steps[k, SLOTS + c]] == OPEN_SLOT:
+                    values[steps[k, SLOTS + c]] = chosen[c]
         elif op == RELATE:
             values[slot] = draw_known_relation(slot, values, knows, s, state)
         if not complete_step(
@@ -658,9 +654,10 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     per_job, slots = limits[0], limits[2]
     steps, start, initial = plan[0], plan[2], plan[5]
     templates = len(start) - 1
-    longest = np.diff(start).max()
+    longest = 0
     relates = np.zeros(templates, np.bool_)
     for t in range(templates):
+        longest = max(longest, start[t + 1] - start[t])
         for k in range(start[t], start[t + 1]):
             relates[t] = relates[t] or steps[k, RELATION] >= 0
     scratch = (
@@ -693,7 +690,6 @@ def search_outcome_job(
     room, turns, idle = per_slot_state
     templates = len(start) - 1
     s, places, without, lacking, placed, by_place, look, mine, others = jobs[j]
-    after = without + lacking
     sets, codes = all_sets[s], all_codes[s]
     state[0] = seeds[j]
     order_templates(order, uses, state)
@@ -717,7 +713,6 @@ def search_outcome_job(
             if open_answers == 0:
                 continue
             uses[t] += 1
-            begin, end = start[t], start[t + 1]
             more = 1 + 3 * (turn // templates)
             before = idle[slot]
             for _ in range(more * attempts):
@@ -726,13 +721,15 @@ def search_outcome_job(
                 for i in range(len(values)):
                     values[i] = initial[t, i]
                 if not fill_outcome_template(
-                    begin, end, steps, said, rules, rule_start, opposite, can_have, values, chosen, register, sets,
-                    codes, knows, s, looks, look, mine, others, offers, covers, value_of, state,
+                    start[t], start[t + 1], steps, said, rules, rule_start, opposite, can_have,
+                    values, chosen, register, sets, codes, knows, s, looks, look, mine, others, offers,
+                    covers, value_of, state,
                 ):  # fmt: skip
                     continue
-                out = register[end - 1 - begin]
+                last = start[t + 1] - 1
+                out = register[last - start[t]]
                 code = np.int64(out)
-                if steps[end - 1, OP] == COUNT and code > most_counted:
+                if steps[last, OP] == COUNT and code > most_counted:
                     continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:
@@ -740,27 +737,34 @@ def search_outcome_job(
                     continue
                 answer = code - answers[t, 0]
                 if any_scene_answers(
-                    out, True, without, lacking, begin, end, steps, values, again, all_sets, all_codes, value_of
-                ):
+                    out, True, without, lacking, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
+                    value_of,
+                ):  # fmt: skip
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue
-                if is_degenerate(begin, end, steps, values, register, again, sets, codes, value_of):
+                if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
                     continue
                 # From the second round on, also answers that already lead.
                 if turn < templates and is_overrepresented(t, answer, answers[t, 1], counts, ordered):
                     continue
-                if not is_new(begin, end, steps, values, place, known, made):
+                known[made] = compute_fingerprint(start[t], start[t + 1], steps, values, place)
+                twice = False
+                for q in range(made):
+                    twice = twice or known[q] == known[made]
+                if twice:
                     continue
                 if any_scene_answers(
-                    out, False, s + 1, places, begin, end, steps, values, again, all_sets, all_codes, value_of
-                ):
+                    out, False, s + 1, places, start[t], start[t + 1], steps, values, again, all_sets, all_codes,
+                    value_of,
+                ):  # fmt: skip
                     refused[ELSEWHERE] += 1
                     idle[slot] += 1
                     continue
                 if any_scene_answers(
-                    out, True, after, placed, begin, end, steps, values, again, all_sets, all_codes, value_of
-                ):
+                    out, True, without + lacking, placed, start[t], start[t + 1], steps, values, again, all_sets,
+                    all_codes, value_of,
+                ):  # fmt: skip
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue

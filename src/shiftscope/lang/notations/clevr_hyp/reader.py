@@ -50,10 +50,11 @@ def read_nodes(
     entries: list[ClevrEntry], table: dict[str, Meaning], before: ActionContext | None = None
 ) -> tuple[Node, ...]:
     """Our nodes for the listed ones, after those of the action where there is one."""
+    order = order_entries(entries)
     reader = _ClevrHypReader(entries, table, before, keep_places=False)
-    nodes = reader.read()
+    nodes = reader.read(order)
     in_order = reader.places == list(range(len(entries)))  # as writing would list them
-    return nodes if in_order else _ClevrHypReader(entries, table, before, keep_places=True).read()
+    return nodes if in_order else _ClevrHypReader(entries, table, before, keep_places=True).read(order)
 
 
 def parse_description(values: Sequence[str], where: str) -> tuple[tuple[str, str], ...]:
@@ -97,8 +98,8 @@ class _ClevrHypReader:
             for i in entry.inputs:
                 self.readers[i].append(at)
 
-    def read(self) -> tuple[Node, ...]:
-        for at in order_entries(self.entries):
+    def read(self, order: list[int]) -> tuple[Node, ...]:
+        for at in order:
             made = self.convert_entry(at, self.entries[at])
             if made is not None:
                 self.made[at] = made

@@ -100,12 +100,22 @@ def build_twin(
         run = execute(program, world)
         if type(run.answer) is not type(question.answer) or run.answer != question.answer:
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
-        where = replace(where, template=fitted.template.file, family=fitted.template.family)
+        if (fitted.template.file, fitted.template.family) != (where.template, where.family):
+            where = replace(where, template=fitted.template.file, family=fitted.template.family)
         text = fitted.text(codes, dice, _is_one_of_them(program, run.values, world))
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
-    return replace(question, id=f"{question.id}_{level}", text=text, program=program, provenance=where, notes=notes)
+    return Question(
+        id=f"{question.id}_{level}",
+        text=text,
+        scenes=question.scenes,
+        program=program,
+        answer=question.answer,
+        kind=question.kind,
+        provenance=where,
+        notes=notes,
+    )
 
 
 def apply_level(level: str, last: TreeStep, world: ExecutionWorld, seed: str) -> bool:

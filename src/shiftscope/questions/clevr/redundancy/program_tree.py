@@ -54,8 +54,10 @@ class TreeStep:
     @property
     def is_subject(self) -> bool:
         """Whether the set is what the question is about: counted, or tested for existence."""
-        reader = next((s for s in self.list_readers() if s.op not in ("union", "intersect")), None)
-        return reader is not None and reader.op in ("count", "exist")
+        above = self.above
+        while above is not None and above.op in ("union", "intersect"):
+            above = above.above
+        return above is not None and above.op in ("count", "exist")
 
     def words_imply_member(self, schema: Schema) -> bool:
         """Whether the question mentions one of the set: A and all that A is right of, if B is right of A, left of B."""
@@ -194,9 +196,9 @@ def _list_left_out(step: TreeStep) -> list[TreeStep]:
 def _covers(broad: DescribedValues, narrow: DescribedValues, schema: Schema) -> bool:
     for attribute, word in broad.items():
         other = narrow.get(attribute)
-        if other != word and (
-            other is None or not expand_word(schema, attribute, other) <= expand_word(schema, attribute, word)
-        ):
+        if other is None:
+            return False
+        if other != word and not expand_word(schema, attribute, other) <= expand_word(schema, attribute, word):
             return False
     return True
 
