@@ -20,8 +20,8 @@ from shiftscope.formats import read_scenes
 from shiftscope.questions.covr.questioner import CovrQuestioner, reduce_garbage_collection
 from shiftscope.scene import Scene
 from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.scene_graph.extract import normalize_scene
 from shiftscope.scene_graph.index import build_index
-from shiftscope.scene_graph.normalize import normalize_scene
 from shiftscope.scene_graph.pack import pack_graphs
 from shiftscope.scene_graph.related_images import RelatedImages
 

@@ -13,7 +13,7 @@ from benchmarks.table import row
 from shiftscope.formats.clevr import read_scenes
 from shiftscope.questions.clevr.generator import PER_IMAGE, get_generator
 from shiftscope.questions.clevr.packed_scenes import PackedScenes
-from shiftscope.questions.clevr.redundancy.levels import build_level
+from shiftscope.questions.clevr.redundancy import build_level
 from shiftscope.questions.clevr.template_sets import builtin_templates
 from shiftscope.world.clevr import sample_scene
 

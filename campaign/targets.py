@@ -186,8 +186,8 @@ def notations() -> Iterator[Target]:
     from shiftscope.lang.notations.gqa import read_calls, write_calls
     from shiftscope.lang.text import format_program, parse_program
     from shiftscope.response import parse_response
+    from shiftscope.shift.held_out import get_split
     from shiftscope.shift.held_out.predicates import parse_expression as parse_predicate
-    from shiftscope.shift.held_out.splits import get_split
 
     yield Target(
         "parser of our notation",

@@ -4,9 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from shiftscope.geometry.body import Body, SceneMesh, SurfaceLook, build_scene_mesh
 from shiftscope.geometry.camera import BASE_POSITION, Camera
-from shiftscope.geometry.mesh import Mesh
+from shiftscope.geometry.mesh import Body, Mesh, SceneMesh, SurfaceLook, build_scene_mesh
 from shiftscope.geometry.visibility import CENTRE, draw_buffer
 from tools.vehicles.models import models
 

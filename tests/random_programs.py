@@ -6,9 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from shiftscope.lang.op import Op, Signature, all_ops
+from shiftscope.lang.op import BOOL, INT, PART, PARTS, SET_OF, VALUE, Op, Signature, Type, all_ops, fits
 from shiftscope.lang.program import Node, Program, node
-from shiftscope.lang.types import BOOL, INT, PART, PARTS, SET_OF, VALUE, Type, fits
 from shiftscope.schema import Attribute, Schema
 
 ANSWERS = (INT, BOOL, VALUE)

@@ -23,7 +23,7 @@ from shiftscope.lang.text import format_program
 from shiftscope.rng import derive
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
-from shiftscope.questions.clevr.redundancy.levels import generate_levels
+from shiftscope.questions.clevr.redundancy import generate_levels
 from shiftscope.world import clevr as world, superclevr
 scenes = [random_scene(SCHEMA, k) for k in range(30)]
 programs = [generate_random_program(derive("d", k), SCHEMA, tuple(sorted(PACKED_OPS))) for k in range(200)]

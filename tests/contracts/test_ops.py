@@ -6,10 +6,23 @@ import pytest
 
 from shiftscope.lang.exec.packed import PACKED_OPS
 from shiftscope.lang.exec.soft import SoftLowering
-from shiftscope.lang.op import Op, all_ops, get_op
+from shiftscope.lang.op import (
+    BOOL,
+    GROUPS,
+    IMAGES,
+    INT,
+    OBJECT,
+    OBJECTS,
+    PART,
+    PARTS,
+    THING,
+    VALUE,
+    Op,
+    all_ops,
+    get_op,
+)
 from shiftscope.lang.program import ProgramError
 from shiftscope.lang.text import format_program, parse_program
-from shiftscope.lang.types import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, PART, PARTS, THING, VALUE
 from shiftscope.schemas import superclevr
 from tools.docs import op_reference
 

@@ -10,8 +10,7 @@ from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.question import Provenance, Question
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.question_part import read_part
-from shiftscope.train.data import open_training_data
-from shiftscope.train.examples import gather_split
+from shiftscope.train.data import gather_split, open_training_data
 from store_toys import stored
 
 STAGE = QuestionParserStage()

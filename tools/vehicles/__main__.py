@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from shiftscope.files import write_whole
-from shiftscope.geometry import vehicles
+from shiftscope.geometry.shapes import superclevr as vehicles
 
 from .models import built, write_meshes
 

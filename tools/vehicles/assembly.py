@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftscope.geometry.mesh import Mesh
-from shiftscope.geometry.vehicles import GLASS
+from shiftscope.geometry.shapes.superclevr import GLASS
 
 from .piece import Piece, Points
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftscope.geometry.mesh import Mesh
-from shiftscope.geometry.vehicles import STEPS, TURNS
+from shiftscope.geometry.shapes.superclevr import STEPS, TURNS
 
 from .assembly import Assembly
 

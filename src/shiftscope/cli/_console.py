@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
 
 from ..errors import warn
 
@@ -191,3 +194,25 @@ def print_tree(tree: Sequence[TraceLine], margin: int = 0) -> None:
 
 def tree_to_json(tree: Sequence[TraceLine]) -> list[dict[str, Any]]:
     return [{"node": t.node, "depth": t.depth, "op": t.text, "value": t.value} for t in tree]
+
+
+# Options that several verbs share.
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ModelName = Annotated[
+    str, typer.Option(help="A name, nsvqa:FOLDER, openai:MODEL@URL, hf:ORG/MODEL, predictions:FILE, or module:Class.")
+]
+LearnFrom = Annotated[Path | None, typer.Option(help="Dataset whose train split a built-in model learns from.")]
+ImageFolder = Annotated[Path | None, typer.Option(help="Folder of pictures, where the data are an audit's VQA files.")]
+Mode = Annotated[str, typer.Option(help="short: a one-word answer; free: reasoning first.")]
+InFlight = Annotated[int, typer.Option(min=1, help="Concurrent calls to an endpoint.")]
+Parameters = Annotated[str, typer.Option(help="More JSON to send to an endpoint; null drops a parameter.")]
+KeyEnv = Annotated[str, typer.Option(help="The environment variable that holds the endpoint's key.")]
+CacheFolder = Annotated[Path | None, typer.Option(help="Folder of responses already paid for; shared by all runs.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Pay for every response: neither read nor write the cache.")]
+Batch = Annotated[int, typer.Option(min=1, help="Prompts per batch, for hf models.")]
+Device = Annotated[str, typer.Option(help="For local models: cpu, cuda, cuda:1, mps.")]
+TrustRemoteCode = Annotated[
+    bool, typer.Option("--trust-remote-code", help="For hf models: run their own code, and load pickled weights.")
+]
+Seed = Annotated[int, typer.Option(help="For models that use chance.")]

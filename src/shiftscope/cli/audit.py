@@ -11,13 +11,12 @@ import typer
 
 from ..errors import UserError, warn
 from ..registry import RECIPES
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:
     from ..result import Score
     from ..run.audit import AuditFiles, AuditResult
-
 
 Several = list[Path] | None
 Names = list[str] | None

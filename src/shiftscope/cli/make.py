@@ -94,9 +94,9 @@ def make_questions(
     """Ask valid, balanced questions about given scenes, each with its program and answer."""
     from ..formats import read_scenes
     from ..formats.clevr import write_questions
+    from ..questions import count_questions
     from ..questions.clevr.generator import generate_all_questions
     from ..questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
-    from ..questions.distribution import count_questions
 
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json
 
 

@@ -14,7 +14,7 @@ import typer
 
 from ..errors import UserError, warn
 from ..records import canonical_json
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import warn
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json, print_table
 
 if TYPE_CHECKING:

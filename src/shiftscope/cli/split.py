@@ -75,9 +75,9 @@ def _print_split(made: HeldOutSplit, out: Path) -> None:
 
 def _list_splits(questions: SplitQuestions | None, seed: int, as_json: bool) -> None:
     from ..run.split import survey
+    from ..shift.held_out import COVR_SPLITS
     from ..shift.held_out.predicates import DRAWS, LEXICAL_SPLIT, PROGRAM_SPLIT
     from ..shift.held_out.properties import FAMILIES
-    from ..shift.held_out.splits import COVR_SPLITS
 
     draws = ", ".join(map(str, DRAWS))
     properties = [

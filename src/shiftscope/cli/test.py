@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from ..errors import UserError, warn
 from ..registry import GENERALIZATION_TESTS
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 from .run import parse_parameters, print_cache_use, refuse_cache_conflict
 

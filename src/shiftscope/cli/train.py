@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import _options as shared
+from . import _console as shared
 from ._console import print_json, print_table, shard_bar
 
 if TYPE_CHECKING:

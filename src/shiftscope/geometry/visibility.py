@@ -15,9 +15,8 @@ import numpy as np
 from ..errors import UserError
 from ..kernels import Bytes, Doubles, Ints, Longs, exact
 from ..scene import Scene
-from .body import Body, SceneMesh
 from .camera import Camera
-from .mesh import Mesh
+from .mesh import Body, Mesh, SceneMesh
 
 SNAP = 256  # steps in a pixel
 NEAR = 1.0  # nothing closer than this is drawn, in world units

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from ..edit import ON
 from ..errors import did_you_mean
 from ..schema import Schema
-from .op import Op, all_ops, get_op
+from .op import PART, PARTS, SCENE_TYPES, VALUE, Op, Type, all_ops, fits, get_op
 from .ops.attributes import COMPARATIVES
 from .ops.images import SIZE_TESTS
 from .program import Node, NodeShape, Program, ProgramError
-from .types import PART, PARTS, SCENE_TYPES, VALUE, Type, fits
 
 WORDS = {  # params that take one of a few words, whatever the scene
     "role": ("subject", "object"),

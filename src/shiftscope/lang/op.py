@@ -1,12 +1,4 @@
-"""Op: one operation of the language, with its types, its words, its exact meaning and its soft one.
-
-An op is a function in `lang/ops/`. Its first parameter says what it looks at: `world` (the whole scene), or
-`things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
-
-Its soft meaning, where it has one, stands right below and is given to it by `@NAME.define_soft`. It looks at a
-`SoftWorld` or `SoftThings` (execution_world.py), works on arrays of many programs at once, of NumPy or of torch,
-and gets its words as numbers: a term's, an attribute's or a relation's code.
-"""
+"""Op: one operation of the program language (its types, its exact and soft meaning), and the types themselves."""
 
 import inspect
 from collections.abc import Callable
@@ -16,7 +8,47 @@ from typing import Any
 
 from ..errors import unknown
 from ..registry import OP_FAMILIES
-from .types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A named type; `of` says which attribute a Value belongs to."""
+
+    name: str
+    of: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.of}]" if self.of else self.name
+
+
+OBJECTS = Type("Objects")  # a set
+OBJECT = Type("Object")  # exactly one
+PARTS = Type("Parts")
+PART = Type("Part")
+IMAGES = Type("Images")
+GROUPS = Type("Groups")  # objects, grouped by the image they are in
+INT = Type("Int")
+BOOL = Type("Bool")
+VALUE = Type("Value")  # as an input: a value of any attribute; as an output: of the attribute named
+THING = Type("Thing")  # a description of an object that need not exist
+
+SET_OF = {OBJECT: OBJECTS, PART: PARTS}
+SCENE_TYPES = frozenset({OBJECTS, OBJECT, PARTS, PART, IMAGES, GROUPS})  # tied to one state of the scene
+
+
+def fits(given: Type, wanted: Type) -> bool:
+    """Whether a value of one type may be used as another: one object is also a set of one."""
+    return given == wanted or SET_OF.get(given) == wanted or (wanted == VALUE and given.name == "Value")
+
+
+# Op: one operation of the language, with its types, its words, its exact meaning and its soft one.
+#
+# An op is a function in `lang/ops/`. Its first parameter says what it looks at: `world` (the whole scene), or
+# `things` (the objects, or the parts, that its first input ranges over). Then come its inputs, then its words.
+#
+# Its soft meaning, where it has one, stands right below and is given to it by `@NAME.define_soft`. It looks at a
+# `SoftWorld` or `SoftThings` (execution_world.py), works on arrays of many programs at once, of NumPy or of torch,
+# and gets its words as numbers: a term's, an attribute's or a relation's code.
 
 PAIR = ("attribute", "value")  # written `color=red`
 

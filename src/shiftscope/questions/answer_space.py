@@ -5,7 +5,7 @@ from functools import lru_cache
 from ..answer import Answer
 from ..english.synonyms import Lexicon
 from ..lang.check import plan_program
-from ..lang.types import BOOL, INT, VALUE
+from ..lang.op import BOOL, INT, VALUE
 from ..question import JOINED, Question
 from ..response import ANYTHING, NUMBER, TRUTH, ExpectedAnswer, expect_value, expect_words
 from ..schema import Schema

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..geometry.body import SceneMesh
 from ..geometry.camera import check_place, normalize
+from ..geometry.mesh import SceneMesh
 from ..geometry.visibility import CENTRE, GUARD, NEAR, NEARNESS, SNAP, Buffer, draw_triangles
 from ..kernels import Doubles, Floats, Longs, exact, fast
 from ..scene import Scene, Vector

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..geometry.body import Body, SceneMesh, SurfaceLook
 from ..geometry.camera import Camera
+from ..geometry.mesh import Body, SceneMesh, SurfaceLook
 from ..geometry.visibility import FOUR, NEARNESS, SNAP, Buffer, draw_triangles, snap
 from ..kernels import Bytes, Doubles, Floats, Ints, Longs, fast
 from . import lighting, reflect, surface

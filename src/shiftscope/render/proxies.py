@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.body import Body
-from ..geometry.mesh import Mesh, unit_circle, volume
+from ..geometry.mesh import Body, Mesh, unit_circle, volume
 from ..kernels import Doubles, Floats, Ints, Longs
 from ..scene import Vector
 from .image import srgb_to_linear

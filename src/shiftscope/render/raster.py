@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import unknown
-from ..geometry.body import SceneMesh, bodies_of, build_scene_mesh
 from ..geometry.camera import SIZE, Camera, camera_of, check_size
+from ..geometry.mesh import SceneMesh, bodies_of, build_scene_mesh
 from ..geometry.visibility import CENTRE, NEARNESS, Buffer, Visibility, draw_buffer, measure_visibility, part_labels
 from ..kernels import Doubles, Floats, exact
 from ..scene import Scene

@@ -5,8 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from ..geometry.body import Body, SurfaceLook
-from ..geometry.mesh import unit_circle
+from ..geometry.mesh import Body, SurfaceLook, unit_circle
 from ..geometry.visibility import NEARNESS, Buffer
 from ..kernels import Doubles, Floats, Ints, fast
 from ..scene import Vector

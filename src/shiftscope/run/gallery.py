@@ -6,7 +6,7 @@ from pathlib import Path
 from ..errors import UserError, unknown
 from ..files import write_whole
 from ..folder import lock_folder
-from ..render.contact_sheet import encode_sheet
+from ..render.image import encode_sheet
 from ..suites import load_suites
 
 

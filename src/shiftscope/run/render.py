@@ -11,8 +11,8 @@ from .. import json_files as _json
 from ..errors import UserError
 from ..files import write_whole
 from ..folder import list_contents, lock_folder
-from ..geometry.body import bodies_of
 from ..geometry.camera import check_size
+from ..geometry.mesh import bodies_of
 from ..records import content_id
 from ..render import Rendered, check_layers, open_renderer
 from ..render.image import encode_png

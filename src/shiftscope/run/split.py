@@ -20,10 +20,7 @@ from ..folder import lock_path
 from ..formats import read_questions
 from ..question import Question
 from ..records import content_id
-from ..shift.held_out.facts import ProgramFacts
-from ..shift.held_out.predicates import HasProperty, QuestionCorpus, QuestionPredicate, parse_expression
-from ..shift.held_out.properties import FAMILIES
-from ..shift.held_out.splits import (
+from ..shift.held_out import (
     COVR_SPLITS,
     ROLES,
     TEST,
@@ -38,6 +35,9 @@ from ..shift.held_out.splits import (
     get_split,
     name_split,
 )
+from ..shift.held_out.facts import ProgramFacts
+from ..shift.held_out.predicates import HasProperty, QuestionCorpus, QuestionPredicate, parse_expression
+from ..shift.held_out.properties import FAMILIES
 from ..store.dataset import Dataset, data_id, refuse_study
 from ..store.question_part import FORMAT, MANIFEST
 

@@ -19,8 +19,14 @@ from ..kernels import exact
 from ..question_table import QuestionTable, Rows, SampleSet, unique_keys
 from ..rng import derive
 from ..shortcuts.audit import ShortcutAudit
-from ..shortcuts.concepts import ConceptBags, build_bags, gather_slices
-from ..shortcuts.question_types import TokenizedTexts, find_question_types, tokenize_texts
+from ..shortcuts.concepts import (
+    ConceptBags,
+    TokenizedTexts,
+    build_bags,
+    find_question_types,
+    gather_slices,
+    tokenize_texts,
+)
 from . import RecipeSets
 
 FOLDER = "Changing-Priors"  # of an audit's folder

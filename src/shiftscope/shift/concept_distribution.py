@@ -6,7 +6,7 @@ Super-CLEVR's fourth factor; `world/distribution.py` holds the shares. Sizes are
 from dataclasses import replace
 from typing import Any
 
-from ..geometry.vehicles import load_vehicle
+from ..geometry.shapes.superclevr import load_vehicle
 from ..geometry.visibility import list_parts
 from ..scene import Object, Scene, derive_rows
 from ..world.superclevr.concepts import DISTRIBUTIONS, distribution

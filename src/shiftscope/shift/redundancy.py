@@ -9,8 +9,8 @@ from typing import Any
 
 from ..lang.check import plan_program
 from ..question import Question
+from ..questions.clevr.redundancy import LEVELS
 from ..questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
-from ..questions.clevr.redundancy.levels import LEVELS
 from ..scene import Scene
 from . import Factor, differing_fields, differing_question_fields
 

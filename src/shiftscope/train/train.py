@@ -29,8 +29,7 @@ from ..store.response_cache import find_cache_folder
 from ..trainable import PROGRAMS, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
 from .checkpoint import SPEC_FILE, claim_spec, find_difference, is_done
-from .data import TRAIN, VAL, TrainingData, open_training_data
-from .examples import TrainValData, gather_split
+from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import UserError
-from ..geometry.body import Body
 from ..geometry.camera import BASE_POSITION, Camera
+from ..geometry.mesh import Body
 from ..geometry.visibility import Visibility
 from ..registry import WORLDS
 from ..scene import Notes, Object, Relation, Scene, Vector, derive_relations

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UserError
-from ..geometry.body import bodies_of, build_scene_mesh
 from ..geometry.camera import SIZE
 from ..geometry.footprint import place_first_clear
-from ..geometry.mesh import unit_circle
+from ..geometry.mesh import bodies_of, build_scene_mesh, unit_circle
 from ..geometry.shapes.clevr import BEVEL, SIZES, body
 from ..geometry.visibility import measure_visibility
 from ..kernels import Doubles

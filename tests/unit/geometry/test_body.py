@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftscope.geometry.body import Body, SurfaceLook, bodies_of, build_scene_mesh
 from shiftscope.geometry.footprint import measure_gap
-from shiftscope.geometry.mesh import Mesh, unit_circle, volume
+from shiftscope.geometry.mesh import Body, Mesh, SurfaceLook, bodies_of, build_scene_mesh, unit_circle, volume
 from shiftscope.geometry.shapes.clevr import body, cube, cylinder, sphere
 from shiftscope.scene import Object, Scene
 

@@ -5,7 +5,7 @@ import pytest
 
 from meshes import built
 from shiftscope.errors import UserError
-from shiftscope.geometry.vehicles import load_vehicle, read_meshes, vehicle_names
+from shiftscope.geometry.shapes.superclevr import load_vehicle, read_meshes, vehicle_names
 from shiftscope.schemas.superclevr import SHAPE
 from tools.vehicles.models import models, write_meshes
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from shiftscope.geometry.body import Body, SurfaceLook, bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import Camera
-from shiftscope.geometry.mesh import Mesh
-from shiftscope.geometry.shapes.superclevr import SIZES
-from shiftscope.geometry.vehicles import load_vehicle, vehicle_names
+from shiftscope.geometry.mesh import Body, Mesh, SurfaceLook, bodies_of, build_scene_mesh
+from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle, vehicle_names
 from shiftscope.geometry.visibility import list_parts, measure_visibility, part_labels
 from shiftscope.render.proxies import fit_boxes, mean_thickness
 from shiftscope.render.raster import render

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import Camera
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.visibility import CENTRE, FOUR, draw_buffer, draw_triangles, measure_visibility
 from toy import THREE_AND_ONE
 

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from random_programs import generate_random_program
 from shiftscope.lang.check import check
 from shiftscope.lang.exec.packed import PACKED_OPS
+from shiftscope.lang.op import Type
 from shiftscope.lang.program import Program, ProgramError, node
 from shiftscope.lang.text import parse_program
-from shiftscope.lang.types import Type
 from shiftscope.rng import derive
 from shiftscope.schemas import clevr, superclevr
 

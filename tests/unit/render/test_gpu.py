@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shiftscope.errors import UserError
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import Camera, camera_of
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.visibility import measure_labels, part_labels
 from shiftscope.render import surface as texture
 from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import BASE_POSITION, Camera
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.shapes.clevr import COLORS
-from shiftscope.geometry.shapes.superclevr import SIZES
-from shiftscope.geometry.vehicles import load_vehicle
+from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle
 from shiftscope.geometry.visibility import FOUR, draw_buffer
 from shiftscope.render.paint import FACET, facets_of, gather_samples, pack_traits
 from shiftscope.render.proxies import MANY, build_proxies

@@ -19,9 +19,9 @@ from shiftscope.records import content_id
 from shiftscope.run.split import SplitQuestions, SplitSpec, split, survey
 from shiftscope.schemas import clevr
 from shiftscope.shift import held_out
+from shiftscope.shift.held_out import COVR_SPLITS, name_split
 from shiftscope.shift.held_out.facts import ProgramFacts
 from shiftscope.shift.held_out.predicates import get_property, parse_expression
-from shiftscope.shift.held_out.splits import COVR_SPLITS, name_split
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.exports import covr as export

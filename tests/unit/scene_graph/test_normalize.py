@@ -8,7 +8,7 @@ from graphs import graph
 from shiftscope.english.nouns import are_part_and_whole
 from shiftscope.english.relations import parse_relation
 from shiftscope.scene import FREE
-from shiftscope.scene_graph.normalize import normalize_attribute, normalize_name, normalize_relation, normalize_scene
+from shiftscope.scene_graph.extract import normalize_attribute, normalize_name, normalize_relation, normalize_scene
 from shiftscope.scene_graph.pack import pack_graphs
 from shiftscope.schemas import superclevr
 

@@ -8,6 +8,7 @@ from covr_rows import programs, quantified, rows
 from shiftscope.lang.notations import covr, covr_compositional
 from shiftscope.lang.text import parse_program as program
 from shiftscope.question import Provenance, Question
+from shiftscope.shift.held_out import COVR_SPLITS, get_split
 from shiftscope.shift.held_out.facts import ProgramFacts
 from shiftscope.shift.held_out.predicates import (
     DRAWN_PROPERTIES,
@@ -17,7 +18,6 @@ from shiftscope.shift.held_out.predicates import (
     parse_expression,
 )
 from shiftscope.shift.held_out.properties import FAMILIES
-from shiftscope.shift.held_out.splits import COVR_SPLITS, get_split
 
 
 def asked(said, answer=None, template="", source="covr", **notes):

@@ -16,15 +16,19 @@ from shiftscope.shortcuts.audit_statistics import (
     jaccard_overlap,
     ood_overlap,
 )
-from shiftscope.shortcuts.concepts import ConceptBags, ConceptLabels, build_labels, label_concepts, rank_by_information
-from shiftscope.shortcuts.groups import BALANCED, HEAD, TAIL, build_groups
-from shiftscope.shortcuts.question_types import (
+from shiftscope.shortcuts.concepts import (
+    ConceptBags,
+    ConceptLabels,
+    build_labels,
     find_question_types,
+    label_concepts,
     learn_prefixes,
     match_prefixes,
+    rank_by_information,
     tokenize,
     tokenize_texts,
 )
+from shiftscope.shortcuts.groups import BALANCED, HEAD, TAIL, build_groups
 
 unhurried = how(deadline=None)  # the first call compiles or imports
 

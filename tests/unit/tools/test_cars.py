@@ -9,7 +9,7 @@ import pytest
 
 from meshes import CAMERA, built, looked_into, placed
 from shiftscope.geometry.mesh import Mesh
-from shiftscope.geometry.vehicles import read_meshes
+from shiftscope.geometry.shapes.superclevr import read_meshes
 from shiftscope.geometry.visibility import list_parts, measure_visibility
 from tools.vehicles.assembly import GLASS, Assembly
 from tools.vehicles.buses import MODELS as BUSES

@@ -12,8 +12,7 @@ from shiftscope.run.make import make
 from shiftscope.scene_table import pack_scenes
 from shiftscope.store.shard import read_images
 from shiftscope.suites.clevr import suite as clevr
-from shiftscope.train.data import SuiteTrainingData, open_training_data
-from shiftscope.train.examples import gather_split
+from shiftscope.train.data import SuiteTrainingData, gather_split, open_training_data
 
 torch = lazy("torch")
 
@@ -87,7 +86,7 @@ def test_a_picture_that_can_not_be_read_is_named(folder, monkeypatch, refuses):
             object.__setattr__(image, "png", image.png[:60])
             yield image
 
-    monkeypatch.setattr("shiftscope.train.examples.read_images", torn)
+    monkeypatch.setattr("shiftscope.train.data.read_images", torn)
     with refuses("image 'clevr_train_000000' cannot be read ("):
         gather_split(open_training_data(str(folder)), "train", **ALL)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import camera_of
-from shiftscope.geometry.vehicles import load_vehicle
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
+from shiftscope.geometry.shapes.superclevr import load_vehicle
 from shiftscope.geometry.visibility import list_parts, measure_visibility, part_labels
 from shiftscope.scene import Scene, derive_rows
 from shiftscope.shift import compositionality, concept_distribution, visual_complexity

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shiftscope.formats.clevr import read_scenes, write_scenes
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import camera_of
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.geometry.visibility import measure_visibility
 from shiftscope.render.lighting import LAMPS, lamps_of
 from shiftscope.scene import Scene, derive_rows

@@ -12,8 +12,7 @@ import numpy as np
 
 from ...errors import UserError, unknown
 from ...scene import Object, Pairs
-from ..body import Body, SurfaceLook
-from ..mesh import Mesh, unit_circle
+from ..mesh import Body, Mesh, SurfaceLook, unit_circle
 
 BEVEL = 0.11  # radius of the rounded edges, in half sides
 Profile = list[tuple[float, float, float, float]]  # radius, height, and the normal's radial and z part

@@ -15,10 +15,9 @@ from ...edit import Edit, ImpossibleEdit
 from ...scene import FREE, Object, Scene, mask_members
 from ..check import ProgramPlan, Scope, compute_scope, plan_program
 from ..execution_world import ExecutionWorld
-from ..op import IllFounded
+from ..op import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, PART, PARTS, THING, IllFounded, Type
 from ..program import Program
 from ..text import format_call
-from ..types import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, PART, PARTS, THING, Type
 
 References = Literal["strict", "default"]
 Answer = bool | int | str

@@ -16,8 +16,8 @@ from ...kernels import count_bits, exact, find_lowest_bit
 from ...scene_table import SceneTable, Terms
 from ...schema import Schema
 from ..check import ProgramPlan, plan_program
+from ..op import BOOL, INT, Type
 from ..program import MAX_NODES, Node, Program, ProgramError
-from ..types import BOOL, INT, Type
 from .exact import Undefined
 
 OP_NAMES = (

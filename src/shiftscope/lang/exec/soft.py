@@ -17,10 +17,9 @@ from ...schema import Schema
 from ..arrays import Array, allocate, make_index, to_numpy, to_real
 from ..check import plan_program
 from ..execution_world import PAPER, SIDES, SoftReference, SoftRules, SoftSceneTables, SoftValue, SoftWorld
-from ..op import all_ops, get_op
+from ..op import OBJECT, OBJECTS, PART, PARTS, Type, all_ops, get_op
 from ..program import Program
 from ..scene_posterior import ScenePosterior
-from ..types import OBJECT, OBJECTS, PART, PARTS, Type
 from .packed import OP_NAMES, LoweredPrograms, ProgramLowering, Programs, ResultType, ResultTypes, decode_answer
 
 CHUNK = 1 << 17  # programs run at a time; bounds the memory

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from ...errors import did_you_mean
 from ..check import ProgramPlan, plan_program
+from ..op import INT, OBJECT
 from ..program import Node, Notes, Program, ProgramError, node
-from ..types import INT, OBJECT
 
 # Entries are function, inputs, value_inputs. The generator writes `type` for `function` and leaks `_output`; notes
 # keep which it was, so that writing gives back what was read.

@@ -1,10 +1,9 @@
 """Attributes of one object or part: read them, test them, choose between them, compare them."""
 
 from ...scene import FREE, mask_members
-from ..arrays import Array, to_integer
-from ..execution_world import ExecutionWorld, SoftReference, SoftThings, SoftValue, Things
-from ..op import PAIR, IllFounded, choose_either, op
-from ..types import BOOL, INT, OBJECT, OBJECTS, PART, VALUE, Type
+from ..arrays import Array, take_along, to_integer
+from ..execution_world import ExecutionWorld, SoftReference, SoftThings, SoftValue, SoftWorld, Things
+from ..op import BOOL, INT, OBJECT, OBJECTS, PAIR, PART, PARTS, VALUE, IllFounded, Type, choose_either, op
 
 # What a comparative looks at: (values that make it true, values that speak against it).
 COMPARATIVES = {
@@ -150,3 +149,36 @@ def _find_shared_values(things: Things, among: int, attribute: str, default: boo
     if not values:
         raise IllFounded("none found", default)
     return set.intersection(*values)
+
+
+# Parts of objects and the objects they belong to; filter, unique, query and count work on parts too.
+
+
+@op((OBJECTS, PARTS))
+def parts(world: ExecutionWorld, among: int) -> int:
+    """The parts of these objects that have attributes of their own."""
+    found = 0
+    for i in mask_members(among):
+        found |= world.parts_of[i]
+    return found
+
+
+@parts.define_soft
+def _parts(world: SoftWorld, among: Array) -> Array:
+    """Ours: a detected part is in as its object is."""
+    return take_along(among, world.tables.owner[world.scene]) * world.tables.parts.there[world.scene]
+
+
+@op((PARTS, OBJECTS))
+def owners(world: ExecutionWorld, among: int) -> int:
+    """The objects that these parts belong to."""
+    found = 0
+    for part in mask_members(among):
+        found |= 1 << world.owner[part]
+    return found
+
+
+@owners.define_soft
+def _owners(world: SoftWorld, among: Array) -> Array:
+    """Ours: an object is in as the likeliest of its parts is."""
+    return world.xp.amax(among[:, :, None] * world.tables.part_membership[world.scene], 1)

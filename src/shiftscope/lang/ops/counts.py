@@ -4,8 +4,7 @@ from typing import Any
 
 from ..arrays import Array, to_integer
 from ..execution_world import ExecutionWorld, SoftValue, SoftWorld
-from ..op import Op, op
-from ..types import BOOL, GROUPS, IMAGES, INT, OBJECTS, PARTS
+from ..op import BOOL, GROUPS, IMAGES, INT, OBJECTS, PARTS, Op, op
 
 
 @op((INT,), params=("number",))

@@ -8,8 +8,7 @@ and move says which state of the scene is edited.
 from ...edit import AddObject, ChangeAttribute, Edit, MoveObject, RemoveObjects, SwapObjects
 from ...scene import Object, mask_members
 from ..execution_world import ExecutionWorld
-from ..op import PAIR, IllFounded, op
-from ..types import OBJECT, OBJECTS, THING
+from ..op import OBJECT, OBJECTS, PAIR, THING, IllFounded, op
 
 
 @op((THING,), pairs=True)

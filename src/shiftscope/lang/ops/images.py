@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from ...scene import FREE
 from ..execution_world import ExecutionWorld
-from ..op import PAIR, IllFounded, choose_either, op
-from ..types import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, VALUE
+from ..op import BOOL, GROUPS, IMAGES, OBJECT, OBJECTS, PAIR, VALUE, IllFounded, choose_either, op
 
 SIZE_TESTS = {
     "equal": int.__eq__,

@@ -3,8 +3,7 @@
 from ...scene import mask_members
 from ..arrays import Array
 from ..execution_world import ExecutionWorld, SoftReference, SoftThings, SoftWorld, Things
-from ..op import PAIR, IllFounded, op
-from ..types import IMAGES, OBJECT, OBJECTS, PART, PARTS
+from ..op import IMAGES, OBJECT, OBJECTS, PAIR, PART, PARTS, IllFounded, op
 
 
 @op((OBJECTS,))

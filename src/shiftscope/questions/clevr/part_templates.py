@@ -8,7 +8,7 @@ word out where the part of one vehicle is named outright.
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun
 from ...schema import Schema
-from .template_builder import TemplateBuilder, TemplateSketches, fill_texts, get_texts
+from .templates import TemplateBuilder, TemplateSketches, fill_texts, get_texts
 
 PART, OTHER_PART = "the repainted {2} of the {1}", "the repainted {4} of the {3}"
 

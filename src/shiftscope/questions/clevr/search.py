@@ -7,8 +7,6 @@ filled, filling the slots of a step, one attempt, the search. Arrays are passed 
 tuples of arrays would be reference-counted at every call.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls
-
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,9 @@ from ...scene_table import WORD
 from .compiled_templates import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, ONE_OF_THEM, OPEN_SLOT, OPS
 from .compiled_templates import WORDS_APART as APART
 from .packed_scenes import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 
 SCENE, DESCRIBE, UNIQUE, RELATE = (OPS.index(n) for n in ("scene", "describe", "unique", "relate"))
 UNION, INTERSECT, COUNT, EXIST = (OPS.index(n) for n in ("union", "intersect", "count", "exist"))

@@ -17,8 +17,7 @@ from ...errors import UserError
 from ...schema import Schema, Words
 from .part_templates import PART_TEMPLATE_GROUPS
 from .template import Template, TemplateConstraint, TemplateNode, TemplateSet, TemplateSlot, check_template
-from .template_builder import build_templates
-from .templates import TEMPLATE_GROUPS
+from .templates import TEMPLATE_GROUPS, build_templates
 
 
 @lru_cache(maxsize=16)

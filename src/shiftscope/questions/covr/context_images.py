@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
 from ...english.nouns import is_person
-from ...rng import seed_of
+from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
-from ..random_choices import PathDice
 from .ambiguity import CountAmbiguity
 from .phrases import is_sayable, spell_name, spell_subgraph
 from .program import CovrProgramBuilder

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 from ...answer import Answer
 from ...lang.ops.images import SIZE_TESTS as OPS
 from ...lang.program import Program
+from ...rng import PathDice
 from ...scene_graph.related_images import Distractor
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
-from ..random_choices import PathDice
 from .context_images import MOST_IMAGES, SubgraphCase
 from .phrases import phrase_one
 from .program import CovrProgramBuilder

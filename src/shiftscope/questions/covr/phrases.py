@@ -12,8 +12,7 @@ from ...english import nouns
 from ...english.adjectives import describe_attribute
 from ...english.inflection import join_list
 from ...english.inflection import plural as several
-from ...english.phrases import add_article, be_form
-from ...english.relations import AFTER_VERBS, RelationPredicate, parse_relation
+from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
 from ...scene_graph.subgraph import ObjectNode, RelationModifier, Subgraph, SubgraphLink
 from ...schema import Schema

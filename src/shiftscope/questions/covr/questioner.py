@@ -18,11 +18,11 @@ from ...english.inflection import capitalize_first
 from ...lang.exec.exact import Undefined, execute
 from ...question import Notes, Provenance, Question
 from ...registry import COVR_TEMPLATES
+from ...rng import PathDice
 from ...scene_graph.extract import extract_subgraphs
 from ...scene_graph.related_images import RelatedImages
 from ...scene_graph.subgraph import Subgraph
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
-from ..random_choices import PathDice
 from .context_images import CaseSettings, SubgraphCase
 from .draft import ContextImages, CovrDraft
 from .phrases import is_sayable, spell_subgraph

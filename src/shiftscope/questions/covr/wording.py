@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from ...english.inflection import lower_first
 from ...english.nouns import grammatical_number, is_alive, is_plural_noun, pronoun
-from ...english.phrases import be_form, helper_verb, phrase_number
-from ...english.relations import RelationPredicate, parse_relation
+from ...english.relations import RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from . import phrases
 

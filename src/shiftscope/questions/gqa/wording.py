@@ -12,8 +12,7 @@ from ...english.adjectives import AdjectivePhrase as Adjective
 from ...english.adjectives import describe_attribute as adjective
 from ...english.inflection import capitalize_first, plural
 from ...english.nouns import is_noun, is_plural_noun
-from ...english.phrases import add_article, be_form, do_form, helper_verb
-from ...english.relations import RelationPredicate, parse_relation
+from ...english.relations import RelationPredicate, add_article, be_form, do_form, helper_verb, parse_relation
 from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
 from ...lang.program import Node, Program, ProgramBuilder

@@ -1,8 +1,19 @@
-"""Hypothetical action: what is done to a scene, as a record, how it refers to objects, and its program."""
+"""Hypothetical action: what is done to a scene, its program, its words and their paraphrases by rule.
 
+An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`);
+its text stands alone or is joined with its question.
+"""
+
+import re
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
+from ...english.inflection import add_indefinite_article, capitalize_first, lower_first, plural, third_person
+from ...english.synonyms import THING, Lexicon
+from ...english.word_lists import word_pairs, word_table
 from ...lang.program import Node, ProgramBuilder, node
+from ...rng import RandomChoices
 from ...schemas.clevr import SCHEMA
 
 Pairs = tuple[tuple[str, str], ...]
@@ -108,3 +119,170 @@ class _ActionBuilder(ProgramBuilder):
 
     def add_thing(self, pairs: Pairs) -> int:
         return self.put("thing", words=tuple(w for pair in pairs for w in pair))
+
+
+# Action wording: an action in words, alone or joined with its question, and paraphrases by rule.
+#
+# An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`).
+
+ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
+PEOPLE = tuple(word_pairs("actions", "people").items())
+IMPERATIVE, PASSIVELY = range(2)  # else somebody with a name acts
+RELATIONS = word_table("actions", "relations")
+NOUNS = {"metal": ("metal",), "rubber": ("rubber",)}  # materials, where a noun is wanted
+THEN = ("; then ", ", then ", ", and then ")
+
+_LEXICON = Lexicon(SCHEMA)
+_VERB = re.compile(r"\[(\w+)\]")
+_split_wording = cache(re.compile(r"\{(\w+)\}").split)  # words and gaps in turn
+
+
+class ActionText(NamedTuple):
+    """An action text, and the same as a clause that "if" may stand before."""
+
+    sentence: str
+    clause: str
+
+
+def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -> ActionText:
+    """One or two actions in words; two are worded in the same manner."""
+    manner = dice.draw_below(3)
+    name, pronoun = dice.pick(PEOPLE)
+    sentences, clauses = [], []
+    for number, action in enumerate(actions):
+        table = PASSIVE if manner == PASSIVELY else ACTIVE
+        wording = dice.pick(_select_wordings(table[action.form], action))
+        filled = _fill_wording(wording, action, dice)
+        if manner == PASSIVELY:
+            sentences.append(filled)
+            clauses.append(filled)
+        elif manner == IMPERATIVE:
+            sentences.append(_VERB.sub(r"\1", filled))
+            clauses.append(("" if number else "I ") + sentences[-1])
+        else:
+            done = _VERB.sub(lambda found: third_person(found[1]), filled)
+            sentences.append(f"{pronoun if number else name} {done}")
+            clauses.append(sentences[-1])
+    text = dice.pick(THEN).join(sentences)
+    return ActionText(capitalize_first(text) + ".", " and then ".join(clauses))
+
+
+def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
+    """A noun phrase for what is meant: the small ball, all cubes that are behind the red cylinder."""
+    assert ref is not None
+    if ref.words:
+        return ref.words
+    start = dice.pick(("all ", "all the ", "all of the ")) if ref.many else "the "
+    phrase = start + word_description(ref.pairs, dice, several=ref.many)
+    if ref.anchor is None:
+        return phrase
+    link = "that are" if ref.many else "that is"
+    return f"{phrase} {link} {dice.pick(RELATIONS[ref.relation])} {word_reference(ref.anchor, dice)}"
+
+
+def word_description(pairs: Pairs, dice: RandomChoices, *, several: bool = False, noun: str = "") -> str:
+    """The words of a description, each by one of its synonyms; the noun last."""
+    words = [choose_synonym(value, dice) for attribute, value in pairs if attribute != "shape"]
+    shape = dict(pairs).get("shape", "")
+    last = noun or choose_synonym(shape or THING, dice)
+    return " ".join([*words, plural(last) if several else last])
+
+
+def choose_synonym(value: str, dice: RandomChoices) -> str:
+    return dice.pick(_LEXICON.list_synonyms(value))
+
+
+def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> tuple[str, ...]:
+    """The wordings that read well: no "the color of it"; a short verb's particle not after a long phrase."""
+    subject = action.subject
+    if subject is None:
+        return wordings
+    if subject.words == "it":
+        wordings = tuple(w for w in wordings if "of {old}" not in w and "away {old}" not in w)
+    if subject.anchor is not None:
+        wordings = tuple(w for w in wordings if "{old} {" not in w) or wordings
+    return wordings
+
+
+def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices) -> str:
+    new, attribute = action.new, action.new.attribute if action.new else action.attribute
+
+    def fill(gap: str) -> str:
+        match gap:
+            case "old":
+                return word_reference(action.subject, dice)
+            case "anchor":
+                return word_reference(action.anchor, dice)
+            case "source":
+                return word_reference(new.source if new else None, dice)
+            case "new":
+                described = tuple(p for p in new.pairs if p[0] != attribute) if new else ()
+                return add_indefinite_article(word_description(described, dice))
+            case "rel":
+                return dice.pick(RELATIONS[action.relation])
+            case "to":  # where something goes
+                return RELATIONS[action.relation][0]
+            case "attribute":
+                return attribute
+            case "value":
+                return choose_synonym(action.value, dice)
+            case "plain":  # a noun: metal, and never metallic
+                return dice.pick(NOUNS.get(action.value, (action.value,)))
+            case "a_value":
+                return add_indefinite_article(choose_synonym(action.value, dice))
+            case "values":
+                return plural(choose_synonym(action.value, dice))
+            case "grow":
+                return {"large": "enlarge", "small": "shrink"}[action.value]
+            case "grown":
+                return {"large": "enlarged", "small": "shrunk"}[action.value]
+        raise KeyError(gap)
+
+    return "".join([fill(piece) if i % 2 else piece for i, piece in enumerate(_split_wording(wording))])
+
+
+# Joining: an action and a question as one sentence, for models that read a single text.
+
+ASKING = ("How", "Which", "What", "Would", "Could", "Do", "Does", "Is", "Are", "Of", "With")
+IF, SUPPOSE = "If ", "Suppose "
+
+
+def join_question(clause: str, question: str) -> str:
+    """ "If I paint the ball red, how many …?"; a question asked in two steps gets a sentence of its own."""
+    if question.partition(" ")[0] in ASKING:
+        return f"{IF}{clause}, {lower_first(question)}"
+    return f"{SUPPOSE}{clause}. {question}"
+
+
+def replace_joined_question(text: str, before: str, after: str) -> str:
+    """The joined text of a clause and a question, with the question reworded."""
+    start = IF if text.startswith(IF) else SUPPOSE
+    clause = text.removeprefix(start)[: -len(before) - len(", ")]
+    return join_question(clause, after)
+
+
+# Paraphrase by rules: other words with the same meaning, chosen by a text's random bits.
+
+# A word that must be there for the rule to fit at all, what it looks for, and what it makes of it.
+RULES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (sign, re.compile(pattern), words)
+    for sign, pattern, words in (
+        ("to the", r"\bto the (left|right) of\b", r"on the \1 side of"),
+        ("to the", r"\bto the (left|right) of\b", r"on the \1-hand side of"),
+        ("How many", r"^How many (?!of |things would you then)", "What number of "),
+        ("Which", r"\bWhich (color|size|shape|material) would\b", r"What \1 would"),
+        (" match ", r"\bmatch (the .*) in (color|size|shape|material)\?", r"have the same \2 as \1?"),
+        ("share the same", r"\bshare the same (color|size|shape|material)\?", r"have the same \1?"),
+        ("Would there be any", r"\bWould there be any\b", "Would there then be any"),
+        (" lie ", r"\blie\b", "stand"),
+        ("things", r"\bthings\b", "objects"),
+    )
+)
+
+
+def paraphrase(text: str, dice: int) -> str:
+    """The text with about every third rule that fits carried out."""
+    for number, (sign, pattern, words) in enumerate(RULES):
+        if (dice >> (3 * number)) % 3 == 0 and sign in text:
+            text = pattern.sub(words, text)
+    return text

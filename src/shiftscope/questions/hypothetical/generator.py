@@ -22,8 +22,7 @@ from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
 from ..clevr.template import NodeKey, Template, TemplateProgramBuilder, check_template
-from ..clevr.template_builder import TemplateBuilder, build_templates
-from ..clevr.templates import TEMPLATE_GROUPS
+from ..clevr.templates import TEMPLATE_GROUPS, TemplateBuilder, build_templates
 from ..clevr.wording import QuestionWording
 from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
 

@@ -11,11 +11,18 @@ from ...geometry.camera import camera_of
 from ...lang.exec.exact import Undefined, execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program
+from ...rng import RandomChoices
 from ...scene import Scene, mask_members
 from ..clevr.generator import AnswerMismatch
-from ..random_choices import RandomChoices
-from .action import HypotheticalAction, NewObject, ObjectReference, build_action_nodes
-from .action_wording import ActionText, choose_synonym, word_actions
+from .action import (
+    ActionText,
+    HypotheticalAction,
+    NewObject,
+    ObjectReference,
+    build_action_nodes,
+    choose_synonym,
+    word_actions,
+)
 from .proposals import PROPOSERS, ReferableScene
 from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
 

@@ -17,7 +17,7 @@ from ...errors import UserError
 from ...question import JOINED, Question
 from ...schemas.clevr import SCHEMA
 from ...trust_remote_code import load_options, refuse_untrusted, weight_load_options
-from .action_wording import replace_joined_question
+from .action import replace_joined_question
 
 BATCH = 32
 LONGEST = 96  # tokens

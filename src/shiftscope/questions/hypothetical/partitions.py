@@ -17,11 +17,10 @@ import numpy as np
 
 from ...lang.program import join_action
 from ...question import JOINED, Provenance, Question
+from ...rng import RandomChoices
 from ...scene import Scene
 from ..clevr.generator import build_image_notes
-from ..random_choices import RandomChoices
-from .action import ATTRIBUTES, KINDS
-from .action_wording import join_question, paraphrase
+from .action import ATTRIBUTES, KINDS, join_question, paraphrase
 from .generator import ANSWERS, AnswerBalance, OutcomeJob, OutcomeMatch, OutcomeQuestioner, SearchLimits, get_generator
 from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
 from .scene_arrays import Ints, OutcomeLayout, create_layout

@@ -7,8 +7,8 @@ they stand, because the place that the first action gave something is left open.
 from functools import cache, cached_property, reduce
 from operator import or_
 
+from ...rng import RandomChoices
 from ...schemas.clevr import SCHEMA
-from ..random_choices import RandomChoices
 from .action import ATTRIBUTES, IN_PLANE, ON, SUBSETS, HypotheticalAction, NewObject, ObjectReference, Pairs
 from .scene_arrays import COLUMN, TERMS, SceneArrays
 

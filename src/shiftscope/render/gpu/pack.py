@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import UserError
-from ...geometry.body import bodies_of
 from ...geometry.camera import SIZE, camera_of, check_size
-from ...geometry.mesh import Mesh, unit_circle
+from ...geometry.mesh import Mesh, bodies_of, unit_circle
 from ...geometry.visibility import MOST_LABELS, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene

@@ -7,7 +7,7 @@ from ...geometry import visibility as v
 from .. import image as color
 from .. import lighting, paint, proxies, reflect
 from .reflect import reflect_surroundings
-from .surface import ambient_light, diffuse_share, highlight, ink_share, lamp_visibility
+from .shading import ambient_light, diffuse_share, highlight, ink_share, lamp_visibility
 from .visibility import tile
 
 # mypy: ignore-errors

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import UserError
-from ...geometry.body import bodies_of
 from ...geometry.camera import SIZE
+from ...geometry.mesh import bodies_of
 from ...geometry.visibility import measure_labels
 from ...scene import Scene
 from .. import Rendered, split_batches
@@ -204,7 +204,7 @@ class GpuBatch:
 
     def light_ground(self) -> None:
         """The light on the ground, its shadows softened."""
-        from .lighting import blur, light_ground, read_shadow_maps
+        from .shading import blur, light_ground, read_shadow_maps
 
         grid, shape = self._tiles(self.tuning.cells, coarse=True)
         lit = (self.count * LAMPS, grid[1])

@@ -23,8 +23,8 @@ from ...english.nouns import BARE, OWN_PARTS, THE, grammatical_number
 from ...english.synonyms import Lexicon
 from ...lang.check import plan_program
 from ...lang.exec.exact import Undefined
+from ...lang.op import OBJECTS
 from ...lang.program import Program, node
-from ...lang.types import OBJECTS
 from ...question import Question
 from ...questions.gqa.scene_view import FEWEST, MOST, GqaVocabulary, is_thing
 from ...questions.gqa.wording import Unsayable, question_text, read_description
@@ -32,8 +32,8 @@ from ...rng import derive
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
 from ...schema import Schema
+from ...shift.held_out.facts import truncate_program
 from . import SourceSplit
-from ._question_shape import truncate_program
 
 TRIED = 40  # names that are tried in a place before it is given up
 ANOTHER_OBJECT = "another object"  # what was changed, as the table calls it

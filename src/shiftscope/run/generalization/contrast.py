@@ -19,6 +19,15 @@ from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
 from ...question import Question
 from ...scene_graph.wordnet import FOLDER, WordNet
+from ...shift.held_out.facts import (
+    COUNT_GROUP_BY,
+    VERIFY_COUNT,
+    VERIFY_COUNT_GROUP_BY,
+    VERIFY_QUANT,
+    QuestionShape,
+    find_shape,
+    truncate_program,
+)
 from . import (
     WRONG_ANSWER,
     Findings,
@@ -35,15 +44,6 @@ from . import (
     option,
 )
 from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
-from ._question_shape import (
-    COUNT_GROUP_BY,
-    VERIFY_COUNT,
-    VERIFY_COUNT_GROUP_BY,
-    VERIFY_QUANT,
-    QuestionShape,
-    find_shape,
-    truncate_program,
-)
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 IMAGE = r"(?=(?:\s+of\s+the)?\s+(?:images?|pictures?|photos?|photographs?)\b)"

@@ -19,6 +19,7 @@ from ...lang.exec.exact import Undefined
 from ...question import Question
 from ...result import Prediction, QuestionRecord
 from ...rng import derive
+from ...shift.held_out.facts import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 from ...store.run_log import RunWriter, read_rows
 from . import (
     WRONG_ANSWER,
@@ -33,7 +34,6 @@ from . import (
     draw_option,
     measure_pairs,
 )
-from ._question_shape import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 
 APPLIES = (
     "it needs questions about several images that count images (how many images …) or ask whether there is "

@@ -25,8 +25,7 @@ from ...model import ModelOptions, ModelSetting, build_model
 from ...records import content_id
 from ...scene import load_schema
 from ...suites.study import StudyRow, load_study
-from ...train.data import TRAIN, VAL, SuiteTrainingData
-from ...train.examples import TrainValData, gather_split
+from ...train.data import TRAIN, VAL, SuiteTrainingData, TrainValData, gather_split
 from ...train.train import (
     ProgressBar,
     TrainSpec,
@@ -40,8 +39,7 @@ from ...train.train import (
 from ...trained_folder import MODEL_FILE, TrainedFolder
 from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
 from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
-from .evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
-from .testsets import StudyTestSet, StudyTestSets
+from .evaluation import EntryRun, StudyTestSet, StudyTestSets, diagnose_models, evaluate_testset, write_run_folders
 
 LOCAL_FOLDER = re.compile(r"(?<= )/\S*/")  # of this machine: whoever runs a command again has another
 WEIGHTS, MODELS_FOLDER, RUNS = ("weights", "models", "runs")  # folders of a study: parts, whole models, runs

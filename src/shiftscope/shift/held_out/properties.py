@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...answer import spell
 from ...lang.check import plan_program
-from ...lang.types import BOOL, INT
+from ...lang.op import BOOL, INT
 from ...scene import FREE
 from .facts import NOUN_ATTRIBUTES, QUANTIFIERS, RELATION_OPS, ProgramFacts, find_structures, to_snake_case
 

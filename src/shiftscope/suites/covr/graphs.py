@@ -20,8 +20,8 @@ from ...errors import UserError
 from ...executor import LocalExecutor, Progress
 from ...files import write_whole
 from ...scene import Scene
+from ...scene_graph.extract import normalize_scene
 from ...scene_graph.index import build_index
-from ...scene_graph.normalize import normalize_scene
 from ...scene_graph.pack import pack_graphs
 from ...schema import Schema
 from .inputs import GraphInputs, find_picture_name, has_picture, iter_scenes

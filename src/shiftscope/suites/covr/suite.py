@@ -255,7 +255,7 @@ class CovrSuite(Suite[CovrSpec]):
         return describe_verification(folder, spec)
 
     def write_gallery_page(self, data: Path, out: Path, seed: int, source: str) -> Path:
-        from .gallery import write_page
+        from .make import write_page
 
         return write_page(data, out, seed, source)
 

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ...geometry.body import Body, SurfaceLook, build_scene_mesh
 from ...geometry.camera import BASE_POSITION, FOCAL, SIZE, Camera
+from ...geometry.mesh import Body, SurfaceLook, build_scene_mesh
 from ...geometry.shapes.clevr import COLORS, MATERIALS
-from ...geometry.shapes.superclevr import SIZES, TEXTURES, body
-from ...geometry.vehicles import load_vehicle
+from ...geometry.shapes.superclevr import SIZES, TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts, measure_visibility
-from ...render.contact_sheet import GAP, PALE, Picture, draw_grid, load_font
+from ...render.image import GAP, PALE, Picture, draw_grid, load_font
 from ...render.lighting import LAMPS, SUN
 from ...render.paint import Canvas, paint_image
 from ...render.raster import render

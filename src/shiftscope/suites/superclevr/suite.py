@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Self
 
 from ...errors import UserError
 from ...geometry.camera import SIZE, check_size
-from ...geometry.vehicles import vehicles_digest
+from ...geometry.shapes.superclevr import vehicles_digest
 from ...question import Notes, Question
 from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.packed_scenes import PackedScenes
-from ...questions.clevr.redundancy.levels import generate_levels
+from ...questions.clevr.redundancy import generate_levels
 from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from ...scene import Scene
 from ...schemas.superclevr import SCHEMA
@@ -44,8 +44,15 @@ from .. import (
     size_option,
 )
 from .._scene_images import read_shard_scenes, read_spool
-from .concept_counts import ConceptReport, count_concepts, describe_low_visibility, format_concepts
-from .user_scenes import UserScenes, draw_user_scene, spool_user_scenes
+from .inputs import (
+    ConceptReport,
+    UserScenes,
+    count_concepts,
+    describe_low_visibility,
+    draw_user_scene,
+    format_concepts,
+    spool_user_scenes,
+)
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
 SHARE = 6  # one image in so many is for validation, and one for testing, as in the release

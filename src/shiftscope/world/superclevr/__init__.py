@@ -10,8 +10,7 @@ import numpy as np
 
 from ...errors import UserError, unknown
 from ...geometry.camera import SIZE, Camera, camera_of
-from ...geometry.shapes.superclevr import TEXTURES, body
-from ...geometry.vehicles import load_vehicle
+from ...geometry.shapes.superclevr import TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts
 from ...rng import derive
 from ...scene import Object, Part, Scene, Vector

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...geometry.body import bodies_of, build_scene_mesh
 from ...geometry.camera import Camera
 from ...geometry.footprint import place_first_free
-from ...geometry.mesh import unit_circle
-from ...geometry.shapes.superclevr import SIZES
-from ...geometry.vehicles import load_vehicle
+from ...geometry.mesh import bodies_of, build_scene_mesh, unit_circle
+from ...geometry.shapes.superclevr import SIZES, load_vehicle
 from ...geometry.visibility import Visibility, measure_visibility
 from ...kernels import Doubles
 from ...scene import Object, Scene

@@ -14,8 +14,7 @@ from shiftscope.lang.check import check
 from shiftscope.lang.text import parse_program as program
 from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.schemas import clevr, superclevr
-from shiftscope.train.data import open_training_data
-from shiftscope.train.examples import gather_split
+from shiftscope.train.data import gather_split, open_training_data
 
 drop_modifiers = lazy("shiftscope.models.nsvqa.question_parser.drop_modifiers")
 loss = lazy("shiftscope.models.nsvqa.question_parser.loss")

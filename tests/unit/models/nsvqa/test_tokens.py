@@ -11,9 +11,9 @@ from lazy import lazy
 from random_programs import generate_random_program
 from shiftscope.errors import UserError
 from shiftscope.lang.exec.packed import PACKED_OPS
+from shiftscope.lang.op import OBJECT, PARTS, Type
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program
-from shiftscope.lang.types import OBJECT, PARTS, Type
 from shiftscope.rng import derive
 from shiftscope.schemas import clevr, superclevr
 

@@ -12,8 +12,8 @@ from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.questions.clevr.generator import generate_questions, get_generator
+from shiftscope.questions.clevr.redundancy import LEVELS, build_twin, generate_levels, get_rewording
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
-from shiftscope.questions.clevr.redundancy.levels import LEVELS, build_twin, generate_levels, get_rewording
 from shiftscope.questions.clevr.redundancy.program_tree import build_tree
 from shiftscope.questions.clevr.redundancy.rewording import TemplateRewording
 from shiftscope.questions.clevr.template import TemplateSet
@@ -392,7 +392,7 @@ import sys
 sys.path[:0] = {path!r}
 from test_clevr_redundancy import vehicles
 from shiftscope.questions.clevr.template_sets import builtin_templates
-from shiftscope.questions.clevr.redundancy.levels import generate_levels
+from shiftscope.questions.clevr.redundancy import generate_levels
 from shiftscope.records import content_id
 from shiftscope.schemas.superclevr import SCHEMA
 made = generate_levels([vehicles(k) for k in range(4)], builtin_templates(SCHEMA), ["rd+", "rd-"])

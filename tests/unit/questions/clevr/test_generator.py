@@ -10,10 +10,10 @@ import pytest
 from shiftscope.formats.clevr import read_questions, write_questions
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Provenance, Question
+from shiftscope.questions import count_questions
 from shiftscope.questions.clevr.generator import generate_all_questions, generate_questions
 from shiftscope.questions.clevr.template import Template, TemplateNode, TemplateSet, TemplateSlot
 from shiftscope.questions.clevr.template_sets import builtin_templates
-from shiftscope.questions.distribution import count_questions
 from shiftscope.records import content_id
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas import clevr, superclevr

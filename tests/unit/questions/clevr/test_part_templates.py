@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftscope.english.synonyms import Lexicon
-from shiftscope.geometry.vehicles import load_vehicle
+from shiftscope.geometry.shapes.superclevr import load_vehicle
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.exec.packed import execute_many
 from shiftscope.lang.program import Program

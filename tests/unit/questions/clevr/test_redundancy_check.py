@@ -11,6 +11,13 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Question
 from shiftscope.questions.clevr.generator import generate_questions
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
+from shiftscope.questions.clevr.redundancy.modifiers import (
+    DroppableElement,
+    drop_all,
+    drop_element,
+    list_relations,
+    list_words,
+)
 from shiftscope.questions.clevr.redundancy.program_run import ProgramRun
 from shiftscope.questions.clevr.redundancy.program_tree import (
     TreeStep,
@@ -18,13 +25,6 @@ from shiftscope.questions.clevr.redundancy.program_tree import (
     gives_itself_away,
     list_steps,
     list_suspects,
-)
-from shiftscope.questions.clevr.redundancy.removal import (
-    DroppableElement,
-    drop_all,
-    drop_element,
-    list_relations,
-    list_words,
 )
 from shiftscope.questions.clevr.template_sets import builtin_templates
 from shiftscope.scene import FREE, Object, Relation, Scene

@@ -9,12 +9,15 @@ from shiftscope.english.inflection import third_person
 from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.program import Program
 from shiftscope.lang.text import format_program
-from shiftscope.questions.hypothetical.action import HypotheticalAction, NewObject, ObjectReference, build_action_nodes
-from shiftscope.questions.hypothetical.action_wording import (
+from shiftscope.questions.hypothetical.action import (
     ACTIVE,
     PASSIVE,
     PEOPLE,
     RULES,
+    HypotheticalAction,
+    NewObject,
+    ObjectReference,
+    build_action_nodes,
     join_question,
     paraphrase,
     replace_joined_question,
@@ -22,7 +25,7 @@ from shiftscope.questions.hypothetical.action_wording import (
 )
 from shiftscope.questions.hypothetical.proposals import ReferableScene, refer_to, refer_to_many
 from shiftscope.questions.hypothetical.scene_arrays import build_scene_arrays
-from shiftscope.questions.random_choices import RandomChoices
+from shiftscope.rng import RandomChoices
 from toy import THREE_AND_ONE, objects, scene, thing
 
 VIEW = ReferableScene(build_scene_arrays(THREE_AND_ONE))

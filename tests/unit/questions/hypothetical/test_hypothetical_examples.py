@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftscope.edit import AddObject, ChangeAttribute, MoveObject
-from shiftscope.geometry.body import bodies_of, build_scene_mesh
 from shiftscope.geometry.camera import camera_of
 from shiftscope.geometry.footprint import measure_gap
+from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.notations.clevr_hyp import read_pair, write_pair
@@ -42,7 +42,7 @@ from shiftscope.questions.hypothetical.hypothesis import (
 from shiftscope.questions.hypothetical.partitions import ExamplePlan, build_hypotheses, generate_examples
 from shiftscope.questions.hypothetical.scene_arrays import EVERYTHING
 from shiftscope.questions.hypothetical.scene_arrays import build_scene_arrays as act_stage
-from shiftscope.questions.random_choices import RandomChoices
+from shiftscope.rng import RandomChoices
 from shiftscope.scene import Scene
 from shiftscope.world import clevr as world
 

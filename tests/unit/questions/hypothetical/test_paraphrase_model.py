@@ -6,7 +6,7 @@ import pytest
 
 from shiftscope.question import Question
 from shiftscope.questions.hypothetical import paraphrase_model
-from shiftscope.questions.hypothetical.action_wording import join_question
+from shiftscope.questions.hypothetical.action import join_question
 from shiftscope.questions.hypothetical.paraphrase_model import get_paraphraser, has_same_content, paraphrase_questions
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

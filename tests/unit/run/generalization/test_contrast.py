@@ -17,12 +17,12 @@ from shiftscope.questions.gqa.wording import question_text
 from shiftscope.run.evaluate import RunSpec
 from shiftscope.run.generalization import SourceSplit, contrast
 from shiftscope.run.generalization._object_substitution import NO_NAME, NO_OTHER, ObjectSubstitution, _find_places
-from shiftscope.run.generalization._question_shape import find_shape
 from shiftscope.run.generalization.contrast import CHANGES, ContrastOptions
 from shiftscope.run.test import test as take_test
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas import clevr
 from shiftscope.schemas.gqa import SCHEMA
+from shiftscope.shift.held_out.facts import find_shape
 from shiftscope.store.run_log import read_run
 
 SCENES = scenes_of(40)

@@ -9,9 +9,9 @@ from graphs import graph
 from shiftscope.lang.text import parse_program
 from shiftscope.run.evaluate import RunSpec
 from shiftscope.run.generalization import SourceSplit, segment_combine
-from shiftscope.run.generalization._question_shape import QuestionShape, find_shape
 from shiftscope.run.generalization.segment_combine import SegmentCombineOptions, combine_answers
 from shiftscope.run.test import test as take_test
+from shiftscope.shift.held_out.facts import QuestionShape, find_shape
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.run_log import read_rows, read_run
 

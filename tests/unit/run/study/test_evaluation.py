@@ -17,9 +17,15 @@ from shiftscope.models.nsvqa.trained_model import SHIPPED, read_trained_model
 from shiftscope.picture import Picture
 from shiftscope.result import Prediction
 from shiftscope.run.study.entries import ORACLE_BOTH, ORACLE_OBJECTS, ORACLE_SCENE, ORACLES, OracleDiagnosis
-from shiftscope.run.study.evaluation import EntryRun, diagnose_models, evaluate_testset, write_run_folders
+from shiftscope.run.study.evaluation import (
+    EntryRun,
+    StudyTestSets,
+    diagnose_models,
+    evaluate_testset,
+    make_testset,
+    write_run_folders,
+)
 from shiftscope.run.study.study import prefetch
-from shiftscope.run.study.testsets import StudyTestSets, make_testset
 from shiftscope.scene_table import pack_scenes
 from shiftscope.schemas.superclevr import SCHEMA
 from shiftscope.store.run_log import read_run

@@ -13,9 +13,8 @@ from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.study import study as module
 from shiftscope.run.study.entries import ORACLES, OracleDiagnosis, StudyTestId, TrainingRecord, TransferEntry
 from shiftscope.run.study.entry_store import EntryStore, build_transfer_matrix, hash_test_data
-from shiftscope.run.study.evaluation import EntryRun
+from shiftscope.run.study.evaluation import EntryRun, StudyQuestions, StudyTestSet
 from shiftscope.run.study.study import StudySpec, study
-from shiftscope.run.study.testsets import StudyQuestions, StudyTestSet
 from shiftscope.suites.superclevr.study import MODELS, StudyDomain, StudyScale, SuperclevrStudy
 
 TINY = StudyScale("paper", 12, (96, 64), questions=1, part_questions=0)  # as of the paper: no runs are written

@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 
 from shiftscope.cli.gallery import command
-from shiftscope.geometry.body import build_scene_mesh
-from shiftscope.geometry.vehicles import load_vehicle, vehicle_names
+from shiftscope.geometry.mesh import build_scene_mesh
+from shiftscope.geometry.shapes.superclevr import load_vehicle, vehicle_names
 from shiftscope.geometry.visibility import list_parts, measure_visibility
-from shiftscope.render import contact_sheet as sheet
-from shiftscope.render.contact_sheet import draw_grid, encode_sheet
+from shiftscope.render import image as sheet
+from shiftscope.render.image import draw_grid, encode_sheet
 from shiftscope.run.gallery import make_gallery
 from shiftscope.suites.superclevr.gallery import (
     BACK,

@@ -5,15 +5,14 @@ from functools import partial
 
 import pytest
 
-from shiftscope.geometry.vehicles import vehicles_digest
+from shiftscope.geometry.shapes.superclevr import vehicles_digest
 from shiftscope.run.make import make
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import SharedImages
-from shiftscope.suites.superclevr.concept_counts import _scan
+from shiftscope.suites.superclevr.inputs import _scan, render_user_scene
 from shiftscope.suites.superclevr.make_variants import plan_study
 from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec, TwinBase, make_questions, measure_concepts
-from shiftscope.suites.superclevr.user_scenes import render_user_scene
 from shiftscope.suites.superclevr.variants import VARIANTS
 from shiftscope.world.superclevr import SuperClevrRules, sample_scene
 from shiftscope.world.superclevr.concepts import ConceptDistribution

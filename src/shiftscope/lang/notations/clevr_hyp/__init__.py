@@ -30,9 +30,8 @@ from typing import Any
 
 from ....edit import ON
 from ...check import plan_program
-from ...op import get_op
+from ...op import OBJECT, get_op
 from ...program import Node, Program, ProgramError, node, strip_prefix
-from ...types import OBJECT
 from ..clevr import ATTRIBUTES, FUNCTIONS, ClevrEntry, Meaning, get_official_name, read_entry, write_entry
 from .reader import BELOW, ActionContext, find_state, parse_description, read_nodes
 

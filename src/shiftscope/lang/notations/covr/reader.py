@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....schema import Schema
+from ...op import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, VALUE, Type, fits
 from ...program import Node, Notes, Program, ProgramBuilder, ProgramError, node
-from ...types import BOOL, GROUPS, IMAGES, INT, OBJECT, OBJECTS, VALUE, Type, fits
 
 
 class CovrStep(NamedTuple):

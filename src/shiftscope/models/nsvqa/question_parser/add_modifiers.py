@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ....english.synonyms import SYNONYMS
-from ....lang.types import OBJECT, OBJECTS, PARTS
+from ....lang.op import OBJECT, OBJECTS, PARTS
 from ....rng import derive
 from .network import TableModule
 from .tokens import AGAIN, FILTER, ParserToken

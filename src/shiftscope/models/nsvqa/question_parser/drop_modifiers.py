@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from ....english.inflection import article
 from ....english.synonyms import PART, SYNONYMS
-from ....lang.types import OBJECTS
+from ....lang.op import OBJECTS
 from ....questions.clevr.template import OTHER
 from ....questions.clevr.wording import ANOTHER
 from ....rng import derive

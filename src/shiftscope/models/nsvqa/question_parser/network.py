@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
-from ....lang.types import BOOL, INT, VALUE, Type, fits
+from ....lang.op import BOOL, INT, VALUE, Type, fits
 from .tokens import AGAIN
 from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
 

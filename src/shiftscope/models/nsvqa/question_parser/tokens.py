@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from ....errors import UserError
 from ....lang.check import plan_program
-from ....lang.op import get_op
+from ....lang.op import VALUE, Type, fits, get_op
 from ....lang.program import Node, Program, node
-from ....lang.types import VALUE, Type, fits
 
 AGAIN = "again"
 FILTER = "filter"

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import UserError
-from ....lang.op import PAIR, get_op
+from ....lang.op import PAIR, PART, PARTS, Type, get_op
 from ....lang.program import Node, Program
-from ....lang.types import PART, PARTS, Type
 from ....schema import Schema
 from .tokens import AGAIN, CACHED_SKELETONS, ParserToken, TokenStep, build_program, order_tokens
 

@@ -1,1 +1,135 @@
-"""Redundancy of questions (Super-CLEVR's rd-, rd, rd+): twins that say less or more with the same answer."""
+"""Levels: a question's twins of less and of more redundancy, on the same scene and with the same answer.
+
+- `rd`: as it came; words that do not matter stay, relations that do not matter go
+- `rd-`: nothing is left that could be dropped without changing what is referred to
+- `rd+`: everything is said that is true of what is referred to and is not asked
+
+A twin names the question it comes from in its note `twin`, and its level in its note `redundancy`. Questions
+about parts are left as they are.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any
+
+from ....errors import unknown
+from ....lang.exec.exact import execute
+from ....lang.execution_world import ExecutionWorld
+from ....lang.program import Program
+from ....question import Question
+from ....scene import Scene
+from ....scene_table import SceneTable
+from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
+from ..packed_scenes import PackedScenes
+from ..template import TemplateSet
+from .modifiers import add_all, drop_all
+from .program_tree import TreeStep, build_tree
+from .rewording import TemplateRewording
+
+LEVELS = ("rd-", "rd", "rd+")
+
+
+def generate_levels(
+    scenes: PackedScenes | SceneTable | Iterable[Scene],
+    templates: TemplateSet,
+    levels: Sequence[str] = LEVELS,
+    *,
+    per_image: int = PER_IMAGE,
+    seed: int = 0,
+    split: str = "",
+    shard: int = 0,
+    start: int = 0,
+    attempts: int = ATTEMPTS,
+) -> dict[str, list[Question]]:
+    """The questions that `generate_questions` gives for the same arguments, at each level."""
+    for level in levels:
+        if level not in LEVELS:
+            raise unknown("level of redundancy", level, LEVELS)
+    subjects = PackedScenes.from_scenes(scenes)
+    generator = get_generator(templates, subjects.table.schema)
+    found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
+    traced = generator.build_traced_questions(subjects, found, split, start)
+    return {level: build_level(level, generator, subjects, found, traced) for level in levels}
+
+
+def build_level(
+    level: str,
+    generator: ClevrQuestionGenerator,
+    scenes: PackedScenes,
+    found: TemplateMatches,
+    traced: Sequence[tuple[Question, Sequence[Any]]],
+) -> list[Question]:
+    """The questions that the generator made of what it found, each at the level given."""
+    words = get_rewording(generator)
+    return [
+        build_twin(level, question, scenes.get_world(s), words, t, dice, trace)
+        for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
+    ]
+
+
+@lru_cache(maxsize=8)
+def get_rewording(generator: ClevrQuestionGenerator) -> TemplateRewording:
+    """The generator's templates by shape, kept for the next shard."""
+    return TemplateRewording(generator)
+
+
+def build_twin(
+    level: str,
+    question: Question,
+    world: ExecutionWorld,
+    words: TemplateRewording,
+    template: int,
+    dice: int,
+    trace: Sequence[Any],
+) -> Question:
+    """One question at the level; `dice` are the random bits that it was worded with, `template` its number.
+
+    The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
+    `trace` is the value of every node on this world.
+    """
+    program, text, where = question.program, question.text, question.provenance
+    assert program is not None
+    stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
+    seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
+    if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
+        fitted, codes = words.fit(last, template)
+        program = fitted.program(codes)
+        run = execute(program, world)
+        if type(run.answer) is not type(question.answer) or run.answer != question.answer:
+            raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
+        if (fitted.template.file, fitted.template.family) != (where.template, where.family):
+            where = replace(where, template=fitted.template.file, family=fitted.template.family)
+        text = fitted.text(codes, dice, _is_one_of_them(program, run.values, world))
+    elif level == "rd":
+        return question
+    notes = (*question.notes, ("twin", question.id), ("redundancy", level))
+    return Question(
+        id=f"{question.id}_{level}",
+        text=text,
+        scenes=question.scenes,
+        program=program,
+        answer=question.answer,
+        kind=question.kind,
+        provenance=where,
+        notes=notes,
+    )
+
+
+def apply_level(level: str, last: TreeStep, world: ExecutionWorld, seed: str) -> bool:
+    """Bring the tree of a program to the level, in place; whether anything changed."""
+    schema = world.scenes[0].schema
+    gone = drop_all(last, world, schema, relations_only=level != "rd-")
+    return (level == "rd+" and add_all(last, world, schema, seed) > 0) or gone > 0
+
+
+def _is_one_of_them(program: Program, values: Sequence[Any], world: ExecutionWorld) -> bool | None:
+    """Whether the thing that others are like fits their description; None where the question is not about others."""
+    for at, n in enumerate(program.nodes):
+        if n.op == "same":
+            thing = values[n.inputs[0]]
+            for word in takewhile(lambda word: word.op == "filter", program.nodes[at + 1 :]):
+                thing &= world.objects.mask(*word.params)
+            return bool(thing)
+    return None

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ....lang.check import plan_program
+from ....lang.op import OBJECTS, PARTS
 from ....lang.program import Program
-from ....lang.types import OBJECTS, PARTS
 from ....schema import Schema
 from ..compiled_templates import OPPOSITE
 

@@ -27,8 +27,8 @@ from ..template import (
     fill_program,
 )
 from ..wording import QuestionWording
+from .modifiers import list_relations
 from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
-from .removal import list_relations
 
 NO_SLOT = -1
 JOINED_OPS = ("union", "intersect")  # worded with "or" and "and"

@@ -11,9 +11,9 @@ from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import are_part_and_whole
+from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
 from ....scene_graph.subgraph import ObjectNode, SubgraphBranch, SubgraphLink
-from ...random_choices import PathDice
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ....english.nouns import is_countable
-from ...random_choices import PathDice
+from ....rng import PathDice
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_short

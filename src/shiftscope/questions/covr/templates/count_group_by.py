@@ -7,7 +7,7 @@ contain one, and some more: to the program an image without any is no group, in 
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable, is_plural_noun
-from ....english.phrases import be_form
+from ....english.relations import be_form
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition
 from ..wording import phrase_short_quantity

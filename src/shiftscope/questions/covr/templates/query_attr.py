@@ -6,7 +6,7 @@ The root has an attribute of a kind that a thing has one value of; distractors d
 from collections.abc import Iterator
 
 from ....english.nouns import is_plural_noun
-from ....english.phrases import be_form, do_form
+from ....english.relations import be_form, do_form
 from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references

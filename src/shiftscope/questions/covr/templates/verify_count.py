@@ -7,7 +7,7 @@ many. "There are 2" is not asked where there are 5: it is not plainly wrong.
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
-from ....english.phrases import be_form
+from ....english.relations import be_form
 from ..context_images import SubgraphCase
 from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, judge_number, list_image_sets
 from ..wording import phrase_quantity, phrase_short_quantity

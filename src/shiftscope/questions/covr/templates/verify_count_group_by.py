@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....english.nouns import is_countable
-from ....english.phrases import be_form, phrase_number
+from ....english.relations import be_form, phrase_number
 from ..context_images import SubgraphCase
 from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition, judge_number
 from ..wording import phrase_short_quantity

@@ -6,8 +6,8 @@ The other is what a distractor holds instead of the subgraph.
 from collections.abc import Iterator
 
 from ....english.nouns import THE, is_countable, is_plural_noun
+from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
-from ...random_choices import PathDice
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_mass, phrase_many, phrase_one, phrase_short

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from ....english.adjectives import is_predicative
 from ....english.nouns import is_countable
+from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, SubgraphLink, has_part, root_attribute, split_branches
-from ...random_choices import PathDice
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
 from ..phrases import phrase_clause, phrase_many, phrase_short, phrase_state

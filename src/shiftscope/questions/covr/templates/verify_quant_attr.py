@@ -7,8 +7,8 @@ there are at least two.
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
+from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, root_attribute
-from ...random_choices import PathDice
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_short

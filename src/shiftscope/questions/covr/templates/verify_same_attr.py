@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import product
 
 from ....english.nouns import is_person
+from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
 from ....scene_graph.subgraph import ObjectNode, root_attribute
-from ...random_choices import PathDice
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
