@@ -3,6 +3,8 @@
 A `Renderer` draws scenes one after another, a few at a time in memory; `open_renderer` chooses it by device.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol

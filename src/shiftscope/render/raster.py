@@ -1,5 +1,7 @@
 """The default renderer: triangles, on the CPU, one scene per thread."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Iterator, Sequence
