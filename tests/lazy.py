@@ -4,7 +4,7 @@ from importlib import import_module
 
 
 class lazy:
-    """`torch = lazy("torch")` in place of `import torch`; attributes are read, and patched, in the module itself."""
+    """`torch = lazy("torch")` in place of `import torch`."""
 
     def __init__(self, name):
         object.__setattr__(self, "_name", name)
@@ -15,7 +15,4 @@ class lazy:
         return getattr(import_module(self._name), attribute)
 
     def __setattr__(self, attribute, value):
-        setattr(import_module(self._name), attribute, value)
-
-    def __delattr__(self, attribute):
-        delattr(import_module(self._name), attribute)
+        raise TypeError(f'patch it by name: monkeypatch.setattr("{self._name}.{attribute}", …)')

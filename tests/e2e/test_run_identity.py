@@ -228,7 +228,9 @@ def other_answer(path):
     table = pq.read_table(path)
     at = table.schema.get_field_index("answer")
     answers = pa.array(["3", *table["answer"].to_pylist()[1:]], pa.string())
-    return bytes(_encode_parquet("", table.set_column(at, table.schema.field(at), answers), QUESTIONS_IN_GROUP)[1])
+    contents = {}
+    _encode_parquet("", table.set_column(at, table.schema.field(at), answers), QUESTIONS_IN_GROUP, contents)
+    return bytes(contents[""])
 
 
 def test_a_shard_that_is_edited_in_place_is_noticed(data, tmp_path, refuses):

@@ -322,9 +322,11 @@ def test_a_parser_is_attuned_where_that_makes_it_surer_of_as_many_things(monkeyp
         return (0.5, 100) if one is module else (doubted, found)
 
     expected = []
-    monkeypatch.setattr(adapt, "parse_all", looked)
-    monkeypatch.setattr(adapt, "measure_uncertainty", lambda told: told)
-    monkeypatch.setattr(adapt, "correct_priors", lambda *given: expected.append(given) or "used")
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.parse_all", looked)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.measure_uncertainty", lambda told: told)
+    monkeypatch.setattr(
+        "shiftscope.models.nsvqa.scene_parser.adapt.correct_priors", lambda *given: expected.append(given) or "used"
+    )
     calibration = uneven(1.0)
     assert adapt.adapt_parser(module, images, calibration) == ("used", kept)
     ((one, believed, same),) = expected
@@ -364,8 +366,8 @@ def half_there(beliefs):
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(monkeypatch, temperature):
-    monkeypatch.setattr(adapt, "MUCH_SURER", 10.0)
-    monkeypatch.setattr(adapt, "LEAST", 1)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.MUCH_SURER", 10.0)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.LEAST", 1)
     torch.manual_seed(3)
     module, images = finds(network.SceneParser(tiny()).eval()), some_images(40)
     calibration = replace(uneven(temperature), exists=(1.7, -0.6), part_exists=(1.3, -0.1))
@@ -395,8 +397,8 @@ def test_calibrated_beliefs_are_weighed_by_how_much_likelier_values_seem_to_be(m
 @pytest.mark.parametrize(("objects", "parts"), [(0.8, 1.1), (1.1, 0.8), (0.89, 0.91), (np.nan, 0.8), (0.8, np.nan)])
 def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, parts):
     told = iter([objects, 1.0, parts, 1.0])  # after and before, of objects and then of parts
-    monkeypatch.setattr(adapt, "LEAST", 1)
-    monkeypatch.setattr(adapt, "mean_entropy", lambda attributes: next(told))
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.LEAST", 1)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.mean_entropy", lambda attributes: next(told))
     module, calibration = finds(network.SceneParser(tiny()).eval()), uneven(1.0)
     made = adapt.correct_priors(module, adapt.parse_all(module, some_images(8)), calibration)
     moved = [
@@ -408,8 +410,8 @@ def test_what_does_not_make_much_surer_is_not_expected(monkeypatch, objects, par
 
 @pytest.mark.parametrize("least", [1, 10_000])
 def test_of_a_few_things_nothing_is_told(monkeypatch, least):
-    monkeypatch.setattr(adapt, "MUCH_SURER", 10.0)
-    monkeypatch.setattr(adapt, "LEAST", least)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.MUCH_SURER", 10.0)
+    monkeypatch.setattr("shiftscope.models.nsvqa.scene_parser.adapt.LEAST", least)
     module = finds(network.SceneParser(tiny()).eval())
     made = adapt.correct_priors(module, adapt.parse_all(module, some_images(2)), uneven(1.0))
     old, new = (one.object.attributes[0].bias for one in (module, made))
