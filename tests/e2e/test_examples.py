@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -16,6 +18,7 @@ def test_official_questions_are_answered():
     assert run("01_answer_official_questions.py").count("100.00% of those checked") == 4
 
 
+@pytest.mark.full  # `make demo` runs it
 def test_a_study_ends_with_the_path_of_its_report(tmp_path):
     few = ("--images", 12, "--variants", "default", "--models", "question_only", "p_nsvqa")
     shown = run("02_find_where_models_break.py", *few, "--out", tmp_path / "demo")
