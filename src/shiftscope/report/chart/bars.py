@@ -33,27 +33,24 @@ def draw_bars(label: str, bars: Sequence[Bar], *, width: float = 560) -> Html:
     x = Axis(low, round_up(max([*ends, 0.0])), LABEL, width - FIGURE)
     bottom = 8.0 + ROW * len(bars)
     grid = [draw_line(x(t), 2, x(t), bottom, "grid" if t else "base") for t in x.ticks()]
-    parts = [part for k, bar in enumerate(bars) for part in _draw_bar(bar, x, 4.0 + ROW * k, width)]
+    parts = []
+    for k, bar in enumerate(bars):
+        y, (left, right) = 4.0 + ROW * k, sorted((x(0), x(bar.value)))
+        title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
+        look += f" {hue_class(bar.series)}"
+        name = shorten_label(bar.label, LABEL - 14)
+        parts.append(draw_text(LABEL - 8, y + 12, name, at="end", class_="tick"))
+        wide = max(right - left, 0.75)
+        parts.append(tag("rect", title, x=left, y=y + 3, width=wide, height=ROW - 6, rx=1.5, class_=look))
+        reach = right
+        if bar.low is not None and bar.high is not None:
+            middle = y + ROW / 2
+            reach = max(right, x(bar.high))
+            parts.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
+            parts += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
+        parts.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
     names = [draw_text(x(t), bottom + 13, f"{t:g}", at="middle", class_="tick") for t in x.ticks()]
     return draw_frame(width, bottom + 18, label, *grid, *parts, *names)
-
-
-def _draw_bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
-    left, right = sorted((x(0), x(bar.value)))
-    title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
-    look += f" {hue_class(bar.series)}"
-    parts = [
-        draw_text(LABEL - 8, y + 12, shorten_label(bar.label, LABEL - 14), at="end", class_="tick"),
-        tag("rect", title, x=left, y=y + 3, width=max(right - left, 0.75), height=ROW - 6, rx=1.5, class_=look),
-    ]
-    reach = right
-    if bar.low is not None and bar.high is not None:
-        middle = y + ROW / 2
-        reach = max(right, x(bar.high))
-        parts.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
-        parts += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
-    parts.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
-    return parts
 
 
 # One bar divided into named shares, each with its own pattern as well as its colour.

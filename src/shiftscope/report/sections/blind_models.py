@@ -30,7 +30,18 @@ def section(evidence: AuditEvidence) -> Section | None:
         "Models that lack the image or the question: what they solve, shortcuts solve. The dashed line is "
         "the IID test; the further the tail lies below it, the more of the score rests on the shortcut."
     )
-    return Section("Blind models", [*body, _build_table(evidence)], lead)
+    heads = [TableHead("Set")]
+    for model in evidence.models:
+        title = f"IID test minus this set for {model}, in points"
+        heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
+    rows = [_build_row(evidence, "IID test", "", "iid", "")]
+    rows += [_build_row(evidence, f"OOD {n}", describe_shortcut(n), "ood", n) for n in evidence.audit.labels]
+    sizes = [1, len(rows) - 1]
+    if len(evidence.audit.labels) > 1:
+        rows.append(_build_row(evidence, "Mean of the OOD sets", "", "mean_ood", ""))
+        sizes.append(1)
+    table = Table("Accuracy in per cent, and the gap in points", heads, rows, KEY, "solved", sizes)
+    return Section("Blind models", [*body, table], lead)
 
 
 def render_blind_model(evidence: AuditEvidence, model: str) -> Html:
@@ -54,20 +65,6 @@ def _draw_chart(evidence: AuditEvidence, model: str, most: float) -> Html | None
     label = f"{model}: accuracy on head and tail of {len(rows)} shortcuts; IID test {format_percent(iid.value)}"
     about = f": {BLIND_MODEL_INPUTS.get(model, '')}".removesuffix(": ")
     return render_figure(render_blind_model(evidence, model), about, draw_dumbbells(label, rows, iid, most=most))
-
-
-def _build_table(evidence: AuditEvidence) -> Table:
-    heads = [TableHead("Set")]
-    for model in evidence.models:
-        title = f"IID test minus this set for {model}, in points"
-        heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
-    rows = [_build_row(evidence, "IID test", "", "iid", "")]
-    rows += [_build_row(evidence, f"OOD {n}", describe_shortcut(n), "ood", n) for n in evidence.audit.labels]
-    sizes = [1, len(rows) - 1]
-    if len(evidence.audit.labels) > 1:
-        rows.append(_build_row(evidence, "Mean of the OOD sets", "", "mean_ood", ""))
-        sizes.append(1)
-    return Table("Accuracy in per cent, and the gap in points", heads, rows, KEY, "solved", sizes)
 
 
 def _build_row(evidence: AuditEvidence, name: str, about: str, metric: str, shortcut: str) -> list[TableCell]:
