@@ -33,7 +33,7 @@ from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..result import RunRecords
 from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
 from .audit_statistics import PART_NAMES
-from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS, ConceptLabels
+from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS
 
 # The sets.
 
@@ -212,6 +212,7 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
     has one whose word is none.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     columns: dict[str, Any] = {
@@ -223,7 +224,11 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
         for groups in (audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]):
             part[groups.rows] = groups.part
         columns[shortcut] = _build_dictionary(part - 1, pa.array(PART_NAMES[1:]))
-        named = _build_concept_names(labels).dictionary_encode()  # two concepts may have one name
+        words = []  # what `ConceptLabels.name` says of every concept, at once
+        for vocabulary, codes in zip(labels.words, labels.parts.T, strict=True):
+            at = np.where(codes < 0, len(vocabulary), codes)
+            words.append(pa.array((*vocabulary, NO_CONCEPT), pa.string()).take(pa.array(at)))
+        named = pc.binary_join_element_wise(*words, CONCEPT_JOIN).dictionary_encode()  # two may have one name
         table = np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32)
         columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
     buffer = BytesIO()
@@ -272,18 +277,6 @@ def _read_marks(folder: Path, columns: Sequence[str]) -> Any:
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:  # also while the audit is made anew
         why = " ".join(str(error).split())
         raise UserError(f"{path} cannot be read ({why}); run the same shiftscope audit again") from None
-
-
-def _build_concept_names(labels: ConceptLabels) -> Any:
-    """What `Labels.name` says of every concept, at once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for words, codes in zip(labels.words, labels.parts.T, strict=True):
-        at = np.where(codes < 0, len(words), codes)
-        columns.append(pa.array((*words, NO_CONCEPT), pa.string()).take(pa.array(at)))
-    return pc.binary_join_element_wise(*columns, CONCEPT_JOIN)
 
 
 def _build_dictionary(codes: np.typing.NDArray[np.int32], words: Any) -> Any:

@@ -6,8 +6,6 @@ from .clevr import FUNCTIONS, VALUES, ClevrNotation, Meaning, get_official_name
 
 PART_ATTRIBUTES = {"size": "size", "color": "color", "material": "material", "partname": "name"}
 _SPELLED = {ours: theirs for theirs, ours in PART_ATTRIBUTES.items()}
-
-
 PART_FUNCTIONS: dict[str, Meaning] = {
     "object2part": ("parts", ()),
     "part2object": ("owners", ()),

@@ -119,26 +119,20 @@ def draw_dumbbells(
         parts.append(draw_text(at, DUMBBELL_TOP - 9, name, at="middle", class_="figure"))
     parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
     for k, row in enumerate(rows):
-        parts += _draw_dumbbell(row, x, DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), width)
+        middle, name = DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), shorten_label(row.label, DUMBBELL_LEFT - 12)
+        parts.append(draw_text(DUMBBELL_LEFT - 10, middle + 4, name, at="end", class_="tick"))
+        ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
+        if len(ends) == 2:
+            left, right = (x(s.value or 0.0) for s, _ in ends)
+            parts.append(draw_line(left, middle, right, middle, "base"))
+        for score, series in ends:
+            if score.low is not None and score.high is not None:
+                parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
+        for score, series in ends:
+            about = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
+            parts.append(draw_mark(series, x(score.value or 0.0), middle, about))
+        parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
     return draw_frame(width, bottom + 20, label, *parts)
-
-
-def _draw_dumbbell(row: Dumbbell, x: Axis, middle: float, width: float) -> list[Html]:
-    parts = [
-        draw_text(DUMBBELL_LEFT - 10, middle + 4, shorten_label(row.label, DUMBBELL_LEFT - 12), at="end", class_="tick")
-    ]
-    ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
-    if len(ends) == 2:
-        left, right = (x(s.value or 0.0) for s, _ in ends)
-        parts.append(draw_line(left, middle, right, middle, "base"))
-    for score, series in ends:
-        if score.low is not None and score.high is not None:
-            parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
-    for score, series in ends:
-        label = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
-        parts.append(draw_mark(series, x(score.value or 0.0), middle, label))
-    parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
-    return parts
 
 
 # A point with its interval on a scale of 0 to 1, small enough to stand in a table.

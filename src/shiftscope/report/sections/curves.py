@@ -16,8 +16,6 @@ from ..score_table import render_model_legend, select_common_tests
 PLACES = {"report": 50}
 ENOUGH = 40  # questions a range should hold
 NARROW, WIDE = 320.0, 1000.0  # pixels: three charts in a row, or one
-
-
 CURVES = (  # the fact on the axis, the heading, the unit
     ("length", "Question length", "words"),
     ("steps", "Program length", "steps"),

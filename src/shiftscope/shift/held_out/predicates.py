@@ -75,7 +75,7 @@ class QuestionPredicate(ABC):
     """True or false of a question."""
 
     __slots__ = ()
-    binds = 3  # how closely it holds together when written: | 0, & 1, ~ 2, a name 3
+    binds = 3  # how closely it holds together when written: a name most, then what BINDS says
 
     def __call__(self, question: Question) -> bool:
         return self.holds(ProgramFacts(question))
@@ -97,13 +97,13 @@ class QuestionPredicate(ABC):
         return self
 
     def __or__(self, other: "QuestionPredicate") -> "QuestionPredicate":
-        return JoinedPredicate("|", self, other)
+        return JoinedPredicate("|", (self, other))
 
     def __and__(self, other: "QuestionPredicate") -> "QuestionPredicate":
-        return JoinedPredicate("&", self, other)
+        return JoinedPredicate("&", (self, other))
 
     def __invert__(self) -> "QuestionPredicate":
-        return NotPredicate(self)
+        return JoinedPredicate("~", (self,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,57 +121,40 @@ class HasProperty(QuestionPredicate):
         return FAMILIES[self.family].name_property(self.instance)
 
 
+BINDS = {"|": 0, "&": 1, "~": 2}
+
+
 @dataclass(frozen=True, slots=True)
 class JoinedPredicate(QuestionPredicate):
-    """Both hold (&), or at least one does (|)."""
+    """Both hold (&), at least one does (|), or the only one does not (~)."""
 
     sign: str
-    left: QuestionPredicate
-    right: QuestionPredicate
+    parts: tuple[QuestionPredicate, ...]
 
     @property
     def binds(self) -> int:  # type: ignore[override]
-        return 1 if self.sign == "&" else 0
+        return BINDS[self.sign]
 
     def holds(self, facts: ProgramFacts) -> bool:
         if self.sign == "&":
-            return self.left.holds(facts) and self.right.holds(facts)
-        return self.left.holds(facts) or self.right.holds(facts)
+            return all(one.holds(facts) for one in self.parts)
+        return any(one.holds(facts) for one in self.parts) != (self.sign == "~")
 
     def list_properties(self) -> tuple[QuestionPredicate, ...]:
-        return self.left.list_properties() + self.right.list_properties()
+        return tuple(found for one in self.parts for found in one.list_properties())
 
     def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        return replace(self, left=self.left.fit(corpus, seed), right=self.right.fit(corpus, seed))
+        return replace(self, parts=tuple(one.fit(corpus, seed) for one in self.parts))
 
     def format_name(self) -> str:
-        return f"{self.left.format_name()}_{'and' if self.sign == '&' else 'or'}_{self.right.format_name()}"
+        names = [one.format_name() for one in self.parts]
+        return f"not_{names[0]}" if self.sign == "~" else ("_and_" if self.sign == "&" else "_or_").join(names)
 
     def __str__(self) -> str:
-        return f"{_bracket(self.left, self.binds)} {self.sign} {_bracket(self.right, self.binds + 1)}"
-
-
-@dataclass(frozen=True, slots=True)
-class NotPredicate(QuestionPredicate):
-    """It does not hold."""
-
-    inner: QuestionPredicate
-    binds = 2
-
-    def holds(self, facts: ProgramFacts) -> bool:
-        return not self.inner.holds(facts)
-
-    def list_properties(self) -> tuple[QuestionPredicate, ...]:
-        return self.inner.list_properties()
-
-    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        return NotPredicate(self.inner.fit(corpus, seed))
-
-    def format_name(self) -> str:
-        return f"not_{self.inner.format_name()}"
-
-    def __str__(self) -> str:
-        return f"~{_bracket(self.inner, 2)}"
+        if self.sign == "~":
+            return f"~{_bracket(self.parts[0], self.binds)}"
+        left, right = self.parts
+        return f"{_bracket(left, self.binds)} {self.sign} {_bracket(right, self.binds + 1)}"
 
 
 def _bracket(inner: QuestionPredicate, binds: int) -> str:
@@ -288,7 +271,7 @@ class _ExpressionParser:
             return self.parse_term()
         found = self.parse_joined(signs[1:])
         while self.accept(signs[0]):
-            found = JoinedPredicate(signs[0], found, self.parse_joined(signs[1:]))
+            found = JoinedPredicate(signs[0], (found, self.parse_joined(signs[1:])))
         return found
 
     def parse_term(self) -> QuestionPredicate:

@@ -69,7 +69,7 @@ def _find_quantifiers(facts: ProgramFacts) -> Iterator[str]:
             yield "all"
         else:
             continue
-        scope = [facts.nodes[i] for i in facts.list_ancestors(n.inputs[0])]
+        scope = [facts.nodes[i] for i in facts.program.find_reachable(n.inputs[0])]
         if any(s.op in (*RELATION_OPS, "same") or facts.is_attribute_filter(s) for s in scope):
             yield "compscope"
 
