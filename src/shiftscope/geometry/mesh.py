@@ -1,7 +1,7 @@
 """Mesh: triangles with smooth normals, each of a named part; Body: a mesh placed in the world, with one look per part.
 
 Libraries of mathematics differ in the last place of a sine; a scene is accepted by counting pixels, so ours
-uses nothing but additions and multiplications.
+(`unit_circle`) uses nothing but additions and multiplications.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,9 +54,6 @@ def volume(mesh: Mesh) -> float:
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
     return float(np.sum(a * np.cross(b, c)) / 6)
 
-
-# Sine and cosine that are the same bits on every machine (libraries differ in the last place, and pixel counts decide
-# which scenes are accepted): additions and multiplications only.
 
 _RADIANS = 0.017453292519943295
 # Taylor coefficients; on ±45° the first term left out is below 1e-17

@@ -125,13 +125,9 @@ class AuditEvidence:
             return 0.0
         return float(1 - has_object_annotations(self.audit.samples).mean())
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(self.blind)
-
     def series_of(self, model: str) -> int:
         """The number that decides a model's colour and sign."""
-        return FIRST_MODEL + self.models.index(model)
+        return FIRST_MODEL + [*self.blind].index(model)
 
     def describe_split(self) -> str:
         """1,200 train, 300 val, 500 IID test."""
@@ -175,9 +171,8 @@ def write_audit_page(
 def build_audit_page(evidence: AuditEvidence) -> Page:
     """The page of an audit, before its sections are made."""
     verdict = [tag("p", sentence, class_="verdict") for sentence in _list_verdict(evidence)]
-    return Page(
-        "audit", evidence, f"Shortcuts in {evidence.source or 'the dataset'}", verdict, list(_list_tiles(evidence))
-    )
+    title = f"Shortcuts in {evidence.source or 'the dataset'}"
+    return Page("audit", evidence, title, verdict, list(_list_tiles(evidence)))
 
 
 def _list_verdict(evidence: AuditEvidence) -> Iterator[Child]:
@@ -250,7 +245,7 @@ def _list_tiles(evidence: AuditEvidence) -> Iterator[Tile]:
 def _find_largest_gap(evidence: AuditEvidence) -> tuple[float, str, str] | None:
     gaps = [
         (gap.value, model, name)
-        for model in evidence.models
+        for model in evidence.blind
         for name in evidence.audit.labels
         if (gap := evidence.find_score(model, "gap", name)) and gap.value is not None
     ]

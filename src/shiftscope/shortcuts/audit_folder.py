@@ -74,23 +74,17 @@ def write_sets(
 
 def _build_source(samples: QuestionTable, what: str) -> RowSource:
     """Rows as they stand in the files; odd ones, and those of samples from no such file, are completed."""
-    complete = _complete_question if what == QUESTIONS_SUFFIX else _complete_annotation
+    origin, asks = samples.origin, what == QUESTIONS_SUFFIX
+    complete = _complete_question if asks else _complete_annotation
 
     def encode(k: int, row: dict[str, Any]) -> bytes:
         return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
 
-    origin = samples.origin
-    if origin is None:
-        return lambda rows: [encode(k, {}) for k in rows.tolist()]
-    places, odd = (
-        (origin.question, origin.odd_questions)
-        if what == QUESTIONS_SUFFIX
-        else (origin.annotation, origin.odd_annotations)
-    )
-    if places is None:
+    places = None if origin is None else origin.question if asks else origin.annotation
+    if origin is None or places is None:
         return lambda rows: [encode(k, {}) for k in rows.tolist()]
     stood = [origin.rows[file][row] for file, row in places.tolist()]
-    odd |= origin.repaired
+    odd = origin.repaired | (origin.odd_questions if asks else origin.odd_annotations)
     if not odd:
         return lambda rows: [stood[k] for k in rows.tolist()]
     return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]

@@ -32,7 +32,6 @@ class SuperClevrNotation(ClevrNotation):
         return name
 
 
-NOTATION = SuperClevrNotation(
-    "Super-CLEVR", FUNCTIONS | PART_FUNCTIONS, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES}
-)
+TABLE = FUNCTIONS | PART_FUNCTIONS
+NOTATION = SuperClevrNotation("Super-CLEVR", TABLE, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES})
 read, write = NOTATION.read, NOTATION.write

@@ -19,11 +19,11 @@ KEY = (
 
 
 def section(evidence: AuditEvidence) -> Section | None:
-    if not any(evidence.find_score(model, "iid") for model in evidence.models):
+    if not any(evidence.find_score(model, "iid") for model in evidence.blind):
         return None
     shares = [s.high or s.value or 0.0 for some in evidence.blind.values() for s in some if "gap" not in s.metric]
     most = min(ceil(10 * max(shares, default=1.0)) / 10, 1.0)  # of the scale of all charts
-    charts = [chart for model in evidence.models if (chart := _draw_chart(evidence, model, most))]
+    charts = [chart for model in evidence.blind if (chart := _draw_chart(evidence, model, most))]
     legend = render_swatches((("head split", "is-head"), ("tail split: the OOD set", "is-tail")))
     body: list[Child] = [legend, render_charts(charts)] if charts else []
     lead = (
@@ -31,7 +31,7 @@ def section(evidence: AuditEvidence) -> Section | None:
         "the IID test; the further the tail lies below it, the more of the score rests on the shortcut."
     )
     heads = [TableHead("Set")]
-    for model in evidence.models:
+    for model in evidence.blind:
         title = f"IID test minus this set for {model}, in points"
         heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
     rows = [_build_row(evidence, "IID test", "", "iid", "")]
@@ -69,7 +69,7 @@ def _draw_chart(evidence: AuditEvidence, model: str, most: float) -> Html | None
 
 def _build_row(evidence: AuditEvidence, name: str, about: str, metric: str, shortcut: str) -> list[TableCell]:
     cells = [TableCell(name, title=about)]
-    for model in evidence.models:
+    for model in evidence.blind:
         gap = None if metric == "iid" else evidence.find_score(model, "gap" if shortcut else "mean_gap", shortcut)
         cells += [
             score_cell(evidence.find_score(model, metric, shortcut)),
