@@ -76,8 +76,6 @@ def unit_circle(degrees: float) -> tuple[float, float]:
     return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[quarter % 4]
 
 
-# Body: a mesh placed in the world, with one look per part; and all bodies of an image as one mesh.
-
 SHAPES = Registry("set of shapes", "shiftscope.geometry.shapes")
 
 

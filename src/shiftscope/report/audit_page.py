@@ -73,8 +73,6 @@ def find_commonest_answers(train: AnswerGroups, answers: npt.NDArray[np.int32]) 
     return commonest
 
 
-# The evidence: an audit with what blind models made of it.
-
 SHORTCUT_NAMES = {
     "QT": "question type",
     "KW": "key word",
@@ -98,7 +96,7 @@ FIRST_MODEL = 2  # the series of the first model: 0 and 1 are the colours of hea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditEvidence:
-    """The records of an audit's page."""
+    """The records of an audit's page: the audit, with what blind models made of it."""
 
     audit: ShortcutAudit
     blind: Mapping[str, Sequence[Score]]  # by model
@@ -151,8 +149,6 @@ def describe_shortcut(shortcut: str) -> str:
     """A shortcut in words."""
     return SHORTCUT_NAMES.get(shortcut, shortcut)
 
-
-# The page: a verdict and a few figures above the sections.
 
 TELLING = ("question_only", "object_only", "prior")  # the models that the verdict names first
 

@@ -132,8 +132,6 @@ def reweight_question_types(runs: Sequence[RunRecords]) -> QuestionTypeMixture:
     return QuestionTypeMixture(tuple(weights), int(shared.sum()), int((counts > 0).any(axis=0).sum()))
 
 
-# Accuracies and paired comparisons.
-
 SIGNIFICANCE = 0.05  # a chance below this, after correction, is marked as significant
 K = TypeVar("K", bound=Hashable)
 

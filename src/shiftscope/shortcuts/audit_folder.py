@@ -35,8 +35,6 @@ from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
 from .audit_statistics import PART_NAMES
 from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS
 
-# The sets.
-
 TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER = "Training", "Val", "IID-Test"
 OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # each with a folder a shortcut
 QUESTIONS_SUFFIX, ANSWERS_SUFFIX = "Ques", "Ans"
@@ -192,8 +190,6 @@ def _remove_audit_files(folder: Folder, set_folders: Sequence[str]) -> None:
             with suppress(UserError):  # what someone else put there stays
                 folder.remove(name)
 
-
-# The marks.
 
 ID_COLUMN, SPLIT_COLUMN = "question_id", "split"
 

@@ -34,8 +34,6 @@ from ..formats.vqa import question_types as vqa_types
 from ..kernels import exact
 from ..question_table import QuestionTable, encode_column, number_keys, unique_keys
 
-# Words of questions as numbers: lower case, without punctuation, each distinct text read once.
-
 # Letters and digits of any script; an apostrophe or hyphen inside a word belongs to it (what's, t-shirt).
 _WORDS = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 _TEXT_END = "\n"
@@ -142,9 +140,6 @@ def learn_prefixes(words: TokenizedTexts, asked: npt.NDArray[np.int64]) -> tuple
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-
-# Labels: the concept of one shortcut for every sample, a tuple of parts such as (what color, banana).
-
 NO_CONCEPT = "none"  # how a part is named where the sample has nothing for it
 CONCEPT_JOIN = " + "
 

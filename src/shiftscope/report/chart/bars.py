@@ -53,9 +53,6 @@ def draw_bars(label: str, bars: Sequence[Bar], *, width: float = 560) -> Html:
     return draw_frame(width, bottom + 18, label, *grid, *parts, *names)
 
 
-# One bar divided into named shares, each with its own pattern as well as its colour.
-
-
 @dataclass(frozen=True, slots=True)
 class StackedShare:
     """A part of the whole; `look` is the class of its colour and pattern."""
@@ -67,7 +64,7 @@ class StackedShare:
 
 
 def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float = 360, height: float = 20) -> Html:
-    """The bar; a figure is written inside where it fits, and in the tooltip anyway."""
+    """One bar divided into shares; a figure is written inside where it fits, and in the tooltip anyway."""
     parts: list[Html] = []
     x = 0.0
     for share in shares:
@@ -82,8 +79,6 @@ def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float
     return draw_frame(width, height, label, *parts, class_="small")
 
 
-# The accuracy on head and tail of each row with intervals, against a line for the IID test.
-
 DUMBBELL_ROW = 24.0
 DUMBBELL_LEFT, DUMBBELL_RIGHT, DUMBBELL_TOP = 76.0, 44.0, 24.0
 DUMBBELL_ENDS = ("head", "tail")  # their places are their series
@@ -91,7 +86,7 @@ DUMBBELL_ENDS = ("head", "tail")  # their places are their series
 
 @dataclass(frozen=True, slots=True)
 class Dumbbell:
-    """A row; `figure` is written at its end."""
+    """A row: the accuracy on head and tail; `figure` is written at its end."""
 
     label: str
     head: Score | None
@@ -135,12 +130,10 @@ def draw_dumbbells(
     return draw_frame(width, bottom + 20, label, *parts)
 
 
-# A point with its interval on a scale of 0 to 1, small enough to stand in a table.
-
-
 def draw_interval(
     value: float, low: float | None, high: float | None, series: int, *, width: float = 120, height: float = 18
 ) -> Html:
+    """A point with its interval on a scale of 0 to 1, small enough to stand in a table."""
     x = Axis(0, 1, 6, width - 6)
     middle = height / 2
     return draw_frame(

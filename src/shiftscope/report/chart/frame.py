@@ -113,8 +113,6 @@ def round_up(value: float) -> float:
     return step * max(1, -(-value // step)) if value > 0 else 1.0
 
 
-# One shape and one hue per series, so that colour is never the only difference.
-
 SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (  # their corners
     (),  # a circle
     ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),

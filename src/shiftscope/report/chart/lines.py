@@ -131,8 +131,6 @@ def _format_path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-# Accuracies with intervals over places in the order of a value, which stands behind as pale bars.
-
 RANKED_RIGHT, RANKED_TOP = 8.0, 8.0
 RANKED_APART = 11.0  # pixels between series at one place
 
@@ -148,7 +146,7 @@ class RankedPlace:
 
 
 def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 260) -> Html:
-    """The chart, as wide as its names need."""
+    """Accuracies over places in the order of a value, whose bars stand behind; as wide as the names need."""
     step = max(88.0, *(CHAR * max(len(p.name), len(p.below)) + 14 for p in places))
     width = LEFT + RANKED_RIGHT + step * len(places)
     ends = [e for p in places for _, _, s in p.scores for e in (s.value, s.high) if e is not None]

@@ -131,9 +131,6 @@ def _build_key(report: ReportRuns) -> Html:
     return render_note(notes)
 
 
-# A study: the default in its own domain, and all models entry by entry.
-
-
 def in_domain_table(matrix: TransferMatrix) -> Table:
     """The default in its own domain, seed by seed, with the paper's figures beside."""
     study, (trained, tested) = matrix.study, matrix.study.default

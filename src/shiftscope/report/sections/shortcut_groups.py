@@ -63,15 +63,13 @@ def _draw_panel(counts: npt.NDArray[np.int64], looks: Sequence[str], top: float,
     return parts
 
 
-# The named answers of one group with their shares in train, IID test and OOD test.
-
 MOST_COMMON = 6  # the commonest in train
 MOST_RARE = 4  # and the commonest of the OOD set among the others
 LONGEST_ANSWER = 40
 
 
 def render_answer_table(spread: audit_statistics.AnswerDistribution) -> Html:
-    """A table with bars; what it leaves out is summed in its last row."""
+    """The commonest answers of a group with their shares in each set, as bars; the last row sums the others."""
     listed = list(range(min(MOST_COMMON, len(spread.answers))))
     rare = np.argsort(-spread.ood[MOST_COMMON:], kind="stable")[:MOST_RARE] + MOST_COMMON
     listed += sorted(int(k) for k in rare if spread.ood[k] > 0)
@@ -105,14 +103,12 @@ def _share_of(n: int, total: int) -> tuple[int, float | None]:
     return n, n / total if total else None
 
 
-# A few samples of a group, some with a frequent answer and some with a rare one.
-
 SAMPLES_EACH = 3  # of the head, and of the tail
 LONGEST_TEXT = 160
 
 
 def render_samples(audit: ShortcutAudit, shortcut: str, concept: int) -> Html:
-    """Samples of the IID test; of train, where the test has none of the group in head or tail."""
+    """A few samples of a group's head and tail in the IID test; in train, where the test has none."""
     where, picked = "IID test", _pick_samples(audit.test[shortcut], concept)
     if not picked:
         where, picked = "train split", _pick_samples(audit.train[shortcut], concept)
@@ -139,8 +135,6 @@ def _pick_samples(groups: AnswerGroups, concept: int) -> list[tuple[int, int]]:
         picked += [(int(row), part) for row in rows[places]]  # evenly over all of them
     return picked
 
-
-# The concepts that make each shortcut, the answers they lead to, and samples behind them.
 
 PLACES = {"audit": 40}
 MOST_GROUPS = 8  # per shortcut

@@ -23,8 +23,6 @@ from ...rng import derive
 from .facts import ProgramFacts, to_snake_case
 from .properties import FAMILIES
 
-# Corpus: all questions of a dataset, and what can be drawn from them.
-
 MIN_TOGETHER = (15, 6_891)  # so often, of so many questions for development
 MIN_APART = (50, 248_100)  # so often, of so many questions for training
 
@@ -32,7 +30,7 @@ NamePair = tuple[str, str]
 
 
 class QuestionCorpus:
-    """Read whenever something is drawn; what may be drawn stands in one order, whatever that of the files."""
+    """All questions of a dataset, read whenever something is drawn; what may be drawn stands in one order."""
 
     def __init__(self, read: Callable[[], Iterator[tuple[bool, Question]]]) -> None:
         self.read = read  # every question, and whether it is one to train on
@@ -161,8 +159,6 @@ def _bracket(inner: QuestionPredicate, binds: int) -> str:
     return str(inner) if inner.binds >= binds else f"({inner})"
 
 
-# Properties that are drawn from the data.
-
 HELD_OUT_SHARE = 0.2
 DRAWS = (1, 2, 3)
 PROGRAM_SPLIT, LEXICAL_SPLIT = "program_split", "lexical_split"
@@ -204,8 +200,6 @@ class FittedDraw(QuestionPredicate):
     def __str__(self) -> str:
         return str(self.draw)
 
-
-# Expressions.
 
 SIGNS = {"∪": "|", "∩": "&"}
 DRAWN_PROPERTIES = {f"{kind}_{n}": DrawnProperty(kind, n) for kind in (PROGRAM_SPLIT, LEXICAL_SPLIT) for n in DRAWS}
