@@ -308,7 +308,7 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
     except ProgramError:
         functions = {n.get("function") or n.get("type") for n in listed if isinstance(n, dict)}
         for name, notation in (("superclevr", superclevr_notation), ("clevr_hyp", hyp_notation)):
-            if functions & (notation.NOTATION.table.keys() - clevr_notation.NOTATION.table.keys()):
+            if functions & (notation.TABLE.keys() - clevr_notation.FUNCTIONS.keys()):
                 return notation.read(listed), name
         raise
 

@@ -1,7 +1,7 @@
 """Mesh: triangles with smooth normals, each of a named part; Body: a mesh placed in the world, with one look per part.
 
 Libraries of mathematics differ in the last place of a sine; a scene is accepted by counting pixels, so ours
-uses nothing but additions and multiplications.
+(`unit_circle`) uses nothing but additions and multiplications.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,9 +55,6 @@ def volume(mesh: Mesh) -> float:
     return float(np.sum(a * np.cross(b, c)) / 6)
 
 
-# Sine and cosine that are the same bits on every machine (libraries differ in the last place, and pixel counts decide
-# which scenes are accepted): additions and multiplications only.
-
 _RADIANS = 0.017453292519943295
 # Taylor coefficients; on ±45° the first term left out is below 1e-17
 _SIN = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800, 1 / 6227020800, -1 / 1307674368000)
@@ -78,8 +75,6 @@ def unit_circle(degrees: float) -> tuple[float, float]:
     sine *= x
     return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[quarter % 4]
 
-
-# Body: a mesh placed in the world, with one look per part; and all bodies of an image as one mesh.
 
 SHAPES = Registry("set of shapes", "shiftscope.geometry.shapes")
 

@@ -156,14 +156,12 @@ def draw_triangles(x: Longs, y: Longs, nearness: Longs, triangles: Ints, samples
                 buffer[row, px] = max(buffer[row, px], near << 32 | t)
 
 
-# What an image shows of each object and part: masks, boxes, visible pixels. Decides what is kept.
-
 MOST_LABELS = 254  # objects in an image, and parts with a look of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visibility:
-    """One image's worth, counted at pixel centres; boxes of what is hidden are all zero."""
+    """What an image shows of each object and part, counted at pixel centres; boxes of what is hidden are zero."""
 
     mask: Bytes  # [height, width], object index + 1, 0 for the ground
     boxes: Ints  # [object, left top width height]

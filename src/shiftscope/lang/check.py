@@ -81,7 +81,13 @@ def plan_program(program: Program) -> ProgramPlan:
         if a != b:
             raise ProgramError(f"{_name_node(at, nodes[at])}: expected two values of one attribute, got {a} and {b}")
     for i in plan.constrained:
-        _check_words(i, nodes[i])
+        n = nodes[i]
+        for param, word in zip(get_op(n.op).params, n.params, strict=True):
+            options = WORDS.get(param)
+            if options and word not in options:
+                raise ProgramError(f"{_name_node(i, n)}: expected {' or '.join(options)} as {param}, got {word!r}")
+            if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
+                raise ProgramError(f"{_name_node(i, n)}: expected a whole number, got {word!r}")
     return plan
 
 
@@ -125,15 +131,6 @@ def _infer_output(op: Op, given: list[Type], where: str) -> Type:
     at = max(missed)  # say what the nearest signatures wanted there
     options = dict.fromkeys(str(s.inputs[at]) for s, k in zip(op.signatures, missed, strict=True) if k == at)
     raise ProgramError(f"{where}: expected {' or '.join(options)} as input {at + 1}, got {given[at]}")
-
-
-def _check_words(i: int, n: Node) -> None:
-    for param, word in zip(get_op(n.op).params, n.params, strict=True):
-        options = WORDS.get(param)
-        if options and word not in options:
-            raise ProgramError(f"{_name_node(i, n)}: expected {' or '.join(options)} as {param}, got {word!r}")
-        if param == "number" and not (word.isascii() and word.isdigit() and len(word) < 10):
-            raise ProgramError(f"{_name_node(i, n)}: expected a whole number, got {word!r}")
 
 
 @lru_cache(maxsize=100_000)

@@ -72,7 +72,8 @@ def format_call(n: Node, inputs: list[str]) -> str:
 def _format_words(n: Node) -> tuple[str, ...]:
     """A node's words as written: pairs with =, defaults left out, several words quoted."""
     op = get_op(n.op)
-    words = [_quote_word(p) for p in n.params]
+    quoted = ('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in n.params)
+    words = [word if _BARE.fullmatch(word) else said for word, said in zip(n.params, quoted, strict=True)]
     if op.pairs:
         return tuple(f"{a}={v}" for a, v in zip(words[::2], words[1::2], strict=True))
     for default, word in zip(reversed(op.defaults), reversed(n.params), strict=False):
@@ -82,13 +83,6 @@ def _format_words(n: Node) -> tuple[str, ...]:
     if op.params[:2] == PAIR:
         words = [f"{words[0]}={words[1]}", *words[2:]]
     return tuple(words)
-
-
-def _quote_word(word: str) -> str:
-    if _BARE.fullmatch(word):
-        return word
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 class _ProgramTextParser(ProgramBuilder):

@@ -41,26 +41,21 @@ class Renderer(Protocol):
     @property
     def layers(self) -> tuple[str, ...]:
         """Those of LAYERS that it can draw."""
-        ...
 
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         """The images of the scenes, in order; size is width and height in pixels."""
-        ...
 
     # For training, where many processes make scenes and one draws them.
 
     @property
     def batch(self) -> int:
         """Images that it draws best together."""
-        ...
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Any:
         """Scenes made ready to be drawn, in any process; what comes back can be pickled."""
-        ...
 
     def render_packs(self, packs: Sequence[Any], size: tuple[int, int]) -> GpuImages:
         """The images of what `pack` returned, as one batch of tensors on the device."""
-        ...
 
 
 def open_renderer(device: str = "cpu", *, workers: int | None = None) -> Renderer:

@@ -105,8 +105,6 @@ def _filter_rows(rows: Bytes, channels: int, out: Bytes) -> None:
                 out[y, x + 1] = rows[y, x] - rows[y - 1, x]
 
 
-# Sheet: pictures in a grid with their names, and the bytes of an image file.
-
 Picture = NDArray[np.uint8]  # [height, width, rgb]
 
 GAP = 4  # between two pictures

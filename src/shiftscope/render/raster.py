@@ -37,7 +37,7 @@ def read_depths(buffer: Buffer, camera: Doubles, out: Floats) -> None:
             out[y, x] = NEARNESS / near if near > 0 else ground
 
 
-_own = threading.local()
+_own = threading.local()  # each thread's canvas, of the last size
 
 
 def render(
@@ -71,7 +71,9 @@ def render(
         if found.parts is not None:
             planes["parts"][i] = found.parts
         if "rgb" in planes:
-            paint_image(stage, camera, lamps_of(scenes[i]), _thread_canvas(size), planes["rgb"][i])
+            if getattr(_own, "canvas", None) is None or _own.canvas.size != size:
+                _own.canvas = Canvas(size)
+            paint_image(stage, camera, lamps_of(scenes[i]), _own.canvas, planes["rgb"][i])
         if "depth" in planes or "normal" in planes:
             _render_geometry(stage, camera, size, planes.get("depth"), planes.get("normal"), i)
 
@@ -109,14 +111,6 @@ class CpuRenderer:
         from .gpu.raster import render_batch_on_cpu
 
         return render_batch_on_cpu([scene for pack in packs for scene in pack], size, workers=self.workers)
-
-
-def _thread_canvas(size: tuple[int, int]) -> Canvas:
-    """This thread's working memory for images of one size; the last size is kept."""
-    canvas: Canvas | None = getattr(_own, "canvas", None)
-    if canvas is None or canvas.size != size:
-        canvas = _own.canvas = Canvas(size)
-    return canvas
 
 
 def _render_geometry(

@@ -73,8 +73,6 @@ def find_commonest_answers(train: AnswerGroups, answers: npt.NDArray[np.int32]) 
     return commonest
 
 
-# The evidence: an audit with what blind models made of it.
-
 SHORTCUT_NAMES = {
     "QT": "question type",
     "KW": "key word",
@@ -98,7 +96,7 @@ FIRST_MODEL = 2  # the series of the first model: 0 and 1 are the colours of hea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditEvidence:
-    """The records of an audit's page."""
+    """The records of an audit's page: the audit, with what blind models made of it."""
 
     audit: ShortcutAudit
     blind: Mapping[str, Sequence[Score]]  # by model
@@ -125,13 +123,9 @@ class AuditEvidence:
             return 0.0
         return float(1 - has_object_annotations(self.audit.samples).mean())
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(self.blind)
-
     def series_of(self, model: str) -> int:
         """The number that decides a model's colour and sign."""
-        return FIRST_MODEL + self.models.index(model)
+        return FIRST_MODEL + [*self.blind].index(model)
 
     def describe_split(self) -> str:
         """1,200 train, 300 val, 500 IID test."""
@@ -156,8 +150,6 @@ def describe_shortcut(shortcut: str) -> str:
     return SHORTCUT_NAMES.get(shortcut, shortcut)
 
 
-# The page: a verdict and a few figures above the sections.
-
 TELLING = ("question_only", "object_only", "prior")  # the models that the verdict names first
 
 
@@ -175,9 +167,8 @@ def write_audit_page(
 def build_audit_page(evidence: AuditEvidence) -> Page:
     """The page of an audit, before its sections are made."""
     verdict = [tag("p", sentence, class_="verdict") for sentence in _list_verdict(evidence)]
-    return Page(
-        "audit", evidence, f"Shortcuts in {evidence.source or 'the dataset'}", verdict, list(_list_tiles(evidence))
-    )
+    title = f"Shortcuts in {evidence.source or 'the dataset'}"
+    return Page("audit", evidence, title, verdict, list(_list_tiles(evidence)))
 
 
 def _list_verdict(evidence: AuditEvidence) -> Iterator[Child]:
@@ -250,7 +241,7 @@ def _list_tiles(evidence: AuditEvidence) -> Iterator[Tile]:
 def _find_largest_gap(evidence: AuditEvidence) -> tuple[float, str, str] | None:
     gaps = [
         (gap.value, model, name)
-        for model in evidence.models
+        for model in evidence.blind
         for name in evidence.audit.labels
         if (gap := evidence.find_score(model, "gap", name)) and gap.value is not None
     ]

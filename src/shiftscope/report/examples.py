@@ -98,39 +98,26 @@ def embed_image(png: bytes, alt: str) -> Html:
 # seen; what can be told is which single step, left out, would give just that answer.
 
 DROPPABLE_OPS = ("filter", "exclude", "relate", "same")  # steps that narrow or move a set of objects
-
-
 StepNotes = Mapping[int, str]  # remarks on nodes of a program
 NO_NOTES: StepNotes = MappingProxyType({})
 
 
 def find_decisive_steps(program: Program, world: ExecutionWorld, answer: Answer) -> tuple[int, ...]:
-    """The nodes of which each, left out alone, makes the program give this answer."""
+    """The nodes of which each, left out alone so that it hands on its input, makes the program give this answer."""
     steps = []
-    for i, n in enumerate(program.nodes):
-        if n.op not in DROPPABLE_OPS or len(n.inputs) != 1:
+    for i, dropped in enumerate(program.nodes):
+        if dropped.op not in DROPPABLE_OPS or len(dropped.inputs) != 1:
             continue
-        other = _execute_without(program, world, i)
-        if other is not None and is_same_answer(other, answer):
+        place = [dropped.inputs[0] if j == i else j - (j > i) for j in range(len(program))]
+        rest = (n for j, n in enumerate(program.nodes) if j != i)
+        try:
+            nodes = tuple(Node(n.op, tuple(place[j] for j in n.inputs), n.params) for n in rest)
+            other = execute(Program(nodes), world).answer
+        except ProgramError:  # the rest is ill-founded without it
+            continue
+        if isinstance(other, bool | int | str) and is_same_answer(other, answer):
             steps.append(i)
     return tuple(steps)
-
-
-def _execute_without(program: Program, world: ExecutionWorld, dropped: int) -> Answer | None:
-    """What comes out when a step hands on its input; nothing where the rest is then ill-founded."""
-    into = program.nodes[dropped].inputs[0]
-
-    def renumber(j: int) -> int:
-        return into if j == dropped else j - (j > dropped)
-
-    nodes = tuple(
-        Node(n.op, tuple(map(renumber, n.inputs)), n.params) for i, n in enumerate(program.nodes) if i != dropped
-    )
-    try:
-        answer = execute(Program(nodes), world).answer
-    except ProgramError:
-        return None
-    return answer if isinstance(answer, bool | int | str) else None
 
 
 def render_program(program: Program, world: ExecutionWorld, notes: StepNotes) -> Html:

@@ -28,7 +28,13 @@ NOTHING = Html("")
 
 def tag(name: str, /, *children: Child, **attributes: object) -> Html:
     """One element. `class_` and `aria_label` are written as HTML does; None and False leave one out."""
-    opened = name + "".join(_render_attribute(key, value) for key, value in attributes.items())
+    opened = name
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            opened += f" {key.rstrip('_').replace('_', '-')}"
+        if value is not None and not isinstance(value, bool):
+            shown = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+            opened += f'="{escape(_FORBIDDEN.sub(chr(0xFFFD), shown))}"'
     if name in _EMPTY and not children:
         return Html(f"<{opened}/>")
     return Html(f"<{opened}>{join_markup(children)}</{name}>")
@@ -45,16 +51,6 @@ def join_markup(child: Child) -> Html:
     if isinstance(child, Iterable):
         return Html("".join(map(join_markup, child)))
     return child.__html__()
-
-
-def _render_attribute(key: str, value: object) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    if value is True:
-        return f" {name}"
-    shown = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-    return f' {name}="{escape(_FORBIDDEN.sub(chr(0xFFFD), shown))}"'
 
 
 def strip_markup(child: Child) -> str:

@@ -15,15 +15,9 @@ import numpy as np
 from ..columns import Column, ListColumn
 from ..errors import UserError
 from ..metrics import accuracy as accuracy_metric
+from ..metrics import significance
 from ..metrics.accuracy import score_rows
 from ..metrics.intervals import SceneClusters
-from ..metrics.significance import (
-    average_seeds,
-    compare_models,
-    correct_holm,
-    effective_sample_size,
-    smallest_detectable_drop,
-)
 from ..metrics.slices import make_scores
 from ..result import Codes, Floats, RunRecords, Score
 from .number_format import count_noun
@@ -108,10 +102,6 @@ class QuestionTypeMixture:
     shared: int  # types that all have
     types: int  # that any has
 
-    @property
-    def is_complete(self) -> bool:
-        return self.shared == self.types
-
 
 def reweight_question_types(runs: Sequence[RunRecords]) -> QuestionTypeMixture:
     """Weights that give every run the mixture of the first over the types that all of them have.
@@ -142,8 +132,6 @@ def reweight_question_types(runs: Sequence[RunRecords]) -> QuestionTypeMixture:
     return QuestionTypeMixture(tuple(weights), int(shared.sum()), int((counts > 0).any(axis=0).sum()))
 
 
-# Accuracies and paired comparisons.
-
 SIGNIFICANCE = 0.05  # a chance below this, after correction, is marked as significant
 K = TypeVar("K", bound=Hashable)
 
@@ -152,7 +140,7 @@ K = TypeVar("K", bound=Hashable)
 def measure_accuracy(run: ReportRun) -> Score:
     """The accuracy of a run, over seeds where there are several."""
     if run.seeds:
-        return average_seeds([measure_accuracy(one) for one in run.seeds])
+        return significance.average_seeds([measure_accuracy(one) for one in run.seeds])
     return accuracy_metric.measure(run.records)[0]
 
 
@@ -166,7 +154,7 @@ def describe_metric(report: ReportRuns) -> str:
 def measure_weighted_accuracy(run: ReportRun, mixture: Mapping[int, Floats]) -> Score:
     """The accuracy of a run whose rows weigh differently: the weights of each of its seeds, by id."""
     if run.seeds:
-        return average_seeds([measure_weighted_accuracy(one, mixture) for one in run.seeds])
+        return significance.average_seeds([measure_weighted_accuracy(one, mixture) for one in run.seeds])
     weights = mixture[id(run)]
     scored = score_rows(run.records)
     estimate = SceneClusters.from_records(run.records).estimate_shares(scored.values * weights, weights)
@@ -186,7 +174,7 @@ def compute_p_value(run: ReportRun, other: ReportRun) -> float | None:
     """The p-value of the difference of two runs on their common questions, not yet corrected; none of seeds."""
     if run.seeds or other.seeds:
         return None
-    test = compare_models(run.records, other.records)
+    test = significance.compare_models(run.records, other.records)
     return test.p if test.n else None
 
 
@@ -194,7 +182,7 @@ def correct_p_values(chances: Mapping[K, float | None]) -> dict[K, float]:
     """Holm's correction over all of them; what has no chance is left out."""
     keys = [key for key, p in chances.items() if p is not None]
     try:
-        corrected = correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
+        corrected = significance.correct_holm({str(k): chances[key] for k, key in enumerate(keys)}) if keys else {}
     except UserError:  # the libraries for it are an extra: no mark rather than no page
         return {}
     return {key: p for k, key in enumerate(keys) if (p := corrected[str(k)]) is not None}
@@ -207,7 +195,7 @@ def detectable_drop(run: ReportRun) -> float | None:
     if score.value is None or run.seeds:
         return None
     try:
-        least = smallest_detectable_drop(effective_sample_size(run.records), score.value)
+        least = significance.smallest_detectable_drop(significance.effective_sample_size(run.records), score.value)
     except UserError:
         return None
     return least if 0 < least < 1 else None
@@ -216,7 +204,7 @@ def detectable_drop(run: ReportRun) -> float | None:
 def has_statistics_extra() -> bool:
     """Whether the libraries for paired tests are installed."""
     try:
-        correct_holm({"any": 0.5})
+        significance.correct_holm({"any": 0.5})
     except UserError:
         return False
     return True

@@ -1,6 +1,6 @@
 """The report of runs: which models and tests it compares, and the few figures above its sections."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..folder import lock_path
@@ -30,11 +30,7 @@ def build_report(report: ReportRuns) -> Page:
     title = f"{shown} on {home.tests[0] if len(home.tests) == 1 else count_noun(len(home.tests), 'test')}"
     questions = sum(run.log.questions or len(run.records) for run in report.each)
     lead = f"{count_noun(len(report.each), 'run')}, {count_noun(questions, 'question')}."
-    return Page("report", report, title, [tag("p", lead, class_="lead")], list(_list_tiles(report)))
-
-
-def _list_tiles(report: ReportRuns) -> Iterator[Tile]:
-    home = report.select_in_domain()
+    tiles: list[Tile] = []
     scores = [(run, measure_accuracy(run)) for run in select_ranked(home.runs)]
     scored = sorted((s.value, k) for k, (_, s) in enumerate(scores) if s.complete and s.value is not None)
     ends = [("Highest", scored[-1]), ("Lowest", scored[0])][: len(scored)] if scored else []
@@ -44,10 +40,12 @@ def _list_tiles(report: ReportRuns) -> Iterator[Tile]:
         on = f" on {run.test}" if len(home.tests) > 1 else ""
         spread = "too few scenes" if has_few_scenes(score) else format_spread(value, score.low, score.high)
         about = f"{run.contender}{on}, {spread}".removesuffix(", ")
-        yield f"{name} {metric}", f"{format_percent(value)}%", about
+        tiles.append((f"{name} {metric}", f"{format_percent(value)}%", about))
     total = sum(len(run.records) for run in report.each)
     about = f"{count_noun(len(home.contenders), 'model')}, {count_noun(len(report.tests), 'test')}"
-    yield "Questions", format_count(total), about
+    tiles.append(("Questions", format_count(total), about))
     lost = total - sum(int(run.records.status.equals("answered").sum()) for run in report.each)
     share = format_percent(lost / total if total else 0.0)
-    yield "Without an answer", format_count(lost), f"{share}% undefined, unparseable, failed or missing"
+    without = f"{share}% undefined, unparseable, failed or missing"
+    tiles.append(("Without an answer", format_count(lost), without))
+    return Page("report", report, title, [tag("p", lead, class_="lead")], tiles)

@@ -206,7 +206,12 @@ def arrange_runs(logs: Sequence[tuple[RunLog, Path | None]], data: Path | None =
 
 def _build_run(log: RunLog, folder: Path | None, data: Path | None, moved: str | None) -> ReportRun:
     spec = dict(log.spec)
-    place = _locate_dataset(spec, data, moved)
+    place, wanted = None, spec.get("data_id")
+    if data is not None and (not wanted or moved == wanted):
+        place = data
+    elif spec.get("data"):  # ids repeat from one dataset to another, so its content must be the same
+        there = Path(str(spec["data"]))
+        place = there if not wanted or _read_data_id(there) == wanted else None
     lineage = log.lineage
     if lineage is None and place is not None:  # the run does not say; its dataset may
         with suppress(UserError):
@@ -248,17 +253,6 @@ def _shorten_model_name(spec: Mapping[str, Any]) -> str:
     if kind == "openai":
         return target.partition("@")[0] or name
     return PurePath(target).name if kind in ("hf", "predictions") and target else name
-
-
-def _locate_dataset(spec: Mapping[str, Any], moved: Path | None, content: str | None) -> Path | None:
-    """Where the run's dataset is: ids repeat from one dataset to another, so its content must be the same."""
-    wanted = spec.get("data_id")
-    if moved is not None and (not wanted or content == wanted):
-        return moved
-    if not spec.get("data"):
-        return None
-    folder = Path(str(spec["data"]))
-    return folder if not wanted or _read_data_id(folder) == wanted else None
 
 
 def _read_data_id(folder: Path) -> str | None:

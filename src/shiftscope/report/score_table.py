@@ -69,8 +69,6 @@ def has_few_scenes(score: Score) -> bool:
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
 
 
-# Names of models, and tables with one row per run.
-
 LONG_NAME = 30  # letters that a column of names has room for
 
 
@@ -106,8 +104,6 @@ def sort_runs(report: ReportRuns, runs: Iterable[ReportRun]) -> list[ReportRun]:
     """By contender, then by test, each in the order of the report."""
     return sorted(runs, key=lambda r: (report.contenders.index(r.contender), report.tests.index(r.test)))
 
-
-# Contenders against slices of the questions, each compared with the best of its slice.
 
 MOST_ACROSS = 8  # contenders side by side; more of them stand below each other
 MOST_PARTS = 30

@@ -104,9 +104,6 @@ def build_study_page(matrix: TransferMatrix) -> Page:
     return Page("study", matrix, matrix.study.title, opening)
 
 
-# What the tables of its sections share.
-
-
 def format_figure(score: Score | None) -> str:
     """84.21 ± 0.33, the longer side."""
     return format_score(score, DIGITS, None)

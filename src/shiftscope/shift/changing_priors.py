@@ -12,21 +12,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import UserError
 from ..kernels import exact
 from ..question_table import QuestionTable, Rows, SampleSet, unique_keys
 from ..rng import derive
 from ..shortcuts.audit import ShortcutAudit
-from ..shortcuts.concepts import (
-    ConceptBags,
-    TokenizedTexts,
-    build_bags,
-    find_question_types,
-    gather_slices,
-    tokenize_texts,
-)
+from ..shortcuts.concepts import build_bags, find_question_types, gather_slices, tokenize_texts
 from . import RecipeSets
 
 FOLDER = "Changing-Priors"  # of an audit's folder
@@ -87,7 +79,13 @@ def build_split(samples: QuestionTable, settings: ChangingPriorsSettings | None 
     answers = samples.answers
     key = (types.codes.astype(np.int64) + 1) * len(answers.values) + answers.codes
     groups, group = np.unique(key, return_inverse=True)
-    shown = _collect_concepts(samples, words, group, groups % len(answers.values))
+    # The words of each group's questions and its answer, which is numbered after the words.
+    every, texts = np.arange(len(groups)), len(samples.texts.values)
+    pairs = unique_keys(group * texts + samples.texts.codes)
+    which, spoken = gather_slices(words.codes, words.at[pairs % texts], words.at[pairs % texts + 1])
+    concepts = [spoken.astype(np.int64), len(words.vocabulary) + groups % len(answers.values)]
+    owner = np.concatenate([(pairs // texts)[which], every])
+    shown = build_bags(owner, np.concatenate(concepts), len(groups), every)
     owners = np.repeat(np.arange(len(shown.at) - 1), np.diff(shown.at))
     kinds = int(shown.codes.max(initial=-1)) + 1
     holders = build_bags(shown.codes.astype(np.int64), owners, kinds, np.zeros(0, np.int64))
@@ -102,21 +100,6 @@ def build_split(samples: QuestionTable, settings: ChangingPriorsSettings | None 
         raise UserError("every group of one question type and answer is larger than the test may be")
     tested = unique_keys(shown.codes[np.repeat(part, np.diff(shown.at)) == TEST])
     return PriorSplit(np.flatnonzero(part[group] == TRAIN), test, len(groups), 1 - float(lacking[tested].mean()))
-
-
-def _collect_concepts(
-    samples: QuestionTable, words: TokenizedTexts, group: npt.NDArray[np.int64], answer: npt.NDArray[np.int64]
-) -> ConceptBags:
-    """The words of each group's questions and its answer, which is numbered after the words."""
-    pairs = unique_keys(group * len(samples.texts.values) + samples.texts.codes)
-    owner, text = pairs // len(samples.texts.values), pairs % len(samples.texts.values)
-    which, spoken = gather_slices(words.codes, words.at[text], words.at[text + 1])
-    return build_bags(
-        np.concatenate([owner[which], np.arange(len(answer))]),
-        np.concatenate([spoken.astype(np.int64), len(words.vocabulary) + answer]),
-        len(answer),
-        np.arange(len(answer)),
-    )
 
 
 @exact

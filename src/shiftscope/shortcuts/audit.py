@@ -22,8 +22,6 @@ from ..rng import derive
 from .concepts import ConceptLabels, UnseenPairs, label_concepts
 from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
 
-# Split: which samples are for training, which for choosing a model, and which are the IID test.
-
 TRAIN, VAL, TEST = "train", "val", "test"
 SPLIT_NAMES = (TRAIN, VAL, TEST)
 AUDIT_SPLIT = "audit_split"  # the fact of a run's row that says which of these it is
@@ -38,7 +36,7 @@ _SPLIT_ALIASES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSplit:
-    """The part of every sample; together the parts are everything."""
+    """Which samples are for training, which for choosing a model, and which are the IID test."""
 
     codes: npt.NDArray[np.int8]  # [sample] place in NAMES; -1: in none of them
     made: bool  # by us at random, not taken from the files

@@ -33,9 +33,7 @@ from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..result import RunRecords
 from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
 from .audit_statistics import PART_NAMES
-from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS, ConceptLabels
-
-# The sets.
+from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS
 
 TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER = "Training", "Val", "IID-Test"
 OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # each with a folder a shortcut
@@ -74,23 +72,17 @@ def write_sets(
 
 def _build_source(samples: QuestionTable, what: str) -> RowSource:
     """Rows as they stand in the files; odd ones, and those of samples from no such file, are completed."""
-    complete = _complete_question if what == QUESTIONS_SUFFIX else _complete_annotation
+    origin, asks = samples.origin, what == QUESTIONS_SUFFIX
+    complete = _complete_question if asks else _complete_annotation
 
     def encode(k: int, row: dict[str, Any]) -> bytes:
         return json.dumps(complete(samples, k, row), ensure_ascii=False).encode()
 
-    origin = samples.origin
-    if origin is None:
-        return lambda rows: [encode(k, {}) for k in rows.tolist()]
-    places, odd = (
-        (origin.question, origin.odd_questions)
-        if what == QUESTIONS_SUFFIX
-        else (origin.annotation, origin.odd_annotations)
-    )
-    if places is None:
+    places = None if origin is None else origin.question if asks else origin.annotation
+    if origin is None or places is None:
         return lambda rows: [encode(k, {}) for k in rows.tolist()]
     stood = [origin.rows[file][row] for file, row in places.tolist()]
-    odd |= origin.repaired
+    odd = origin.repaired | (origin.odd_questions if asks else origin.odd_annotations)
     if not odd:
         return lambda rows: [stood[k] for k in rows.tolist()]
     return lambda rows: [encode(k, json.loads(bytes(stood[k]))) if k in odd else stood[k] for k in rows.tolist()]
@@ -199,8 +191,6 @@ def _remove_audit_files(folder: Folder, set_folders: Sequence[str]) -> None:
                 folder.remove(name)
 
 
-# The marks.
-
 ID_COLUMN, SPLIT_COLUMN = "question_id", "split"
 
 
@@ -212,6 +202,7 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
     has one whose word is none.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     columns: dict[str, Any] = {
@@ -223,7 +214,11 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
         for groups in (audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]):
             part[groups.rows] = groups.part
         columns[shortcut] = _build_dictionary(part - 1, pa.array(PART_NAMES[1:]))
-        named = _build_concept_names(labels).dictionary_encode()  # two concepts may have one name
+        words = []  # what `ConceptLabels.name` says of every concept, at once
+        for vocabulary, codes in zip(labels.words, labels.parts.T, strict=True):
+            at = np.where(codes < 0, len(vocabulary), codes)
+            words.append(pa.array((*vocabulary, NO_CONCEPT), pa.string()).take(pa.array(at)))
+        named = pc.binary_join_element_wise(*words, CONCEPT_JOIN).dictionary_encode()  # two may have one name
         table = np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32)
         columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
     buffer = BytesIO()
@@ -272,18 +267,6 @@ def _read_marks(folder: Path, columns: Sequence[str]) -> Any:
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:  # also while the audit is made anew
         why = " ".join(str(error).split())
         raise UserError(f"{path} cannot be read ({why}); run the same shiftscope audit again") from None
-
-
-def _build_concept_names(labels: ConceptLabels) -> Any:
-    """What `Labels.name` says of every concept, at once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for words, codes in zip(labels.words, labels.parts.T, strict=True):
-        at = np.where(codes < 0, len(words), codes)
-        columns.append(pa.array((*words, NO_CONCEPT), pa.string()).take(pa.array(at)))
-    return pc.binary_join_element_wise(*columns, CONCEPT_JOIN)
 
 
 def _build_dictionary(codes: np.typing.NDArray[np.int32], words: Any) -> Any:

@@ -70,11 +70,11 @@ def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, 
     found = []
     for shortcut in audit.labels:
         train, val, test = audit.train[shortcut], audit.val[shortcut], audit.test[shortcut]
-        alone = test.single
+        alone = test.classes == 1
         line = ShortcutStatistics(
             shortcut=shortcut,
-            train_groups=train.group_count,
-            test_groups=test.group_count,
+            train_groups=int((train.size > 0).sum()),
+            test_groups=int((test.size > 0).sum()),
             imbalanced=int(test.imbalanced.sum()),
             head=len(test.head),
             tail=len(test.tail),

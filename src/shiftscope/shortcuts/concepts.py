@@ -34,8 +34,6 @@ from ..formats.vqa import question_types as vqa_types
 from ..kernels import exact
 from ..question_table import QuestionTable, encode_column, number_keys, unique_keys
 
-# Words of questions as numbers: lower case, without punctuation, each distinct text read once.
-
 # Letters and digits of any script; an apostrophe or hyphen inside a word belongs to it (what's, t-shirt).
 _WORDS = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 _TEXT_END = "\n"
@@ -140,23 +138,8 @@ def learn_prefixes(words: TokenizedTexts, asked: npt.NDArray[np.int64]) -> tuple
     return tuple(" ".join(words.vocabulary[w] for w in prefix) for _, prefix in found[:MAX_PREFIXES])
 
 
-# The nine concepts of every sample (VQA-VS §3.3 and appendix B.3), labels for grouping: QT, KW, QT+KW, …
-#
-# A sample's keyword (KW) or key object (KO) is the one that says most about its answer, in the order of
-# equation 6: MI(w, a) = log f(w, a) / (f(w) f(a) / K), where f counts samples. Within a sample a is fixed, so
-# f(a), K and the logarithm do not change the order: f(w, a) / f(w) does, compared here in whole numbers. Ties
-# go to the larger f(w, a), then alphabetically.
-#
-# Two readings of ours, where the paper says nothing. Words of the question's type are no words of the question:
-# f(w) and f(w, a) count the samples that have w outside their type, so `color` of "what color is the" does not
-# count towards the f of `color` elsewhere. And an image that the object annotations do not name is not an image
-# without objects: its samples have no concept by objects and are in no such group.
-
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-
-# Labels: the concept of one shortcut for every sample, a tuple of parts such as (what color, banana).
-
 NO_CONCEPT = "none"  # how a part is named where the sample has nothing for it
 CONCEPT_JOIN = " + "
 

@@ -47,19 +47,9 @@ class AnswerGroups:
         return np.asarray(self.rows[self.part == TAIL])
 
     @property
-    def group_count(self) -> int:
-        """How many groups have samples."""
-        return int((self.size > 0).sum())
-
-    @property
     def sample_count(self) -> int:
         """How many of the samples are in a group."""
         return int(self.size.sum())
-
-    @property
-    def single(self) -> npt.NDArray[np.bool_]:
-        """[concept] groups with one answer only: never imbalanced, ê = 1."""
-        return np.equal(self.classes, 1)
 
     def imbalance_degree(self) -> float:
         """Eq. 8: the mean of ê weighted by the groups' sizes; lower is more imbalanced."""

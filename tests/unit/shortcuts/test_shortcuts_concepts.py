@@ -285,11 +285,11 @@ def test_a_sample_without_a_concept_is_in_no_group():
     labels = ConceptLabels("KO", (("a", "b"),), np.array([[0], [1]], np.int32), codes)
     found = build_groups(labels, np.array([0, 0, 0, 0, 1, 1, 2, 0, 1], np.int32), np.arange(9))
     assert found.part.tolist() == [HEAD] * 4 + [TAIL] + [BALANCED] * 4
-    assert (found.size.tolist(), found.group_count, found.sample_count) == ([5, 2], 2, 7)
+    assert (found.size.tolist(), found.sample_count) == ([5, 2], 7)
     # ê of 4 and 1 is 0.7219 in 5 of the 7 samples, 1 in the others.
     assert found.imbalance_degree() == pytest.approx((5 * 0.721928 + 2) / 7, abs=1e-6)
     nowhere = build_groups(labels, np.zeros(9, np.int32), np.array([5, 6]))
-    assert (nowhere.group_count, nowhere.imbalance_degree(), nowhere.tail.tolist()) == (0, 1.0, [])
+    assert (nowhere.sample_count, nowhere.imbalance_degree(), nowhere.tail.tolist()) == (0, 1.0, [])
 
 
 def test_rare_answers_of_an_imbalanced_group_are_the_tail():
@@ -306,7 +306,7 @@ def test_a_balanced_group_has_neither_head_nor_tail():
 
 def test_a_group_with_one_answer_is_never_imbalanced_and_as_even_as_can_be():
     found = groups_of([3, 3, 3])
-    assert (found.entropy[0], found.imbalanced[0], found.single[0]) == (1.0, False, True)
+    assert (found.entropy[0], found.imbalanced[0], found.classes[0]) == (1.0, False, 1)
     assert found.imbalance_degree() == 1.0
 
 

@@ -34,9 +34,12 @@ def cube(bevel: float = BEVEL, steps: int = 3) -> Mesh:
                 for u in lines:
                     point = [0.0, 0.0, 0.0]
                     point[axis], point[(axis + 1) % 3], point[(axis + 2) % 3] = side, u * side, v
-                    vertex, normal = _round_point(point, 1.0 - bevel, bevel)
-                    vertices.append(vertex)
-                    normals.append(normal)
+                    a, b, c = (min(max(x, bevel - 1.0), 1.0 - bevel) for x in point)  # moved onto the rounded cube
+                    dx, dy, dz = point[0] - a, point[1] - b, point[2] - c
+                    length = sqrt(dx * dx + dy * dy + dz * dz)
+                    nx, ny, nz = dx / length, dy / length, dz / length
+                    vertices.append((a + bevel * nx, b + bevel * ny, c + bevel * nz))
+                    normals.append((nx, ny, nz))
             triangles += _build_grid(first, len(lines), len(lines))
     return Mesh("cube", np.array(vertices), np.array(normals), np.array(triangles, np.int32))
 
@@ -81,18 +84,6 @@ def _build_grid(first: int, rows: int, columns: int) -> list[tuple[int, int, int
             b, c, d = a + 1, a + columns + 1, a + columns
             cells += [(a, b, c), (a, c, d)]
     return cells
-
-
-def _round_point(
-    point: list[float], inner: float, bevel: float
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """A point of the unit cube moved onto the rounded cube, and the normal there."""
-    core = [min(max(x, -inner), inner) for x in point]
-    dx, dy, dz = (x - c for x, c in zip(point, core, strict=True))
-    length = sqrt(dx * dx + dy * dy + dz * dz)
-    normal = (dx / length, dy / length, dz / length)
-    vertex = (core[0] + bevel * normal[0], core[1] + bevel * normal[1], core[2] + bevel * normal[2])
-    return vertex, normal
 
 
 SOLIDS: dict[str, Callable[[], Mesh]] = {"cube": cube, "sphere": sphere, "cylinder": cylinder}

@@ -66,8 +66,6 @@ def read_meshes(data: bytes) -> dict[str, Mesh]:
     return meshes
 
 
-# Super-CLEVR's words as vehicles: model, size, colour, material and texture of an object and its parts.
-
 SIZES = {"large": 3.5, "small": 1.8}  # the diagonal of a vehicle's box, in world units
 TEXTURES = ("none", "dotted", "checkered", "striped")
 WHERE = "the Super-CLEVR vehicles"

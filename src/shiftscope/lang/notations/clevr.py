@@ -99,10 +99,7 @@ def order_entries(entries: list[ClevrEntry]) -> list[int]:
 
 
 ATTRIBUTES = ("size", "color", "material", "shape")
-
 Meaning = tuple[str, tuple[str, ...]]  # an op and the words that the function's name fixes
-
-
 FUNCTIONS: dict[str, Meaning] = {  # the words that follow the fixed ones are the value_inputs
     **{name: (name, ()) for name in ("scene", "unique", "relate", "union", "intersect", "count", "exist")},
     **dict.fromkeys(("equal_integer", "equal_object", *(f"equal_{a}" for a in ATTRIBUTES)), ("equal", ())),

@@ -6,8 +6,6 @@ from .clevr import FUNCTIONS, VALUES, ClevrNotation, Meaning, get_official_name
 
 PART_ATTRIBUTES = {"size": "size", "color": "color", "material": "material", "partname": "name"}
 _SPELLED = {ours: theirs for theirs, ours in PART_ATTRIBUTES.items()}
-
-
 PART_FUNCTIONS: dict[str, Meaning] = {
     "object2part": ("parts", ()),
     "part2object": ("owners", ()),
@@ -34,7 +32,6 @@ class SuperClevrNotation(ClevrNotation):
         return name
 
 
-NOTATION = SuperClevrNotation(
-    "Super-CLEVR", FUNCTIONS | PART_FUNCTIONS, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES}
-)
+TABLE = FUNCTIONS | PART_FUNCTIONS
+NOTATION = SuperClevrNotation("Super-CLEVR", TABLE, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES})
 read, write = NOTATION.read, NOTATION.write

@@ -33,30 +33,24 @@ def draw_bars(label: str, bars: Sequence[Bar], *, width: float = 560) -> Html:
     x = Axis(low, round_up(max([*ends, 0.0])), LABEL, width - FIGURE)
     bottom = 8.0 + ROW * len(bars)
     grid = [draw_line(x(t), 2, x(t), bottom, "grid" if t else "base") for t in x.ticks()]
-    parts = [part for k, bar in enumerate(bars) for part in _draw_bar(bar, x, 4.0 + ROW * k, width)]
+    parts = []
+    for k, bar in enumerate(bars):
+        y, (left, right) = 4.0 + ROW * k, sorted((x(0), x(bar.value)))
+        title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
+        look += f" {hue_class(bar.series)}"
+        name = shorten_label(bar.label, LABEL - 14)
+        parts.append(draw_text(LABEL - 8, y + 12, name, at="end", class_="tick"))
+        wide = max(right - left, 0.75)
+        parts.append(tag("rect", title, x=left, y=y + 3, width=wide, height=ROW - 6, rx=1.5, class_=look))
+        reach = right
+        if bar.low is not None and bar.high is not None:
+            middle = y + ROW / 2
+            reach = max(right, x(bar.high))
+            parts.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
+            parts += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
+        parts.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
     names = [draw_text(x(t), bottom + 13, f"{t:g}", at="middle", class_="tick") for t in x.ticks()]
     return draw_frame(width, bottom + 18, label, *grid, *parts, *names)
-
-
-def _draw_bar(bar: Bar, x: Axis, y: float, width: float) -> list[Html]:
-    left, right = sorted((x(0), x(bar.value)))
-    title, look = tag("title", f"{bar.label}: {bar.figure}"), "hollow" if bar.hollow else "bar"
-    look += f" {hue_class(bar.series)}"
-    parts = [
-        draw_text(LABEL - 8, y + 12, shorten_label(bar.label, LABEL - 14), at="end", class_="tick"),
-        tag("rect", title, x=left, y=y + 3, width=max(right - left, 0.75), height=ROW - 6, rx=1.5, class_=look),
-    ]
-    reach = right
-    if bar.low is not None and bar.high is not None:
-        middle = y + ROW / 2
-        reach = max(right, x(bar.high))
-        parts.append(draw_line(x(bar.low), middle, x(bar.high), middle, "whisker"))
-        parts += [draw_line(x(e), middle - 3, x(e), middle + 3, "whisker") for e in (bar.low, bar.high)]
-    parts.append(draw_text(min(reach + 6, width - FIGURE + 6), y + 12, bar.figure, class_="figure"))
-    return parts
-
-
-# One bar divided into named shares, each with its own pattern as well as its colour.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ class StackedShare:
 
 
 def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float = 360, height: float = 20) -> Html:
-    """The bar; a figure is written inside where it fits, and in the tooltip anyway."""
+    """One bar divided into shares; a figure is written inside where it fits, and in the tooltip anyway."""
     parts: list[Html] = []
     x = 0.0
     for share in shares:
@@ -85,8 +79,6 @@ def draw_stacked_bar(label: str, shares: Sequence[StackedShare], *, width: float
     return draw_frame(width, height, label, *parts, class_="small")
 
 
-# The accuracy on head and tail of each row with intervals, against a line for the IID test.
-
 DUMBBELL_ROW = 24.0
 DUMBBELL_LEFT, DUMBBELL_RIGHT, DUMBBELL_TOP = 76.0, 44.0, 24.0
 DUMBBELL_ENDS = ("head", "tail")  # their places are their series
@@ -94,7 +86,7 @@ DUMBBELL_ENDS = ("head", "tail")  # their places are their series
 
 @dataclass(frozen=True, slots=True)
 class Dumbbell:
-    """A row; `figure` is written at its end."""
+    """A row: the accuracy on head and tail; `figure` is written at its end."""
 
     label: str
     head: Score | None
@@ -122,34 +114,26 @@ def draw_dumbbells(
         parts.append(draw_text(at, DUMBBELL_TOP - 9, name, at="middle", class_="figure"))
     parts.append(draw_text(width - 2, DUMBBELL_TOP - 11, "gap", at="end", class_="tick"))
     for k, row in enumerate(rows):
-        parts += _draw_dumbbell(row, x, DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), width)
+        middle, name = DUMBBELL_TOP + DUMBBELL_ROW * (k + 0.5), shorten_label(row.label, DUMBBELL_LEFT - 12)
+        parts.append(draw_text(DUMBBELL_LEFT - 10, middle + 4, name, at="end", class_="tick"))
+        ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
+        if len(ends) == 2:
+            left, right = (x(s.value or 0.0) for s, _ in ends)
+            parts.append(draw_line(left, middle, right, middle, "base"))
+        for score, series in ends:
+            if score.low is not None and score.high is not None:
+                parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
+        for score, series in ends:
+            about = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
+            parts.append(draw_mark(series, x(score.value or 0.0), middle, about))
+        parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
     return draw_frame(width, bottom + 20, label, *parts)
-
-
-def _draw_dumbbell(row: Dumbbell, x: Axis, middle: float, width: float) -> list[Html]:
-    parts = [
-        draw_text(DUMBBELL_LEFT - 10, middle + 4, shorten_label(row.label, DUMBBELL_LEFT - 12), at="end", class_="tick")
-    ]
-    ends = [(s, series) for series, s in enumerate((row.head, row.tail)) if s and s.value is not None]
-    if len(ends) == 2:
-        left, right = (x(s.value or 0.0) for s, _ in ends)
-        parts.append(draw_line(left, middle, right, middle, "base"))
-    for score, series in ends:
-        if score.low is not None and score.high is not None:
-            parts.append(draw_line(x(score.low), middle, x(score.high), middle, f"range wide {hue_class(series)}"))
-    for score, series in ends:
-        label = describe_score(f"{row.label}, {DUMBBELL_ENDS[series]}", score)
-        parts.append(draw_mark(series, x(score.value or 0.0), middle, label))
-    parts.append(draw_text(width - 2, middle + 4, row.figure, at="end", class_="figure"))
-    return parts
-
-
-# A point with its interval on a scale of 0 to 1, small enough to stand in a table.
 
 
 def draw_interval(
     value: float, low: float | None, high: float | None, series: int, *, width: float = 120, height: float = 18
 ) -> Html:
+    """A point with its interval on a scale of 0 to 1, small enough to stand in a table."""
     x = Axis(0, 1, 6, width - 6)
     middle = height / 2
     return draw_frame(

@@ -113,20 +113,28 @@ def round_up(value: float) -> float:
     return step * max(1, -(-value // step)) if value > 0 else 1.0
 
 
-# One shape and one hue per series, so that colour is never the only difference.
-
-SHAPES = ("circle", "square", "triangle", "diamond", "cross", "pentagon")
+SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (  # their corners
+    (),  # a circle
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.15), (1.1, 0.85), (-1.1, 0.85)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    (
+        (-1.1, -0.45), (-0.45, -0.45), (-0.45, -1.1), (0.45, -1.1), (0.45, -0.45), (1.1, -0.45),
+        (1.1, 0.45), (0.45, 0.45), (0.45, 1.1), (-0.45, 1.1), (-0.45, 0.45), (-1.1, 0.45),
+    ),
+    ((0, -1.15), (1.1, -0.35), (0.7, 0.95), (-0.7, 0.95), (-1.1, -0.35)),
+)  # fmt: skip
 SIZE = 3.6  # pixels from the middle to the edge
 
 
 def draw_mark(series: int, x: float, y: float, title: str = "") -> Html:
     """The sign of a series at a point."""
-    return tag(
-        "path",
-        tag("title", title) if title else None,
-        d=_trace_outline(SHAPES[series % len(SHAPES)], x, y),
-        class_=f"mark {hue_class(series)}",
-    )
+    r, corners = SIZE, SHAPES[series % len(SHAPES)]
+    if corners:
+        outline = "M" + "L".join(f"{x + a * r:.1f} {y + b * r:.1f}" for a, b in corners) + "z"
+    else:
+        outline = f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z"
+    return tag("path", tag("title", title) if title else None, d=outline, class_=f"mark {hue_class(series)}")
 
 
 def hue_class(series: int) -> str:
@@ -139,20 +147,3 @@ def draw_legend_mark(series: int) -> Html:
     return tag(
         "svg", draw_mark(series, 6, 6), class_="sign", viewBox="0 0 12 12", width=12, height=12, aria_hidden="true"
     )
-
-
-def _trace_outline(shape: str, x: float, y: float) -> str:
-    r = SIZE
-    corners = {
-        "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-        "triangle": ((0, -1.15), (1.1, 0.85), (-1.1, 0.85)),
-        "diamond": ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
-        "pentagon": ((0, -1.15), (1.1, -0.35), (0.7, 0.95), (-0.7, 0.95), (-1.1, -0.35)),
-        "cross": (
-            (-1.1, -0.45), (-0.45, -0.45), (-0.45, -1.1), (0.45, -1.1), (0.45, -0.45), (1.1, -0.45),
-            (1.1, 0.45), (0.45, 0.45), (0.45, 1.1), (-0.45, 1.1), (-0.45, 0.45), (-1.1, 0.45),
-        ),
-    }  # fmt: skip
-    if shape == "circle":
-        return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z"
-    return "M" + "L".join(f"{x + a * r:.1f} {y + b * r:.1f}" for a, b in corners[shape]) + "z"

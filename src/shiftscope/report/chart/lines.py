@@ -131,8 +131,6 @@ def _format_path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-# Accuracies with intervals over places in the order of a value, which stands behind as pale bars.
-
 RANKED_RIGHT, RANKED_TOP = 8.0, 8.0
 RANKED_APART = 11.0  # pixels between series at one place
 
@@ -148,28 +146,24 @@ class RankedPlace:
 
 
 def draw_ranked(label: str, places: Sequence[RankedPlace], *, height: float = 260) -> Html:
-    """The chart, as wide as its names need."""
+    """Accuracies over places in the order of a value, whose bars stand behind; as wide as the names need."""
     step = max(88.0, *(CHAR * max(len(p.name), len(p.below)) + 14 for p in places))
     width = LEFT + RANKED_RIGHT + step * len(places)
     ends = [e for p in places for _, _, s in p.scores for e in (s.value, s.high) if e is not None]
     y = Axis(0, min(round_up(max([*ends, *(p.value for p in places)])), 1.0), height - BOTTOM, RANKED_TOP)
     parts = _draw_grid(y, y.ticks(), width - RANKED_RIGHT)
-    for k, place in enumerate(places):
-        parts += _draw_place(place, LEFT + step * (k + 0.5), 0.72 * step, y)
+    for place_number, place in enumerate(places):
+        x, wide, top = LEFT + step * (place_number + 0.5), 0.72 * step, y(place.value)
+        parts += [
+            tag("rect", x=x - wide / 2, y=top, width=wide, height=y.start - top, class_="amount"),
+            draw_text(x, y.start + 16, place.name, at="middle", class_="heading"),
+            draw_text(x, y.start + 30, place.below, at="middle", class_="tick"),
+        ]
+        for k, (name, series, score) in enumerate(place.scores):
+            if score.value is None:
+                continue
+            at = x + RANKED_APART * (k - (len(place.scores) - 1) / 2)
+            if whisker := _draw_whisker(score, series, at, y):
+                parts.append(whisker)
+            parts.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
     return draw_frame(width, height, label, *parts)
-
-
-def _draw_place(place: RankedPlace, x: float, wide: float, y: Axis) -> list[Html]:
-    parts = [
-        tag("rect", x=x - wide / 2, y=y(place.value), width=wide, height=y.start - y(place.value), class_="amount"),
-        draw_text(x, y.start + 16, place.name, at="middle", class_="heading"),
-        draw_text(x, y.start + 30, place.below, at="middle", class_="tick"),
-    ]
-    for k, (name, series, score) in enumerate(place.scores):
-        if score.value is None:
-            continue
-        at = x + RANKED_APART * (k - (len(place.scores) - 1) / 2)
-        if whisker := _draw_whisker(score, series, at, y):
-            parts.append(whisker)
-        parts.append(draw_mark(series, at, y(score.value), describe_score(f"{name}, {place.name}", score)))
-    return parts

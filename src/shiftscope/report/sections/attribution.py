@@ -135,9 +135,6 @@ def _build_drop_table(report: ReportRuns) -> Table | None:
     return Table("The drop from base to twin by stage: more wrong answers, in points", heads, rows)
 
 
-# A study: what true scenes and programs would mend, how good the parsers are, how calibrated.
-
-
 def diagnosis_tables(matrix: TransferMatrix) -> Iterator[Table]:
     """What true scenes and true programs would mend, and how good the parsers are part by part."""
     study = matrix.study

@@ -19,18 +19,29 @@ KEY = (
 
 
 def section(evidence: AuditEvidence) -> Section | None:
-    if not any(evidence.find_score(model, "iid") for model in evidence.models):
+    if not any(evidence.find_score(model, "iid") for model in evidence.blind):
         return None
     shares = [s.high or s.value or 0.0 for some in evidence.blind.values() for s in some if "gap" not in s.metric]
     most = min(ceil(10 * max(shares, default=1.0)) / 10, 1.0)  # of the scale of all charts
-    charts = [chart for model in evidence.models if (chart := _draw_chart(evidence, model, most))]
+    charts = [chart for model in evidence.blind if (chart := _draw_chart(evidence, model, most))]
     legend = render_swatches((("head split", "is-head"), ("tail split: the OOD set", "is-tail")))
     body: list[Child] = [legend, render_charts(charts)] if charts else []
     lead = (
         "Models that lack the image or the question: what they solve, shortcuts solve. The dashed line is "
         "the IID test; the further the tail lies below it, the more of the score rests on the shortcut."
     )
-    return Section("Blind models", [*body, _build_table(evidence)], lead)
+    heads = [TableHead("Set")]
+    for model in evidence.blind:
+        title = f"IID test minus this set for {model}, in points"
+        heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
+    rows = [_build_row(evidence, "IID test", "", "iid", "")]
+    rows += [_build_row(evidence, f"OOD {n}", describe_shortcut(n), "ood", n) for n in evidence.audit.labels]
+    sizes = [1, len(rows) - 1]
+    if len(evidence.audit.labels) > 1:
+        rows.append(_build_row(evidence, "Mean of the OOD sets", "", "mean_ood", ""))
+        sizes.append(1)
+    table = Table("Accuracy in per cent, and the gap in points", heads, rows, KEY, "solved", sizes)
+    return Section("Blind models", [*body, table], lead)
 
 
 def render_blind_model(evidence: AuditEvidence, model: str) -> Html:
@@ -56,23 +67,9 @@ def _draw_chart(evidence: AuditEvidence, model: str, most: float) -> Html | None
     return render_figure(render_blind_model(evidence, model), about, draw_dumbbells(label, rows, iid, most=most))
 
 
-def _build_table(evidence: AuditEvidence) -> Table:
-    heads = [TableHead("Set")]
-    for model in evidence.models:
-        title = f"IID test minus this set for {model}, in points"
-        heads += [numeric(render_blind_model(evidence, model)), numeric("gap", title)]
-    rows = [_build_row(evidence, "IID test", "", "iid", "")]
-    rows += [_build_row(evidence, f"OOD {n}", describe_shortcut(n), "ood", n) for n in evidence.audit.labels]
-    sizes = [1, len(rows) - 1]
-    if len(evidence.audit.labels) > 1:
-        rows.append(_build_row(evidence, "Mean of the OOD sets", "", "mean_ood", ""))
-        sizes.append(1)
-    return Table("Accuracy in per cent, and the gap in points", heads, rows, KEY, "solved", sizes)
-
-
 def _build_row(evidence: AuditEvidence, name: str, about: str, metric: str, shortcut: str) -> list[TableCell]:
     cells = [TableCell(name, title=about)]
-    for model in evidence.models:
+    for model in evidence.blind:
         gap = None if metric == "iid" else evidence.find_score(model, "gap" if shortcut else "mean_gap", shortcut)
         cells += [
             score_cell(evidence.find_score(model, metric, shortcut)),

@@ -25,11 +25,10 @@ FEWEST = 5  # confidences in a bin of a study, for a point
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
-    return _build_study(records) if isinstance(records, TransferMatrix) else _build_report(records)
-
-
-def _build_report(runs: ReportRuns) -> Section | None:
-    besides, report = describe_dropped_variants(runs.select_in_domain()), drop_variants(runs.select_in_domain())
+    if isinstance(records, TransferMatrix):
+        return _build_study(records)
+    home = records.select_in_domain()
+    besides, report = describe_dropped_variants(home), drop_variants(home)
     shown = [r for r in report.runs if not r.is_reference and np.isfinite(r.records.confidence).any()]
     if not shown:
         return None
@@ -48,16 +47,11 @@ def _build_report(runs: ReportRuns) -> Section | None:
         for test, series in lines.items()
         if series
     ]
+    title = "Expected calibration error, points"
     parts: list[Child] = [
         render_model_legend(report, dict.fromkeys(r.contender for r in sort_runs(report, shown))),
         render_charts(charts),
-        build_run_table(
-            report,
-            "Expected calibration error, points",
-            errors,
-            [numeric("Calibration error")],
-            lambda run: [score_cell(errors[run])],
-        ),
+        build_run_table(report, title, errors, [numeric("Calibration error")], lambda run: [score_cell(errors[run])]),
     ]
     lead = f"On the dashed line a model is right as often as it is confident; below it, it is overconfident.{besides}"
     return Section("Calibration", parts, lead)

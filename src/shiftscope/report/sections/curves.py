@@ -6,18 +6,9 @@ import numpy as np
 
 from ...columns import Column
 from ...result import RunRecords
+from .. import measure
 from ..chart.lines import LineSeries, draw_lines
 from ..markup import Html, render_charts, render_figure
-from ..measure import (
-    MOST_LEVELS,
-    Levels,
-    concat_columns,
-    cut_levels,
-    describe_dropped_variants,
-    drop_variants,
-    measure_accuracy_by,
-    pool_runs,
-)
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import render_model_legend, select_common_tests
@@ -25,8 +16,6 @@ from ..score_table import render_model_legend, select_common_tests
 PLACES = {"report": 50}
 ENOUGH = 40  # questions a range should hold
 NARROW, WIDE = 320.0, 1000.0  # pixels: three charts in a row, or one
-
-
 CURVES = (  # the fact on the axis, the heading, the unit
     ("length", "Question length", "words"),
     ("steps", "Program length", "steps"),
@@ -55,24 +44,26 @@ def section(report: ReportRuns) -> Section | None:
 def pool_contenders(report: ReportRuns) -> tuple[ReportRuns, list[ReportRun], str] | None:
     """The in-domain runs on common tests, one run of all tests per contender, and what to say of it."""
     home = report.select_in_domain()
-    shared = select_common_tests(drop_variants(home))
+    shared = select_common_tests(measure.drop_variants(home))
     if shared is None:
         return None
     together = " All tests together." if len(shared.tests) > 1 else ""
-    pooled = [pool_runs(shared.select_contender(contender)) for contender in shared.contenders]
-    return shared, pooled, together + describe_dropped_variants(home)
+    pooled = [measure.pool_runs(shared.select_contender(contender)) for contender in shared.contenders]
+    return shared, pooled, together + measure.describe_dropped_variants(home)
 
 
-def cut_runs(runs: Sequence[ReportRun], fact: str) -> list[Levels] | None:
+def cut_runs(runs: Sequence[ReportRun], fact: str) -> list[measure.Levels] | None:
     """One cut into levels for all runs, so that points stand above each other; None without the fact."""
     columns = [answer_frequency(r.records) if fact == "frequency" else dict(r.records.facts).get(fact) for r in runs]
     known = [c for c in columns if c is not None]
     if len(known) < len(columns) or not known:
         return None
-    together = cut_levels(concat_columns(known), min(max(len(known[0]) // ENOUGH, 3), MOST_LEVELS))
+    together = measure.cut_levels(
+        measure.concat_columns(known), min(max(len(known[0]) // ENOUGH, 3), measure.MOST_LEVELS)
+    )
     ends = np.cumsum([len(c) for c in known])
     return [
-        Levels(together.names, together.codes[end - len(c) : end], together.ordered)
+        measure.Levels(together.names, together.codes[end - len(c) : end], together.ordered)
         for c, end in zip(known, ends.tolist(), strict=True)
     ]
 
@@ -87,12 +78,12 @@ def answer_frequency(records: RunRecords) -> Column:
 
 
 def draw_curve(
-    report: ReportRuns, runs: Sequence[ReportRun], fact: str, title: str, unit: str, cut: Sequence[Levels]
+    report: ReportRuns, runs: Sequence[ReportRun], fact: str, title: str, unit: str, cut: Sequence[measure.Levels]
 ) -> Html:
     """The accuracy of all runs against one fact; `cut` is that of each run."""
     names = cut[0].names
     drawn = [
-        LineSeries(run.contender, report.series_of(run.contender), measure_accuracy_by(run, fact, at))
+        LineSeries(run.contender, report.series_of(run.contender), measure.measure_accuracy_by(run, fact, at))
         for run, at in zip(runs, cut, strict=True)
     ]
     sizes = np.bincount(cut[0].codes[cut[0].codes >= 0], minlength=len(names)).tolist()

@@ -9,7 +9,7 @@ from ...result import Score
 from ...suites import ReportedFigures, find_reported
 from ..chart.bars import Bar, draw_bars
 from ..chart.frame import SHAPES
-from ..markup import Child, Html, render_charts, render_figure, render_note
+from ..markup import Html, render_charts, render_figure, render_note
 from ..measure import drop_variants, reweight_question_types
 from ..number_format import DASH, format_percent, format_spread
 from ..page import Section
@@ -29,8 +29,6 @@ WHICH_FORM = (
     "gain as a loss too, gives all of its Table 2, and stands beside what is reported (docs/decisions/008)."
 )
 
-Figures = Mapping[tuple[str, str], Score]  # model, factor
-
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
@@ -43,8 +41,21 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
     charts = [_draw_chart(f, f, scores, reported.models, reported) for f, scores in drawn.items() if scores]
     lead = f"{LEAD}, over the question types that all variants of a factor have. "
     lead += "The default data are mid, rd, bal and co-0."
-    parts: list[Child] = [render_charts(charts), _render_key(reported), _build_table(measured, reported)]
-    return Section("Relative Degrade", parts, lead)
+    rows: list[Row] = []
+    sizes = []
+    for model in dict.fromkeys(model for figures in measured.values() for model, _ in figures):
+        group: list[Row] = [
+            [model, f"{form}, measured", *(score_cell(figures.get((model, f))) for f in VARIANTS)]
+            for form, figures in measured.items()
+        ]
+        if name := reported.find_model(model):
+            shares = [reported.find(TABLE, name, f) for f in VARIANTS]
+            group.append([model, "reported", *(score_cell(Score("", share, 0)) for share in shares)])
+        rows += group
+        sizes.append(len(group))
+    heads = [TableHead("Model"), TableHead("Form"), *(numeric(factor.capitalize()) for factor in VARIANTS)]
+    table = Table("Relative Degrade in the forms the paper names, %", heads, rows, groups=sizes)
+    return Section("Relative Degrade", [render_charts(charts), _render_key(reported), table], lead)
 
 
 def _build_study(matrix: TransferMatrix) -> Section | None:
@@ -130,20 +141,3 @@ def _draw_chart(
         add_reported(model, len(SHAPES))
     chart = draw_bars(f"Relative Degrade by {title}", bars, width=470)
     return render_figure(title.capitalize(), ", % of accuracy lost", chart)
-
-
-def _build_table(measured: Mapping[str, Figures], reported: ReportedFigures) -> Table:
-    rows: list[Row] = []
-    sizes = []
-    for model in dict.fromkeys(model for figures in measured.values() for model, _ in figures):
-        group: list[Row] = [
-            [model, f"{form}, measured", *(score_cell(figures.get((model, f))) for f in VARIANTS)]
-            for form, figures in measured.items()
-        ]
-        if name := reported.find_model(model):
-            shares = [reported.find(TABLE, name, f) for f in VARIANTS]
-            group.append([model, "reported", *(score_cell(Score("", share, 0)) for share in shares)])
-        rows += group
-        sizes.append(len(group))
-    heads = [TableHead("Model"), TableHead("Form"), *(numeric(factor.capitalize()) for factor in VARIANTS)]
-    return Table("Relative Degrade in the forms the paper names, %", heads, rows, groups=sizes)

@@ -7,18 +7,9 @@ import numpy as np
 from ...metrics.significance import PairedTest, average_seeds
 from ...metrics.transfer_matrix import TransferMatrix
 from ...result import MISSING_IMAGE, Score
+from .. import measure
 from ..chart.bars import draw_interval
 from ..markup import Child, Html, join_markup, render_note, tag
-from ..measure import (
-    SIGNIFICANCE,
-    compute_p_value,
-    correct_p_values,
-    describe_dropped_variants,
-    describe_metric,
-    detectable_drop,
-    drop_variants,
-    measure_accuracy,
-)
 from ..number_format import DASH, format_count, format_p, format_paired, format_percent, format_points
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
@@ -33,13 +24,13 @@ TINY = 0.001  # a table of many p-values omits those below it
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
     if isinstance(records, TransferMatrix):
         return Section("Results", [in_domain_table(records), model_comparison_table(records)])
-    home = drop_variants(records.select_in_domain())
+    home = measure.drop_variants(records.select_in_domain())
     if len(home.tests) == 1:
         table = _build_one_test_table(home, home.tests[0])
     else:
         runs = {(r.contender, r.test): r for r in home.runs}
-        scores = {key: measure_accuracy(run) for key, run in runs.items()}
-        table = build_comparison(home, f"{describe_metric(home)} by test", "Test", home.tests, scores, runs)
+        scores = {key: measure.measure_accuracy(run) for key, run in runs.items()}
+        table = build_comparison(home, f"{measure.describe_metric(home)} by test", "Test", home.tests, scores, runs)
     parts: list[Child] = [
         table,
         compare_by_fact(home, "about", "Accuracy on questions about objects and about their parts", "About", True),
@@ -47,21 +38,25 @@ def section(records: ReportRuns | TransferMatrix) -> Section | None:
         _build_key(home),
     ]
     lead = (
-        f"{describe_metric(home)} in per cent, with 95% intervals that take the questions of a scene together. "
+        f"{measure.describe_metric(home)} in per cent, with 95% intervals that take the questions of a scene together. "
         "A question without a response counts as wrong; runs that lack responses are not ranked."
     )
     if len(home.runs) < len(records.runs):
         lead += " Each model is shown as trained on the variant it is tested on."
-    return Section("Results", parts, lead + describe_dropped_variants(records.select_in_domain()))
+    return Section("Results", parts, lead + measure.describe_dropped_variants(records.select_in_domain()))
 
 
 def _build_one_test_table(report: ReportRuns, test: str) -> Table:
     """One test: a row per contender, with its distance from the best."""
     runs = {c: run for c in report.contenders if (run := report.find_run(c, test))}
-    scores = {c: measure_accuracy(run) for c, run in runs.items()}
+    scores = {c: measure.measure_accuracy(run) for c, run in runs.items()}
     top = find_best(report, scores)
-    chances = correct_p_values(
-        {c: compute_p_value(run, runs[top]) for c, run in runs.items() if top and c != top and scores[c].complete}
+    chances = measure.correct_p_values(
+        {
+            c: measure.compute_p_value(run, runs[top])
+            for c, run in runs.items()
+            if top and c != top and scores[c].complete
+        }
     )
     heads = [
         TableHead("Model"),
@@ -79,7 +74,7 @@ def _build_one_test_table(report: ReportRuns, test: str) -> Table:
     rows = [
         _build_row(report, runs[c], scores[c], scores.get(top or ""), chances.get(c)) for group in groups for c in group
     ]
-    return Table(f"{describe_metric(report)} on {test}", heads, rows, groups=[len(g) for g in groups])
+    return Table(f"{measure.describe_metric(report)} on {test}", heads, rows, groups=[len(g) for g in groups])
 
 
 def _build_row(report: ReportRuns, run: ReportRun, score: Score, top: Score | None, p: float | None) -> list[TableCell]:
@@ -88,7 +83,7 @@ def _build_row(report: ReportRuns, run: ReportRun, score: Score, top: Score | No
     if value is not None and top is not None and top.value is not None and score is not top and score.complete:
         behind = value - top.value
     difference = join_markup([format_points(behind), significance_mark(p, behind)]) if score.complete else "not ranked"
-    least, rate = detectable_drop(run), score.response_rate
+    least, rate = measure.detectable_drop(run), score.response_rate
     answered = format_percent(rate, 0) if rate in (None, 1) else format_percent(min(rate or 0.0, 0.999))  # never 100
     return [
         model_cell(report, run.contender),
@@ -107,12 +102,12 @@ def _build_key(report: ReportRuns) -> Html:
         tag("b", "Bold"),
         ": the best model. ",
         WORSE,
-        f" significantly below it on the same questions, {SIGNIFICANCE:g}, Holm-corrected over the table. ",
+        f" significantly below it on the same questions, {measure.SIGNIFICANCE:g}, Holm-corrected over the table. ",
     ]
     if report.references and len(report.references) < len(report.contenders):
         notes.append(f"Reference points ({', '.join(report.references)}) mark floor and ceiling and are not ranked.")
     for run in report.runs:
-        score = measure_accuracy(run)
+        score = measure.measure_accuracy(run)
         if run.sample:
             notes.append(f" {run.contender} on {run.test}: a sample, {run.sample}.")
         if not score.complete:
@@ -134,9 +129,6 @@ def _build_key(report: ReportRuns) -> Html:
                 "over seeds; it is not tested against others."
             )
     return render_note(notes)
-
-
-# A study: the default in its own domain, and all models entry by entry.
 
 
 def in_domain_table(matrix: TransferMatrix) -> Table:

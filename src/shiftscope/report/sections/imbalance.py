@@ -12,7 +12,7 @@ PLACES = {"audit": 60}
 def section(evidence: AuditEvidence) -> Section | None:
     places = []
     for line in evidence.ranked:
-        measured = ((m, evidence.series_of(m), evidence.find_score(m, "ood", line.shortcut)) for m in evidence.models)
+        measured = ((m, evidence.series_of(m), evidence.find_score(m, "ood", line.shortcut)) for m in evidence.blind)
         scores = tuple((model, series, score) for model, series, score in measured if score)
         if scores:
             places.append(RankedPlace(line.shortcut, 1 - line.degree, f"E = {line.degree:.2f}", scores))

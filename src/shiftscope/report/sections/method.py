@@ -69,23 +69,18 @@ def _list_notes(report: ReportRuns) -> Iterator[tuple[str, str]]:
     yield "Worst slices", texts["Worst slices"]
     if seeded:
         yield "Seeds", texts["Seeds"]
-    yield from _describe_graph_checks(report)
+    # Whether what scene graphs may lack was looked for, of each dataset made from graphs.
+    known = [(r.test, r.data) for r in report.runs if r.data and has_dataset(r.data)]
+    checks = {test: text for test, folder in known if (text := describe_verification(folder))}
+    for text in dict.fromkeys(checks.values()):
+        tests = ", ".join(test for test, same in checks.items() if same == text)
+        yield "Incomplete scene graphs", f"{tests}: {text}"
     if unseen:
         yield "Images left out", texts["Images left out"]
     if unfinished:
         yield "Unfinished runs", texts["Unfinished runs"]
     if any(np.isfinite(r.records.confidence).any() for r in report.runs):
         yield "Calibration error", texts["Calibration error"]
-
-
-def _describe_graph_checks(report: ReportRuns) -> Iterator[tuple[str, str]]:
-    """Whether what scene graphs may lack was looked for, of each dataset made from graphs."""
-    checks = {
-        r.test: text for r in report.runs if r.data and has_dataset(r.data) and (text := describe_verification(r.data))
-    }
-    for text in dict.fromkeys(checks.values()):
-        tests = ", ".join(test for test, same in checks.items() if same == text)
-        yield "Incomplete scene graphs", f"{tests}: {text}"
 
 
 def _describe_selection(report: ReportRuns) -> Iterator[tuple[str, str]]:

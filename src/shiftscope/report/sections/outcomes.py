@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...metrics.accuracy import score_rows
 from ...result import MISSING
 from ..chart.bars import StackedShare, draw_stacked_bar
-from ..markup import Child, Html, render_details, render_swatches
+from ..markup import Child, render_details, render_swatches
 from ..measure import describe_dropped_variants
 from ..number_format import count_noun, format_percent
 from ..page import Section
@@ -74,23 +74,13 @@ def _build_table(report: ReportRuns, rows: Sequence[tuple[str, str, Counter[str]
         TableHead("Of all questions", sortable=False),
         *(numeric(name.capitalize(), OUTCOMES[name][1]) for name in used),
     ]
-    listed: list[Row] = [
-        [
-            model_cell(report, name),
-            *([test] if tests else []),
-            TableCell(_draw_bar(name, counts), class_="pick"),
-            *(count_cell(counts[outcome]) for outcome in used),
-        ]
-        for name, test, counts in rows
-    ]
+    listed: list[Row] = []
+    for name, test, counts in rows:
+        total = counts.total() or 1
+        values = [(n, counts[n] / total, look) for n, (look, _) in OUTCOMES.items()]
+        shares = [StackedShare(n, value, f"{format_percent(value)}%", look) for n, value, look in values]
+        said = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
+        bar = TableCell(draw_stacked_bar(f"{name}: {said}", shares, width=300), class_="pick")
+        cells = (count_cell(counts[outcome]) for outcome in used)
+        listed.append([model_cell(report, name), *([test] if tests else []), bar, *cells])
     return Table("Outcomes", heads, listed)
-
-
-def _draw_bar(name: str, counts: Counter[str]) -> Html:
-    total = counts.total() or 1
-    shares = [
-        StackedShare(n, counts[n] / total, f"{format_percent(counts[n] / total)}%", look)
-        for n, (look, _) in OUTCOMES.items()
-    ]
-    listed = ", ".join(f"{s.name} {s.figure}" for s in shares if s.value)
-    return draw_stacked_bar(f"{name}: {listed}", shares, width=300)

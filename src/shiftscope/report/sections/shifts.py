@@ -13,8 +13,6 @@ from ..table import Row, Table, TableCell, TableHead, numeric
 
 PLACES = {"report": 15}
 
-ShiftKey = tuple[str, str, str]  # factor, base, level
-
 
 def section(report: ReportRuns) -> Section | None:
     # Where the model was trained on the base, or it is not known on what.
@@ -61,7 +59,7 @@ def section(report: ReportRuns) -> Section | None:
     return Section("Accuracy under shift", [table, render_note(note)], lead)
 
 
-def _row_key(shift: RunShift) -> ShiftKey:
+def _row_key(shift: RunShift) -> tuple[str, str, str]:
     return shift.factor, shift.base.test, shift.to
 
 

@@ -5,14 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...shortcuts import audit_statistics
 from ...shortcuts.audit import ShortcutAudit
-from ...shortcuts.audit_statistics import (
-    PART_NAMES,
-    AnswerDistribution,
-    StrongGroup,
-    compute_distribution,
-    find_strongest_groups,
-)
 from ...shortcuts.groups import HEAD, TAIL, AnswerGroups
 from ..audit_page import AuditEvidence, describe_shortcut
 from ..chart.frame import draw_frame, draw_line, draw_text
@@ -27,7 +21,7 @@ LEAST = 1.2  # pixels that an answer which is there is high at least
 PART_LOOK = {"head": "is-head", "tail": "is-tail", "": "is-rest"}
 
 
-def draw_histogram(spread: AnswerDistribution, limit: float | None) -> Html:
+def draw_histogram(spread: audit_statistics.AnswerDistribution, limit: float | None) -> Html:
     """Three panels; `limit` is the share of the test below which an answer is rare, a dashed line."""
     shown = min(len(spread.answers), MOST_ANSWERS)
     sets = [("Train", spread.train, ("",) * shown), ("IID test", spread.test, spread.parts[:shown])]
@@ -69,15 +63,13 @@ def _draw_panel(counts: npt.NDArray[np.int64], looks: Sequence[str], top: float,
     return parts
 
 
-# The named answers of one group with their shares in train, IID test and OOD test.
-
 MOST_COMMON = 6  # the commonest in train
 MOST_RARE = 4  # and the commonest of the OOD set among the others
 LONGEST_ANSWER = 40
 
 
-def render_answer_table(spread: AnswerDistribution) -> Html:
-    """A table with bars; what it leaves out is summed in its last row."""
+def render_answer_table(spread: audit_statistics.AnswerDistribution) -> Html:
+    """The commonest answers of a group with their shares in each set, as bars; the last row sums the others."""
     listed = list(range(min(MOST_COMMON, len(spread.answers))))
     rare = np.argsort(-spread.ood[MOST_COMMON:], kind="stable")[:MOST_RARE] + MOST_COMMON
     listed += sorted(int(k) for k in rare if spread.ood[k] > 0)
@@ -92,8 +84,18 @@ def render_answer_table(spread: AnswerDistribution) -> Html:
     if rest.any():
         name = count_noun(int(rest.sum()), "other answer")
         shown.append((name, None, [_share_of(int(c[rest].sum()), int(c.sum())) for _, c in sets]))
-    most = max((share for _, _, cells in shown for _, share in cells if share), default=1.0)
-    rows = [_render_row(*one, most) for one in shown]
+    most = max((share for _, _, cells in shown for _, share in cells if share), default=1.0)  # fills its place
+    rows = []
+    for name, part, cells in shown:
+        short = name if len(name) <= LONGEST_ANSWER else f"{name[:LONGEST_ANSWER]}…"
+        mark = None if part is None else tag("i", class_=PART_LOOK[part], title=part or "balanced")
+        drawn = [tag("th", mark, short or "(empty)", scope="row", class_="other" if part is None else None)]
+        for n, share in cells:
+            if share and n:
+                drawn.append(tag("td", format_percent(share), style=f"--n:{share / most:.3g}", title=format_count(n)))
+            else:
+                drawn.append(tag("td", DASH) if share is None else tag("td", "0", class_="quiet"))
+        rows.append(tag("tr", drawn))
     return tag("table", tag("thead", head), tag("tbody", rows), class_="answers")
 
 
@@ -101,33 +103,18 @@ def _share_of(n: int, total: int) -> tuple[int, float | None]:
     return n, n / total if total else None
 
 
-def _render_row(name: str, part: str | None, cells: list[tuple[int, float | None]], most: float) -> Html:
-    """`most` is the share that fills its place."""
-    short = name if len(name) <= LONGEST_ANSWER else f"{name[:LONGEST_ANSWER]}…"
-    mark = None if part is None else tag("i", class_=PART_LOOK[part], title=part or "balanced")
-    drawn = [tag("th", mark, short or "(empty)", scope="row", class_="other" if part is None else None)]
-    for n, share in cells:
-        if share and n:
-            drawn.append(tag("td", format_percent(share), style=f"--n:{share / most:.3g}", title=format_count(n)))
-        else:
-            drawn.append(tag("td", DASH) if share is None else tag("td", "0", class_="quiet"))
-    return tag("tr", drawn)
-
-
-# A few samples of a group, some with a frequent answer and some with a rare one.
-
 SAMPLES_EACH = 3  # of the head, and of the tail
 LONGEST_TEXT = 160
 
 
 def render_samples(audit: ShortcutAudit, shortcut: str, concept: int) -> Html:
-    """Samples of the IID test; of train, where the test has none of the group in head or tail."""
+    """A few samples of a group's head and tail in the IID test; in train, where the test has none."""
     where, picked = "IID test", _pick_samples(audit.test[shortcut], concept)
     if not picked:
         where, picked = "train split", _pick_samples(audit.train[shortcut], concept)
     samples, listed = audit.samples, []
     for row, part in picked:
-        text, image, name = str(samples.texts[row]), samples.images[row], PART_NAMES[part]
+        text, image, name = str(samples.texts[row]), samples.images[row], audit_statistics.PART_NAMES[part]
         of_image = "" if image is None else f", image {image}"
         words = [
             tag("span", name, class_=f"part {PART_LOOK[name]}"),
@@ -149,8 +136,6 @@ def _pick_samples(groups: AnswerGroups, concept: int) -> list[tuple[int, int]]:
     return picked
 
 
-# The concepts that make each shortcut, the answers they lead to, and samples behind them.
-
 PLACES = {"audit": 40}
 MOST_GROUPS = 8  # per shortcut
 GROUP_LOOKS = (
@@ -165,7 +150,7 @@ def section(evidence: AuditEvidence) -> Section | None:
     head = tag("div", [tag("span", one) for one in names], class_="group-head", aria_hidden="true")
     parts = []
     for name in (line.shortcut for line in evidence.lines):
-        if groups := find_strongest_groups(evidence.audit, name, MOST_GROUPS):
+        if groups := audit_statistics.find_strongest_groups(evidence.audit, name, MOST_GROUPS):
             uneven = int(evidence.audit.train[name].imbalanced.sum())
             about = f": {describe_shortcut(name)}. {count_noun(uneven, 'imbalanced group')} in train"
             heading = tag("h3", name, tag("span", about, class_="about"), id=f"groups-{name}")
@@ -180,7 +165,7 @@ def section(evidence: AuditEvidence) -> Section | None:
     return Section("Strongest groups", [render_swatches(GROUP_LOOKS), parts], lead)
 
 
-def _build_group(evidence: AuditEvidence, shortcut: str, one: StrongGroup) -> Html:
+def _build_group(evidence: AuditEvidence, shortcut: str, one: audit_statistics.StrongGroup) -> Html:
     audit = evidence.audit
     summary = tag(
         "summary",
@@ -191,7 +176,7 @@ def _build_group(evidence: AuditEvidence, shortcut: str, one: StrongGroup) -> Ht
         tag("span", format_count(one.classes), tag("span", " answers", class_="unit"), class_="n"),
         title=f"normalised entropy {one.entropy:.2f}; {format_count(one.tail)} samples of train in its tail",
     )
-    spread = compute_distribution(audit, shortcut, one.concept)
+    spread = audit_statistics.compute_distribution(audit, shortcut, one.concept)
     uneven = bool(audit.test[shortcut].imbalanced[one.concept])
     limit = audit.settings.rare / max(int(audit.test[shortcut].classes[one.concept]), 1) if uneven else None
     inner = [

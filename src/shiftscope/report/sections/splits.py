@@ -14,12 +14,10 @@ from ..page import Section
 from ..runs import ALL, TEXT, UPPER, ReportRun, ReportRuns, read_role
 from ..score_table import score_cell
 from ..table import Table, TableCell, TableHead, count_cell, numeric
-from .tests import GeneralizationResult, read_results
+from .tests import read_results
 
 PLACES = {"report": 24}
 TEST = "compositional"
-
-
 SplitRow = tuple[str, str, dict[str, Score | None]]  # split, model, and its scores by the names of COLUMNS
 COLUMNS = (
     ("text", "Text only", "a model that sees no image, on the held-out questions"),
@@ -29,11 +27,25 @@ COLUMNS = (
     ("rest", "In domain", "the model, on the test questions without the property"),
     ("gap", "Gap", "in domain less held out, in points"),
 )
+HELD_OUT_SCORES = {  # a column, and what a test's result calls its score
+    "held": "accuracy",
+    "text": "text_only",
+    "upper": "iid_size",
+    "score": "generalization_score",
+    "gap": "gap",
+}
 
 
 def section(report: ReportRuns) -> Section | None:
     tests = [one for one in read_results(report) if one.test == TEST]
-    rows = [row for one in tests for row in _rows_of_test(one)]
+    rows: list[SplitRow] = []
+    for one in tests:
+        by_set = {dict(row.of).get("questions"): row for row in one.rows}
+        held, rest = by_set.get("held out"), by_set.get("in domain")
+        if held is not None:
+            of_held = {name: held.scores.get(key) for name, key in HELD_OUT_SCORES.items()}
+            in_domain = rest.scores["accuracy"] if rest else None
+            rows.append((dict(held.of).get("split", ""), one.model_label, of_held | {"rest": in_domain}))
     rows += _rows_of_runs(report, {run for one in tests for run in one.runs})
     if not rows:
         return None
@@ -52,23 +64,6 @@ def section(report: ReportRuns) -> Section | None:
     if beyond:
         parts.append(render_note(f"Beyond the ends of the scale: {', '.join(beyond)}."))
     return Section("Compositional splits", parts, lead)
-
-
-def _rows_of_test(one: GeneralizationResult) -> Iterator[SplitRow]:
-    """The rows of a compositional test."""
-    by_set = {dict(row.of).get("questions"): row for row in one.rows}
-    held, rest = by_set.get("held out"), by_set.get("in domain")
-    if held is None:
-        return
-    scores = {
-        "held": held.scores["accuracy"],
-        "text": held.scores.get("text_only"),
-        "upper": held.scores.get("iid_size"),
-        "score": held.scores.get("generalization_score"),
-        "rest": rest.scores["accuracy"] if rest else None,
-        "gap": held.scores.get("gap"),
-    }
-    yield dict(held.of).get("split", ""), one.model_label, scores
 
 
 def _rows_of_runs(report: ReportRuns, shown: set[ReportRun]) -> Iterator[SplitRow]:

@@ -1,6 +1,6 @@
 """Generalization tests: results of segment-combine, contrast sets and transfer, read beside their runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,23 +92,21 @@ def section(report: ReportRuns) -> Section | None:
             results.setdefault(one.test, []).append(one)
     if not results:
         return None
-    parts = [part for test, many in results.items() for part in _build_test(test, many)]
+    parts: list[Child] = []
+    for test, many in results.items():
+        alone = f", {many[0].model_label}" if len(many) == 1 else ""
+        parts.append(tag("h3", f"{spell_name(test)}{alone}"))
+        if test in GENERALIZATION_TESTS.names():
+            parts.append(render_note(capitalise(GENERALIZATION_TESTS.summary(test).partition(": ")[2])))
+        parts.append(_build_table(test, many))
+        left: dict[str, int] = {}
+        for one in many:
+            left |= {why: max(n, left.get(why, 0)) for why, n in one.left_out}
+        if left:
+            listed = "; ".join(f"{format_count(n)}, {why}" for why, n in left.items())
+            parts.append(render_note(f"Left out: {listed}."))
     lead = "Per cent, and drops in points, with 95% intervals that take the questions of a scene together."
     return Section("Generalization tests", parts, lead)
-
-
-def _build_test(test: str, many: Sequence[GeneralizationResult]) -> Iterator[Child]:
-    alone = f", {many[0].model_label}" if len(many) == 1 else ""
-    yield tag("h3", f"{spell_name(test)}{alone}")
-    if test in GENERALIZATION_TESTS.names():
-        yield render_note(capitalise(GENERALIZATION_TESTS.summary(test).partition(": ")[2]))
-    yield _build_table(test, many)
-    left: dict[str, int] = {}
-    for one in many:
-        left |= {why: max(n, left.get(why, 0)) for why, n in one.left_out}
-    if left:
-        listed = "; ".join(f"{format_count(n)}, {why}" for why, n in left.items())
-        yield render_note(f"Left out: {listed}.")
 
 
 def _build_table(test: str, many: Sequence[GeneralizationResult]) -> Table:

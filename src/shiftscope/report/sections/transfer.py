@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...metrics.relative_degrade import VARIANTS, find_level
 from ...metrics.transfer_matrix import TransferMatrix
@@ -125,23 +126,18 @@ def _build_grid(
     weights = {id(one): w for one, w in zip(each, mixture.weights, strict=True)}
     weights |= {id(run): weights[id(run.each[0])] for run in entries.values()}
     scores = {at: measure_weighted_accuracy(entries[at], weights) for at in ordered}
-    note = "" if mixture.is_complete else f", {mixture.shared} of {mixture.types} question types"
+    note = "" if mixture.shared == mixture.types else f", {mixture.shared} of {mixture.types} question types"
     there = {r for r, _ in entries}, {c for _, c in entries}
     shown = [r for r in rows if r in there[0]], [c for c in columns if c in there[1]]
     return TransferGrid(title + note, *shown, scores)
 
 
 def _render_maps(heading: str, grids: Sequence[TransferGrid], floor: float) -> list[Html]:
-    maps = [_render_map(grid, floor) for grid in grids]
-    return [tag("h3", heading), tag("div", maps, class_="heats")] if maps else []
-
-
-def _render_map(grid: TransferGrid, floor: float) -> Html:
-    def build_tile(row: str, column: str) -> HeatTile | None:
-        score = grid.scores.get((row, column))
+    def build_tile(scores: Mapping[TransferKey, Score | None], row: str, column: str) -> HeatTile | None:
+        score = scores.get((row, column))
         if score is None or score.value is None:
             return None
-        own = grid.scores.get((row, row)) if column != row else None
+        own = scores.get((row, row)) if column != row else None
         lacking = "" if score.complete else f"; {format_percent(score.response_rate, 0)}% answered"
         return HeatTile(
             format_percent(score.value),
@@ -151,6 +147,6 @@ def _render_map(grid: TransferGrid, floor: float) -> Html:
             marked=row == column,
         )
 
-    return render_heat_map(
-        grid.title, grid.rows, grid.columns, build_tile, corner="trained on, below; tested on, right"
-    )
+    corner = "trained on, below; tested on, right"
+    maps = [render_heat_map(g.title, g.rows, g.columns, partial(build_tile, g.scores), corner) for g in grids]
+    return [tag("h3", heading), tag("div", maps, class_="heats")] if maps else []

@@ -82,8 +82,13 @@ def find_worst_slices(
         largest = max(largest, min(1.0, (len(slices) - place) * p))
         if largest > SIGNIFICANCE or len(chosen) == most:
             break
-        one = _build_slice(slices[k], largest)
-        rows = np.equal(_cross_levels(slices[k].levels)[0], slices[k].cell)
+        found, cell = slices[k], slices[k].cell
+        labels: list[tuple[str, str]] = []
+        for name, levels in zip(reversed(found.names), reversed(found.levels), strict=True):
+            cell, level = divmod(cell, len(levels.names))
+            labels.insert(0, (name, levels.names[level]))
+        one = WorstSlice(tuple(labels), found.n, found.inside, found.outside, largest)
+        rows = np.equal(_cross_levels(found.levels)[0], found.cell)
         # Mostly the same examples as a slice named before say nothing new, unless clearly worse inside it.
         if not any(
             int((rows & others).sum()) > SHARED * min(one.n, other.n) and one.inside > other.inside - EXTRA
@@ -139,15 +144,6 @@ def _cross_levels(used: tuple[Levels, ...]) -> tuple[npt.NDArray[np.int64], int]
         code = np.where((code >= 0) & (other.codes >= 0), code * len(other.names) + other.codes, -1)
         cells *= len(other.names)
     return code, cells
-
-
-def _build_slice(one: _Slice, chance: float) -> WorstSlice:
-    cell = one.cell
-    facts: list[tuple[str, str]] = []
-    for name, levels in zip(reversed(one.names), reversed(one.levels), strict=True):
-        cell, level = divmod(cell, len(levels.names))
-        facts.insert(0, (name, levels.names[level]))
-    return WorstSlice(tuple(facts), one.n, one.inside, one.outside, chance)
 
 
 PLACES = {"report": 60}

@@ -110,8 +110,6 @@ def name_split(hold_out: QuestionPredicate) -> str:
     return name
 
 
-# The parts.
-
 TRAIN, VAL, TEST = "train", "val", "test"
 ROLES = (TRAIN, VAL, TEST)
 

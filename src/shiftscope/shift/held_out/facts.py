@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
 
 from ...errors import UserError
 from ...lang.check import plan_program
@@ -50,10 +49,6 @@ class ProgramFacts:
     @property
     def nodes(self) -> tuple[Node, ...]:
         return self.program.nodes
-
-    def list_ancestors(self, i: int) -> set[int]:
-        """The node and all that it is worked out from."""
-        return self.program.find_reachable(i)
 
     def is_same(self, i: int, j: int) -> bool:
         """Whether two nodes say the same, wherever they stand."""
@@ -130,12 +125,7 @@ def _strip_words(n: Node) -> str:
 SAME_OBJECT_OPS = (*FILTER_OPS, "unique", "intersect", "union")  # what they give is what their first input is about
 
 
-class RelationEdge(NamedTuple):
-    """One thing in a relation to another; things are numbered by a node that gives them."""
-
-    subject: int
-    target: int
-    relation: str
+RelationEdge = tuple[int, int, str]  # subject, target, relation; things are numbered by a node that gives them
 
 
 def find_structures(facts: ProgramFacts) -> Iterator[str]:
@@ -145,15 +135,15 @@ def find_structures(facts: ProgramFacts) -> Iterator[str]:
     """
     edges = list_relations(facts)
     leaving: dict[int, list[str]] = defaultdict(list)
-    for edge in edges:
-        leaving[edge.subject].append(edge.relation)
+    for subject, _, relation in edges:
+        leaving[subject].append(relation)
     for words in leaving.values():
         plain = [w for w in words if not any(w.startswith(f"{other} ") for other in words)]
         if len(plain) < len(words):
             yield "rm"
         if len(plain) > 1:
             yield "v"
-    if any(edge.target in leaving and edge.target != edge.subject for edge in edges):
+    if any(target in leaving and target != subject for subject, target, _ in edges):
         yield "c"
 
 
@@ -171,13 +161,13 @@ def list_relations(facts: ProgramFacts) -> list[RelationEdge]:
         low, high = sorted((find_group(i), find_group(j)))
         first[high] = low
 
-    edges: list[tuple[int, int, str]] = []  # subject, target, relation
+    edges: list[RelationEdge] = []
     for i, n in enumerate(nodes):
         if n.op in SAME_OBJECT_OPS:
             for j in n.inputs if n.op == "intersect" else n.inputs[:1]:
                 merge(i, j)
         elif n.op in QUANTIFIERS:
-            for j in facts.list_ancestors(n.inputs[1]):
+            for j in facts.program.find_reachable(n.inputs[1]):
                 if nodes[j].op == "it":
                     merge(j, n.inputs[0])
         elif n.op == "relate":
@@ -185,7 +175,7 @@ def list_relations(facts: ProgramFacts) -> list[RelationEdge]:
         elif n.op in ("related", "choose_relation"):
             one, other = (i, n.inputs[0]) if n.op == "related" else (n.inputs[1], n.inputs[0])
             edges.append((one, other, n.params[0]) if n.params[-1] == "subject" else (other, one, n.params[0]))
-    return [RelationEdge(find_group(subject), find_group(target), relation) for subject, target, relation in edges]
+    return [(find_group(subject), find_group(target), relation) for subject, target, relation in edges]
 
 
 # The four kinds of question over several images that tests are made from, by their programs.

@@ -23,8 +23,6 @@ from ...rng import derive
 from .facts import ProgramFacts, to_snake_case
 from .properties import FAMILIES
 
-# Corpus: all questions of a dataset, and what can be drawn from them.
-
 MIN_TOGETHER = (15, 6_891)  # so often, of so many questions for development
 MIN_APART = (50, 248_100)  # so often, of so many questions for training
 
@@ -32,7 +30,7 @@ NamePair = tuple[str, str]
 
 
 class QuestionCorpus:
-    """Read whenever something is drawn; what may be drawn stands in one order, whatever that of the files."""
+    """All questions of a dataset, read whenever something is drawn; what may be drawn stands in one order."""
 
     def __init__(self, read: Callable[[], Iterator[tuple[bool, Question]]]) -> None:
         self.read = read  # every question, and whether it is one to train on
@@ -75,7 +73,7 @@ class QuestionPredicate(ABC):
     """True or false of a question."""
 
     __slots__ = ()
-    binds = 3  # how closely it holds together when written: | 0, & 1, ~ 2, a name 3
+    binds = 3  # how closely it holds together when written: a name most, then what BINDS says
 
     def __call__(self, question: Question) -> bool:
         return self.holds(ProgramFacts(question))
@@ -97,13 +95,13 @@ class QuestionPredicate(ABC):
         return self
 
     def __or__(self, other: "QuestionPredicate") -> "QuestionPredicate":
-        return JoinedPredicate("|", self, other)
+        return JoinedPredicate("|", (self, other))
 
     def __and__(self, other: "QuestionPredicate") -> "QuestionPredicate":
-        return JoinedPredicate("&", self, other)
+        return JoinedPredicate("&", (self, other))
 
     def __invert__(self) -> "QuestionPredicate":
-        return NotPredicate(self)
+        return JoinedPredicate("~", (self,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,64 +119,45 @@ class HasProperty(QuestionPredicate):
         return FAMILIES[self.family].name_property(self.instance)
 
 
+BINDS = {"|": 0, "&": 1, "~": 2}
+
+
 @dataclass(frozen=True, slots=True)
 class JoinedPredicate(QuestionPredicate):
-    """Both hold (&), or at least one does (|)."""
+    """Both hold (&), at least one does (|), or the only one does not (~)."""
 
     sign: str
-    left: QuestionPredicate
-    right: QuestionPredicate
+    parts: tuple[QuestionPredicate, ...]
 
     @property
     def binds(self) -> int:  # type: ignore[override]
-        return 1 if self.sign == "&" else 0
+        return BINDS[self.sign]
 
     def holds(self, facts: ProgramFacts) -> bool:
         if self.sign == "&":
-            return self.left.holds(facts) and self.right.holds(facts)
-        return self.left.holds(facts) or self.right.holds(facts)
+            return all(one.holds(facts) for one in self.parts)
+        return any(one.holds(facts) for one in self.parts) != (self.sign == "~")
 
     def list_properties(self) -> tuple[QuestionPredicate, ...]:
-        return self.left.list_properties() + self.right.list_properties()
+        return tuple(found for one in self.parts for found in one.list_properties())
 
     def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        return replace(self, left=self.left.fit(corpus, seed), right=self.right.fit(corpus, seed))
+        return replace(self, parts=tuple(one.fit(corpus, seed) for one in self.parts))
 
     def format_name(self) -> str:
-        return f"{self.left.format_name()}_{'and' if self.sign == '&' else 'or'}_{self.right.format_name()}"
+        names = [one.format_name() for one in self.parts]
+        return f"not_{names[0]}" if self.sign == "~" else ("_and_" if self.sign == "&" else "_or_").join(names)
 
     def __str__(self) -> str:
-        return f"{_bracket(self.left, self.binds)} {self.sign} {_bracket(self.right, self.binds + 1)}"
-
-
-@dataclass(frozen=True, slots=True)
-class NotPredicate(QuestionPredicate):
-    """It does not hold."""
-
-    inner: QuestionPredicate
-    binds = 2
-
-    def holds(self, facts: ProgramFacts) -> bool:
-        return not self.inner.holds(facts)
-
-    def list_properties(self) -> tuple[QuestionPredicate, ...]:
-        return self.inner.list_properties()
-
-    def fit(self, corpus: QuestionCorpus, seed: int) -> QuestionPredicate:
-        return NotPredicate(self.inner.fit(corpus, seed))
-
-    def format_name(self) -> str:
-        return f"not_{self.inner.format_name()}"
-
-    def __str__(self) -> str:
-        return f"~{_bracket(self.inner, 2)}"
+        if self.sign == "~":
+            return f"~{_bracket(self.parts[0], self.binds)}"
+        left, right = self.parts
+        return f"{_bracket(left, self.binds)} {self.sign} {_bracket(right, self.binds + 1)}"
 
 
 def _bracket(inner: QuestionPredicate, binds: int) -> str:
     return str(inner) if inner.binds >= binds else f"({inner})"
 
-
-# Properties that are drawn from the data.
 
 HELD_OUT_SHARE = 0.2
 DRAWS = (1, 2, 3)
@@ -221,8 +200,6 @@ class FittedDraw(QuestionPredicate):
     def __str__(self) -> str:
         return str(self.draw)
 
-
-# Expressions.
 
 SIGNS = {"∪": "|", "∩": "&"}
 DRAWN_PROPERTIES = {f"{kind}_{n}": DrawnProperty(kind, n) for kind in (PROGRAM_SPLIT, LEXICAL_SPLIT) for n in DRAWS}
@@ -288,7 +265,7 @@ class _ExpressionParser:
             return self.parse_term()
         found = self.parse_joined(signs[1:])
         while self.accept(signs[0]):
-            found = JoinedPredicate(signs[0], found, self.parse_joined(signs[1:]))
+            found = JoinedPredicate(signs[0], (found, self.parse_joined(signs[1:])))
         return found
 
     def parse_term(self) -> QuestionPredicate:

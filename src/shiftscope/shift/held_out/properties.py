@@ -69,7 +69,7 @@ def _find_quantifiers(facts: ProgramFacts) -> Iterator[str]:
             yield "all"
         else:
             continue
-        scope = [facts.nodes[i] for i in facts.list_ancestors(n.inputs[0])]
+        scope = [facts.nodes[i] for i in facts.program.find_reachable(n.inputs[0])]
         if any(s.op in (*RELATION_OPS, "same") or facts.is_attribute_filter(s) for s in scope):
             yield "compscope"
 
@@ -176,26 +176,28 @@ def _find_relation_structures(facts: ProgramFacts) -> Iterator[str]:
         yield from (STRUCTURES[one] for one in said if one in STRUCTURES)
 
 
-# What the official files call the templates whose names are others there.
+# By source: what its official files call the templates whose names are others there.
 RELEASED_TEMPLATES = {
-    "quantifier": "verify_quant",
-    "quantifier_same_attr": "verify_quant_attr",
-    "specific_same_attr": "verify_same_attr",
-    "multiple_ref": "verify_logic",
-    "count_ref": "count",
-    "verify_count_ref": "verify_count",
-    "count_ref_group_by": "count_group_by",
-    "verify_count_ref_group_by": "verify_count_group_by",
+    "covr": {
+        "quantifier": "verify_quant",
+        "quantifier_same_attr": "verify_quant_attr",
+        "specific_same_attr": "verify_same_attr",
+        "multiple_ref": "verify_logic",
+        "count_ref": "count",
+        "verify_count_ref": "verify_count",
+        "count_ref_group_by": "count_group_by",
+        "verify_count_ref_group_by": "verify_count_group_by",
+    }
 }
 
 
 @register_family("tpl", any_word=True, alone=False)
 def _find_template(facts: ProgramFacts) -> Iterator[str]:
     """The question was made from this template."""
-    template = facts.question.provenance.template
-    if template:
-        name = to_snake_case(template)
-        name = RELEASED_TEMPLATES.get(name, name) if facts.question.provenance.source == "covr" else name
+    made = facts.question.provenance
+    if made.template:
+        name = to_snake_case(made.template)
+        name = RELEASED_TEMPLATES.get(made.source, {}).get(name, name)
         yield name
         yield name.replace("_", "")
 

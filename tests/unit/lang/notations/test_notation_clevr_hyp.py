@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shiftscope.lang.check import check
 from shiftscope.lang.exec.exact import Undefined, execute
 from shiftscope.lang.notations import clevr_hyp
-from shiftscope.lang.notations.clevr_hyp import NOTATION, read, read_pair, write, write_pair
+from shiftscope.lang.notations.clevr_hyp import TABLE, read, read_pair, write, write_pair
 from shiftscope.lang.program import Program, ProgramError
 from shiftscope.lang.text import parse_program
 from shiftscope.scene import Object, Scene
@@ -241,7 +241,7 @@ def test_pair_comes_back_as_read(action: Listed, question: Listed) -> None:
 def test_every_function_is_tried() -> None:
     lists = [listed for listed, _ in ACTIONS.values()] + list(QUESTIONS.values())
     tried = {entry.get("function") or entry["type"] for listed in lists for entry in listed}
-    assert tried >= NOTATION.table.keys() - clevr_hyp.FUNCTIONS.keys()
+    assert tried >= TABLE.keys() - clevr_hyp.FUNCTIONS.keys()
 
 
 def test_added_object_is_counted_after_the_action() -> None:

@@ -221,8 +221,6 @@ ACTION_FIELDS = ("action_program", "action_prog", "action_nodes")  # the first i
 ACTION_TEXT_FIELDS = ("action_text", "action")
 ENDS_ACTION = ("ends", "action")  # the note of an action's last node
 ONE_LIST = ("list", "one")  # the note of a last node whose action stood in the same list
-
-
 ACTION_TABLE: dict[str, Meaning] = {  # what CLEVR_HYP adds to CLEVR's functions
     "object": ("thing", ()),
     "filter": ("filter", ()),
@@ -240,34 +238,28 @@ ACTION_TABLE: dict[str, Meaning] = {  # what CLEVR_HYP adds to CLEVR's functions
 }
 
 
-class ClevrHypNotation:
-    """The notation: a list of nodes in, a program out, and back."""
-
-    name = "CLEVR_HYP"
-    table = FUNCTIONS | ACTION_TABLE
-
-    def read(self, listed: Iterable[Any]) -> Program:
-        """The program of one list, which may hold actions and a question about their outcome."""
-        nodes = read_nodes(_read_entries(listed), self.table)
-        if nodes and any(get_op(n.op).edits for n in nodes):
-            last = nodes[-1]
-            nodes = (*nodes[:-1], node(last.op, last.inputs, last.params, (*last.notes, ONE_LIST)))
-        return Program(nodes)
-
-    def write(self, program: Program) -> list[dict[str, Any]]:
-        """The program as one list; refuses, by name, what the notation cannot say."""
-        return write_nodes(program, range(len(program)), self.table)
+TABLE = FUNCTIONS | ACTION_TABLE
 
 
-NOTATION = ClevrHypNotation()
-read, write = NOTATION.read, NOTATION.write
+def read(listed: Iterable[Any]) -> Program:
+    """The program of one list, which may hold actions and a question about their outcome."""
+    nodes = read_nodes(_read_entries(listed), TABLE)
+    if nodes and any(get_op(n.op).edits for n in nodes):
+        last = nodes[-1]
+        nodes = (*nodes[:-1], node(last.op, last.inputs, last.params, (*last.notes, ONE_LIST)))
+    return Program(nodes)
+
+
+def write(program: Program) -> list[dict[str, Any]]:
+    """The program as one list; refuses, by name, what the notation cannot say."""
+    return write_nodes(program, range(len(program)), TABLE)
 
 
 def read_pair(action: Iterable[Any], question: Iterable[Any]) -> Program:
     """An action's list and the list of a question about the scene after it, as one program."""
     try:
         acted = _read_entries(action)
-        nodes = read_nodes(acted, NOTATION.table)
+        nodes = read_nodes(acted, TABLE)
         if not nodes or not get_op(nodes[-1].op).edits:
             raise ProgramError("its last node must be an action")
     except ProgramError as error:
@@ -275,30 +267,23 @@ def read_pair(action: Iterable[Any], question: Iterable[Any]) -> Program:
     last = nodes[-1]
     nodes = (*nodes[:-1], node(last.op, last.inputs, last.params, (*last.notes, ENDS_ACTION)))
     entries = _read_entries(question)
-    return Program(read_nodes(entries, NOTATION.table, ActionContext(nodes, len(acted))) if entries else nodes)
+    return Program(read_nodes(entries, TABLE, ActionContext(nodes, len(acted))) if entries else nodes)
 
 
 def write_pair(program: Program, action_text: str) -> dict[str, Any]:
     """The fields of a question that hold its action and its programs."""
     fields: dict[str, Any] = {ACTION_TEXT_FIELDS[0]: action_text} if action_text else {}
-    end = _find_action_end(program)
-    if end is None:
-        return fields | {"program": write(program)}
-    action, question = _split_nodes(program, end)
-    listed = write_nodes(program, action, NOTATION.table)
-    fields[ACTION_FIELDS[0]] = listed
-    if question:
-        fields["program"] = write_nodes(program, question, NOTATION.table, scene=end, first_place=len(listed))
-    return fields
-
-
-def _find_action_end(program: Program) -> int | None:
-    """The node whose outcome the question is about; None for a program to be kept in one list."""
-    if ONE_LIST in program.root.notes:
-        return None
     edits = [i for i, n in enumerate(program.nodes) if get_op(n.op).edits]
     noted = [i for i in edits if ENDS_ACTION in program.nodes[i].notes]
-    return max(noted or edits, default=None)
+    end = max(noted or edits, default=None)  # the node whose outcome the question is about
+    if end is None or ONE_LIST in program.root.notes:
+        return fields | {"program": write(program)}
+    action, question = _split_nodes(program, end)
+    listed = write_nodes(program, action, TABLE)
+    fields[ACTION_FIELDS[0]] = listed
+    if question:
+        fields["program"] = write_nodes(program, question, TABLE, scene=end, first_place=len(listed))
+    return fields
 
 
 def _split_nodes(program: Program, end: int) -> tuple[list[int], list[int]]:

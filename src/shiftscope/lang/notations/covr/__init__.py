@@ -65,32 +65,30 @@ def read_rows(raw: Any, known: Iterable[str], notation: str, within: str = "") -
         raise ProgramError(f"{within or 'a program'}: expected a list of rows, got {_shorten(raw)}")
     if len(raw) > MAX_NODES:
         raise ProgramError(f"a program of {len(raw)} rows; {MAX_NODES} is the most")
-    return [_read_row(row, at, known, notation, within) for at, row in enumerate(raw)]
-
-
-def _read_row(raw: Any, at: int, known: Iterable[str], notation: str, within: str) -> CovrRow:
-    where = f"{within}, its row {at}" if within else f"row {at}"
-    if not isinstance(raw, dict) or not isinstance(raw.get("operation"), str):
-        raise ProgramError(f"{where}: expected an operation with arguments and dependencies")
-    strange = sorted(map(str, raw.keys() - set(FIELDS)))
-    if strange:
-        raise ProgramError(f"{where} has an unknown field {strange[0]!r}")
-    spelled = raw["operation"]
-    operation = normalize_operation(spelled)
-    if operation not in known:
-        hint = did_you_mean(operation, known)
-        raise ProgramError(f"{where}: unknown op {spelled!r} in {notation}{hint}")
-    where += f" ({spelled})"
-    words, inputs = raw.get("arguments", []), raw.get("dependencies", [])
-    if not isinstance(words, list) or not isinstance(inputs, list):
-        raise ProgramError(f"{where}: its arguments and dependencies must be lists")
-    for i in inputs:
-        if type(i) is not int or not 0 <= i < at:
-            raise ProgramError(f"{where} reads row {_shorten(i)}, which does not come before it")
-    notes: Notes = (("spelled", spelled),) if spelled != operation else ()
-    if tuple(raw) != _list_default_fields(words, inputs):
-        notes += (("fields", " ".join(raw)),)
-    return CovrRow(operation, tuple(words), tuple(inputs), notes, where)
+    rows = []
+    for at, row in enumerate(raw):
+        where = f"{within}, its row {at}" if within else f"row {at}"
+        if not isinstance(row, dict) or not isinstance(row.get("operation"), str):
+            raise ProgramError(f"{where}: expected an operation with arguments and dependencies")
+        if strange := sorted(map(str, row.keys() - set(FIELDS))):
+            raise ProgramError(f"{where} has an unknown field {strange[0]!r}")
+        spelled = row["operation"]
+        operation = normalize_operation(spelled)
+        if operation not in known:
+            hint = did_you_mean(operation, known)
+            raise ProgramError(f"{where}: unknown op {spelled!r} in {notation}{hint}")
+        where += f" ({spelled})"
+        words, inputs = row.get("arguments", []), row.get("dependencies", [])
+        if not isinstance(words, list) or not isinstance(inputs, list):
+            raise ProgramError(f"{where}: its arguments and dependencies must be lists")
+        for i in inputs:
+            if type(i) is not int or not 0 <= i < at:
+                raise ProgramError(f"{where} reads row {_shorten(i)}, which does not come before it")
+        notes: Notes = (("spelled", spelled),) if spelled != operation else ()
+        if tuple(row) != _list_default_fields(words, inputs):
+            notes += (("fields", " ".join(row)),)
+        rows.append(CovrRow(operation, tuple(words), tuple(inputs), notes, where))
+    return rows
 
 
 @lru_cache(maxsize=1024)

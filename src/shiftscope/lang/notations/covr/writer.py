@@ -34,7 +34,10 @@ class _CovrStepWriter:
         self.keys: list[int] = []  # the last node that a step says something of
         self.steps: dict[tuple[int, str], int] = {}
         self.start: int | None = None  # in a sub-program: the step that stands for `it()`, if not the scene
-        self.bound = _find_bound_nodes(program)
+        self.bound: list[bool] = []  # whether a node depends on an `it()`, one that a quantifier has bound included
+        for n in program.nodes:
+            free = n.inputs[:1] if n.op in QUANTIFIERS else n.inputs
+            self.bound.append(n.op == "it" or any(self.bound[j] for j in free))
 
     def sort_steps(self) -> list[CovrStep]:
         order = sorted(range(len(self.made)), key=lambda k: (self.keys[k], k))
@@ -258,12 +261,3 @@ class _CovrStepWriter:
         if self.nodes[other].op != "related":
             raise refuse_node(self.program, i, self.notation)
         return self.append_relation(i, target, other, n.notes)
-
-
-def _find_bound_nodes(program: Program) -> list[bool]:
-    """Which nodes depend on an `it()`, one that a quantifier has bound included."""
-    bound: list[bool] = []
-    for n in program.nodes:
-        free = n.inputs[:1] if n.op in QUANTIFIERS else n.inputs
-        bound.append(n.op == "it" or any(bound[j] for j in free))
-    return bound
