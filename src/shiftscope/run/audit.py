@@ -27,16 +27,7 @@ from ..registry import RECIPES
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
 from ..shift import RecipeSets, vqa_vs
-from ..shortcuts.audit import (
-    PROPORTIONS,
-    TEST,
-    TRAIN,
-    VAL,
-    AuditSettings,
-    ShortcutAudit,
-    audit_shortcuts,
-    build_proportion_sets,
-)
+from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
 from ..shortcuts.audit_folder import AUDIT_FILE, SET_FOLDERS, refuse_folder, stage_audit, write_marks, write_sets
 from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
 from ..shortcuts.concepts import KO, QT
@@ -148,7 +139,7 @@ class BlendScore:
 def run_proportion_study(
     blind: BlindBaselines,
     shortcuts: Sequence[str],
-    shares: Sequence[int] = PROPORTIONS,
+    shares: Sequence[int],
     model: str = "question_only",
     tell: Tell = lambda what, done, total: None,
 ) -> tuple[BlendScore, ...]:

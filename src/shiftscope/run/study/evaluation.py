@@ -42,18 +42,8 @@ from ...suites.study import Study, load_study
 from ...train.feed import SceneQuestions, SuiteSource, render_source
 from ..conditions import EvalExample
 from ..evaluate import BATCH, build_prediction
-from .entries import (
-    ORACLE_BOTH,
-    ORACLE_NEITHER,
-    ORACLE_OBJECTS,
-    ORACLE_PROGRAM,
-    ORACLE_SCENE,
-    ORACLES,
-    EntryOrigin,
-    OracleDiagnosis,
-    RightOf,
-    StudyTestId,
-)
+from . import entries
+from .entries import EntryOrigin, OracleDiagnosis, RightOf, StudyTestId
 from .entry_store import hash_test_data
 
 if TYPE_CHECKING:
@@ -336,10 +326,10 @@ def diagnose_models(
         for name, run in runs.items():
             records = run.build_records(group)
             exact[group] = int((records.program_right == 1).sum()), len(questions)
-            for oracle in ORACLES:
-                if oracle == ORACLE_OBJECTS and not hasattr(run.model, "predict_from_objects"):
+            for oracle in entries.ORACLES:
+                if oracle == entries.ORACLE_OBJECTS and not hasattr(run.model, "predict_from_objects"):
                     continue
-                given = oracle != ORACLE_NEITHER
+                given = oracle != entries.ORACLE_NEITHER
                 right = _ask_oracle(run.model, name, oracle, testset, group) if given else records.right
                 oracles.append((name, group, oracle, (int(right.sum()), len(questions))))
     shares = {"program, all of it": (sum(r for r, _ in exact.values()), sum(of for _, of in exact.values()))}
@@ -362,12 +352,12 @@ def _ask_oracle(model: Any, name: str, oracle: str, testset: StudyTestSet, group
         questions.prompts, questions.programs, questions.image_rows.tolist(), strict=True
     ):
         given: dict[str, Any] = {}
-        if oracle in (ORACLE_PROGRAM, ORACLE_BOTH):
+        if oracle in (entries.ORACLE_PROGRAM, entries.ORACLE_BOTH):
             given |= {"question": replace(prompt.question, program=program), "program_text": format_program(program)}
-        if oracle in (ORACLE_SCENE, ORACLE_BOTH, ORACLE_OBJECTS):
+        if oracle in (entries.ORACLE_SCENE, entries.ORACLE_BOTH, entries.ORACLE_OBJECTS):
             given |= {"scenes": (testset.scenes[image],), "scene_text": oracle}
         prompts.append(replace(prompt, **given))
-    if oracle == ORACLE_OBJECTS:
+    if oracle == entries.ORACLE_OBJECTS:
         responses = model.predict_from_objects(prompts)
     else:
         responses = predict_checked(model, prompts, name)
