@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Bools, Floats, RunRecords, Score
 from .calibration import Reliability
-from .intervals import SceneClusters, none_if_nan, sum_by_slice
+from .intervals import SceneClusters, sum_by_slice
 from .relative_degrade import DegradeEstimate, ResampledAccuracies
 from .significance import PairedTest, run_paired_test
 
@@ -189,15 +189,7 @@ def _score_outcomes(
     at, scene = np.indices(among.shape)
     shares = SceneClusters(scene.ravel()).estimate_shares(hits.ravel(), among.ravel(), at.ravel(), len(outcomes))
     scores = {
-        key: Score(
-            "accuracy",
-            float(shares.value[k]),
-            outcome.asked,
-            none_if_nan(shares.low[k]),
-            none_if_nan(shares.high[k]),
-            undefined=outcome.undefined,
-            scenes=int(shares.scenes[k]),
-        )
+        key: Score("accuracy", n=outcome.asked, undefined=outcome.undefined, **shares.to_score(k))
         for k, (key, outcome) in enumerate(outcomes.items())
     }
     return scores, ResampledAccuracies(right, asked)
