@@ -22,7 +22,7 @@ from ..formats.vqa import read_annotator_answers
 from ..metrics import head_tail, shortcut_gap
 from ..model import ModelOptions, ModelSetting, Prompt, build_model, predict_checked
 from ..question import Question
-from ..question_table import QuestionTable, Rows, SampleSet
+from ..question_table import Rows, SampleSet
 from ..registry import RECIPES
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
@@ -190,17 +190,6 @@ class AuditResult:
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
 
 
-def _read_samples(files: AuditFiles) -> QuestionTable:
-    """The samples of the files, or of a dataset of ours with the objects of its scenes."""
-    if files.dataset is None:
-        return read_question_table(files.questions, files.annotations, files.objects, files.splits)
-    if files.questions:
-        raise UserError("give a dataset's folder or --questions, not both")
-    dataset = Dataset.open(files.dataset)
-    dataset.verify()
-    return read_stored_questions(dataset)
-
-
 def audit_files(
     files: AuditFiles,
     out: Path,
@@ -226,7 +215,14 @@ def audit_files(
                 if name not in names:
                     raise unknown(f"setting of {recipe}", name, names)
         tell("reading", 0, 0)
-        samples = _read_samples(files)
+        if files.dataset is None:
+            samples = read_question_table(files.questions, files.annotations, files.objects, files.splits)
+        elif files.questions:
+            raise UserError("give a dataset's folder or --questions, not both")
+        else:
+            dataset = Dataset.open(files.dataset)
+            dataset.verify()
+            samples = read_stored_questions(dataset)
         tell("labelling", 0, 0)
         found = audit_shortcuts(samples, settings)
         parted = {name: RECIPES.load(name).build_recipe(found, options) for name, options in (recipes or {}).items()}

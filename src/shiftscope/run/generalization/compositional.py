@@ -71,7 +71,7 @@ def plan(data: frame.SourceSplit, options: CompositionalOptions) -> frame.Genera
         return frame.GeneralizationPlan(
             why_not=f"compositional does not apply to {data.folder} with these options: {APPLIES}"
         )
-    split_name, ids = _read_split(data, options) if options.split else _build_split(data, options)
+    split_name, ids = _find_split(data, options)
     whole = ids["test_iid"]
     selected = {
         kind: frozenset([q.id for q in data.questions() if q.id in some][: data.limit])
@@ -104,8 +104,12 @@ def plan(data: frame.SourceSplit, options: CompositionalOptions) -> frame.Genera
     return frame.GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
 
 
-def _read_split(data: frame.SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
-    """The name and the lists of a folder, which must be of this dataset."""
+def _find_split(data: frame.SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of a folder, which must be of this dataset; of others, made here and not kept."""
+    if not options.split:
+        spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
+        held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
+        return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
     folder = Path(options.split)
     about = read_split_manifest(folder)
     trained = next((name for name in TRAINED if name in about["parts"]), "")
@@ -119,13 +123,6 @@ def _read_split(data: frame.SourceSplit, options: CompositionalOptions) -> tuple
     ids = {name: part.ids for name, part in parts.items()}
     early = parts[trained].early
     return str(about["name"]), ids if early is None else {**ids, EARLY: early}
-
-
-def _build_split(data: frame.SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
-    """The name and the lists of an expression or a named split, made here and not kept."""
-    spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
-    held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
-    return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
 
 
 def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: CompositionalOptions) -> frame.Findings:

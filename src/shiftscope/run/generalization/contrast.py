@@ -56,7 +56,15 @@ class QuantifierChange:
 
     def change_text(self, text: str, shape: facts.QuestionShape) -> str | None:
         """The text with the other words; None where the words to change do not stand in it exactly once."""
-        found = list(re.finditer(_build_pattern(self.before, shape), text, re.IGNORECASE))
+        phrase = r"\s+".join(self.before.split())
+        pattern = rf"\b({phrase})\b"
+        if self.before == "at least":  # with the number itself behind it
+            number = shape.number
+            assert number is not None
+            spelled = f"{number}|{NUMBERS[number]}" if number < len(NUMBERS) else str(number)
+            ahead = {facts.COUNT_GROUP_BY: NOT_IMAGE, facts.VERIFY_COUNT_GROUP_BY: IMAGE}.get(shape.kind, "")
+            pattern = rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
+        found = list(re.finditer(pattern, text, re.IGNORECASE))
         if len(found) != 1:
             return None
         start, end = found[0].span(1)
@@ -92,18 +100,6 @@ CHANGES = (
         facts.VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="either none or only some of the"
     ),
 )
-
-
-def _build_pattern(words: str, shape: facts.QuestionShape) -> str:
-    """What must stand in the text once: the words (group 1), and for a number the number itself."""
-    phrase = r"\s+".join(words.split())
-    if words != "at least":
-        return rf"\b({phrase})\b"
-    number = shape.number
-    assert number is not None
-    spelled = f"{number}|{NUMBERS[number]}" if number < len(NUMBERS) else str(number)
-    ahead = {facts.COUNT_GROUP_BY: NOT_IMAGE, facts.VERIFY_COUNT_GROUP_BY: IMAGE}.get(shape.kind, "")
-    return rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
 
 
 def _make_singular(text: str) -> str:

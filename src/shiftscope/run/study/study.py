@@ -344,9 +344,6 @@ class _StudyRun:
         )
 
 
-# One part of a model: its data, and its training in a folder of its own.
-
-
 def open_part_data(suite: str, part: Any) -> SuiteTrainingData:
     return SuiteTrainingData(suite, part.domain.build_spec(part.scale))
 
