@@ -134,11 +134,9 @@ def score_seeds(
 
 def refuse_twice(folders: Sequence[Path]) -> None:
     """No run may stand beside itself, however its folder is spelled."""
-    seen: dict[Path, Path] = {}
-    for folder in folders:
-        if resolve_links(folder) in seen:
+    for at, folder in enumerate(folders):
+        if resolve_links(folder) in map(resolve_links, folders[:at]):
             raise UserError(f"{folder} is given twice; name each run once")
-        seen[resolve_links(folder)] = folder
 
 
 def score_records(

@@ -171,7 +171,9 @@ class _StudyRun:
             prefetch(testset_makers, 2 if self.background else 0) as testsets,
         ):
             for rows in left:
-                if not self._has_time_for_another():
+                longest = TIME_MARGIN * (self.longest_training + self.longest_evaluation)
+                minutes = self.spec.minutes
+                if minutes is not None and time.monotonic() + longest >= self.began + 60 * minutes:
                     self.tell("the minutes are over; the same command resumes from here")
                     break
                 start = time.monotonic()
@@ -203,12 +205,6 @@ class _StudyRun:
             if any(old == weights and other != learned for old, other in before):
                 return True
         return False
-
-    def _has_time_for_another(self) -> bool:
-        if self.spec.minutes is None:
-            return True
-        longest = self.longest_training + self.longest_evaluation
-        return time.monotonic() + TIME_MARGIN * longest < self.began + 60 * self.spec.minutes
 
     def _list_missing_tests(self, row: StudyRow) -> list[Any]:
         """The test sets a row is still to be evaluated on: all of them, where its parts are yet to be trained."""
