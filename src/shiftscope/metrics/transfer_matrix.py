@@ -54,14 +54,10 @@ class EntryOutcome:
         if int(counts.sum()) != len(hits):
             raise ValueError(f"{len(hits)} answers to {int(counts.sum())} questions")
         alike = len(counts) > 0 and counts[0] > 0 and bool((counts == counts[0]).all())
-        return cls(
-            len(hits),
-            int(hits.sum()),
-            int(undefined),
-            int(counts[0]) if alike else _compress(np.asarray(counts, "<u2").tobytes()),
-            _compress(np.packbits(hits).tobytes()),
-            Reliability.from_confidences(confidence, hits) if confidence is not None else None,
-        )
+        each = int(counts[0]) if alike else _compress(np.asarray(counts, "<u2").tobytes())
+        bits = _compress(np.packbits(hits).tobytes())
+        reliability = Reliability.from_confidences(confidence, hits) if confidence is not None else None
+        return cls(len(hits), int(hits.sum()), int(undefined), each, bits, reliability)
 
     def unpack_hits(self) -> Bools:
         """[question] which are right."""

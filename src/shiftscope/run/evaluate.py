@@ -38,6 +38,7 @@ KEPT_ROWS = 512  # written together
 KEPT_SECONDS = 10.0  # or after this long
 GRACE_SECONDS = 2.0  # to wait for calls under way where one of them ends the run
 LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning and its end
+KEPT_FIELDS = ("reason", "seconds", "cost", "tokens", "confidence", "trace", "program", "stored", "fingerprint")
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
@@ -266,22 +267,9 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         answer = parse_response(response.raw, infer_expected(item.question, schema))
         if answer is None:
             status = "unreadable"
-    return Prediction(
-        question=item.question.id,
-        answer=answer,
-        raw=shorten(response.raw),
-        status="answered" if answer is not None else status,
-        reason=response.reason,
-        seconds=response.seconds,
-        cost=response.cost,
-        tokens=response.tokens,
-        confidence=response.confidence,
-        condition=item.prompt.condition,
-        trace=response.trace,
-        program=response.program,
-        stored=response.stored,
-        fingerprint=response.fingerprint,
-    )
+    status = "answered" if answer is not None else status
+    kept: dict[str, Any] = {name: getattr(response, name) for name in KEPT_FIELDS}
+    return Prediction(item.question.id, answer, shorten(response.raw), status, condition=item.prompt.condition, **kept)
 
 
 def shorten(raw: str) -> str:

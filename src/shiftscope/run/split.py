@@ -143,16 +143,9 @@ def split(
         settings, paper = spec.settings(), spec.paper_split
         hold_out = parse_expression(settings.hold_out)
         marked = _mark_questions({"": hold_out}, questions, settings.seed, tell)[""]
-        made = HeldOutSplit(
-            paper.name if paper else held_out.name_split(hold_out),
-            hold_out,
-            settings,
-            marked,
-            held_out.build_parts(marked, settings, hold_out),
-            questions.splits,
-            questions.data_id(),
-            paper,
-        )
+        name = paper.name if paper else held_out.name_split(hold_out)
+        parts = held_out.build_parts(marked, settings, hold_out)
+        made = HeldOutSplit(name, hold_out, settings, marked, parts, questions.splits, questions.data_id(), paper)
         return made if out is None else replace(made, new=_write_lists(made, out))
 
 
