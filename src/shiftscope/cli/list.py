@@ -33,7 +33,12 @@ def command(
     if what and what not in SECTIONS:
         raise unknown("section", what, SECTIONS)
     for section in [what] if what else SECTIONS:
-        rows = _list_section(section)
+        if section == "ops":
+            from ..lang.op import all_ops
+
+            rows = [(op.usage, op.summary) for op in all_ops().values()]
+        else:
+            rows = [(name, REGISTRIES[section].summary(name)) for name in REGISTRIES[section].names()]
         if as_json:
             for name, line in rows:
                 print_json({"section": FORMER_NAMES.get(section, section), "name": name, "summary": line})
@@ -41,13 +46,3 @@ def command(
             print_table((section, ""), rows)
         else:
             print(f"{section}: none yet\n")
-
-
-def _list_section(section: str) -> list[tuple[str, str]]:
-    """(name, one line) of everything in a section."""
-    if section == "ops":
-        from ..lang.op import all_ops
-
-        return [(op.usage, op.summary) for op in all_ops().values()]
-    entries = REGISTRIES[section]
-    return [(name, entries.summary(name)) for name in entries.names()]

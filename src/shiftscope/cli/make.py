@@ -145,13 +145,10 @@ def build_callback(suite: Suite[Any]) -> Callable[..., None]:
         for report in made:
             print_report(report, as_json)
 
-    annotated = {name: (_annotate(name, o), ... if o.required else o.default) for name, o in options.items()}
-    listed = {"out": (Out, ...)} | annotated | COMMON
     keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    parameters = [
-        inspect.Parameter(name, keyword, annotation=kind, default=empty if default is ... else default)
-        for name, (kind, default) in listed.items()
-    ]
+    annotated = {name: (_annotate(name, o), empty if o.required else o.default) for name, o in options.items()}
+    listed = {"out": (Out, empty)} | annotated | COMMON
+    parameters = [inspect.Parameter(name, keyword, annotation=kind, default=d) for name, (kind, d) in listed.items()]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {name: kind for name, (kind, _) in listed.items()}
     return callback

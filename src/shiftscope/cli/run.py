@@ -217,16 +217,10 @@ def _print_summary(log: RunLog, out: Path, as_json: bool, new: int, before: int)
             "and count in no other row"
         )
     print_cache_use(log.cache, len(log.records))
-    print(f"{_describe_done(log, out, new, before)}; next: shiftscope score {shlex.quote(str(out))}")
-
-
-def _describe_done(log: RunLog, out: Path, new: int, before: int) -> str:
-    """What this command did, which may be nothing."""
-    from ..result import MISSING
-
     if new:
-        return f"wrote {out}" + (f" (new replies: {new:,}; from before: {before:,})" if before else "")
-    lost = int(log.records.status.equals(MISSING).sum())
-    if not lost:
-        return f"nothing to do: all {before:,} replies were in {out} already"
-    return f"nothing to do: all {before:,} questions were asked in {out} already, and {lost:,} have no reply"
+        done = f"wrote {out}" + (f" (new replies: {new:,}; from before: {before:,})" if before else "")
+    elif lost := int(log.records.status.equals(MISSING).sum()):
+        done = f"nothing to do: all {before:,} questions were asked in {out} already, and {lost:,} have no reply"
+    else:
+        done = f"nothing to do: all {before:,} replies were in {out} already"
+    print(f"{done}; next: shiftscope score {shlex.quote(str(out))}")

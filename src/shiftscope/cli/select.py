@@ -1,18 +1,13 @@
 """Choose the best of several checkpoints by their runs on validation data."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import warn
 from . import _console as shared
 from ._console import print_json, print_table
-
-if TYPE_CHECKING:
-    from ..run.select import Selection
 
 
 def command(
@@ -23,14 +18,19 @@ def command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Choose the run with the highest figure and write selection.json into its folder."""
+    from ..metrics.slices import to_percent
     from ..run.select import NAME, select
 
     made = select(runs, metric, split=split, on_ood=on_ood)
+    found: list[dict[str, Any]] = []
+    for run, model, score in zip(made.runs, made.models, made.scores, strict=True):
+        figures = {k: to_percent(getattr(score, k)) for k in ("value", "low", "high")}
+        found.append({"run": str(run), "model": model, **figures, "n": score.n})
     if as_json:
-        print_json({"chosen": str(made.best_run), **made.to_json(), "runs": _list_rows(made)})
+        print_json({"chosen": str(made.best_run), **made.to_json(), "runs": found})
     else:
         rows = []
-        for at, row in enumerate(_list_rows(made)):
+        for at, row in enumerate(found):
             interval = "" if None in (row["low"], row["high"]) else f"{row['low']:.2f} to {row['high']:.2f}"
             mark = "chosen" if at == made.best else ""
             rows.append([row["run"], row["model"], f"{row['value']:.2f}", interval, row["n"], mark])
@@ -41,14 +41,3 @@ def command(
             f"the choice was made on split {made.split!r} as out-of-distribution data: "
             "figures of the chosen model on that data are no longer a fair test"
         )
-
-
-def _list_rows(made: Selection) -> list[dict[str, Any]]:
-    from ..metrics.slices import to_percent
-
-    return [
-        {"run": str(run), "model": model}
-        | {k: to_percent(getattr(score, k)) for k in ("value", "low", "high")}
-        | {"n": score.n}
-        for run, model, score in zip(made.runs, made.models, made.scores, strict=True)
-    ]

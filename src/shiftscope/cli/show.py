@@ -57,20 +57,16 @@ def command(
         question = next(islice(questions, index, None), None)
         if question is None:
             raise UserError(f"{path}: there is no question {index} in it") from None
-        source = scenes or _find_scenes_beside(path)
+        # CLEVR's own layout keeps the scenes of a question file beside it, or in a folder of their own.
+        name = path.name.replace("questions", "scenes")
+        beside = (path.with_name(name), path.parent.parent / "scenes" / name)
+        source = scenes or next((one for one in beside if one != path and one.exists()), None)
         lookup = SceneLookup(read_scenes(source)) if source else None
         show_question(question, lookup.find_scenes(question) if lookup else None, as_json)
         return
     if index >= len(found):
         raise UserError(f"{path}: there is no scene {index} in it; it has {len(found)}")
     show_scene(found[index], as_json)
-
-
-def _find_scenes_beside(path: Path) -> Path | None:
-    """Where CLEVR's own layout keeps the scenes of a question file."""
-    name = path.name.replace("questions", "scenes")
-    candidates = (path.with_name(name), path.parent.parent / "scenes" / name)
-    return next((one for one in candidates if one != path and one.exists()), None)
 
 
 def show_scene(scene: Scene, as_json: bool) -> None:

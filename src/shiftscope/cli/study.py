@@ -63,6 +63,10 @@ def command(
         from ..suites.study import load_study
 
         study = load_study(suite)
+        try:
+            numbers = tuple(map(int, _parse_names(seeds)))
+        except ValueError:
+            raise UserError(f"--seeds takes whole numbers by commas, as in 0,1,2, not {seeds!r}") from None
         spec = StudySpec(
             suite=suite,
             out=out,
@@ -72,7 +76,7 @@ def command(
             factors=_parse_names(factors) or study.factors,
             visual=visual,
             known=known,
-            seeds=_parse_numbers(seeds),
+            seeds=numbers,
             only=_parse_names(train),
             device=device,
             workers=workers or os.cpu_count() or 1,
@@ -107,13 +111,6 @@ def _refuse_foreign(out: Path) -> None:
 
 def _parse_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
-def _parse_numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(name) for name in _parse_names(text))
-    except ValueError:
-        raise UserError(f"--seeds takes whole numbers by commas, as in 0,1,2, not {text!r}") from None
 
 
 def _merge(files: list[Path], into: Path, as_json: bool) -> None:

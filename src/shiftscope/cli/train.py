@@ -43,19 +43,11 @@ def command(
     from ..store.question_part import read_part
     from ..train.train import TrainSpec, train
 
+    chosen = read_part(part) if part else None
+    workers = workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1")))
+    line = shlex.join(["shiftscope", *sys.argv[1:]])
     spec = TrainSpec(
-        model,
-        data,
-        visual or "",
-        images,
-        seed,
-        only,
-        other,
-        epochs or None,
-        read_part(part) if part else None,
-        device,
-        workers or max(1, (os.cpu_count() or 1) // int(os.environ.get("WORLD_SIZE", "1"))),
-        shlex.join(["shiftscope", *sys.argv[1:]]),
+        model, data, visual or "", images, seed, only, other, epochs or None, chosen, device, workers, command=line
     )
     trained = train(spec, out, bar=shard_bar)
     if int(os.environ.get("RANK", "0")) == 0:

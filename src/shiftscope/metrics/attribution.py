@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import AS_IS, Bools, Floats, RunRecords, Score
 from .accuracy import score_rows
-from .intervals import RatioTerm, SceneClusters, cluster_runs, none_if_nan
+from .intervals import RatioTerm, SceneClusters, cluster_runs
 from .slices import has_response
 
 STAGES = ("no_reply", "format", "language_prior", "perception", "parsing", "reasoning", "unexplained")
@@ -41,7 +41,7 @@ def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
     rows = np.flatnonzero(records.condition.equals(AS_IS) & scored.scorable)
     if not len(rows):
         raise UserError("attribution needs questions asked as they are (condition as_is); this run has none")
-    right, answer = scored.values >= 1, records.answer.codes
+    right, answer, question = scored.values >= 1, records.answer.codes, records.question.codes
     none = ~there[rows]
     wrong = ~right[rows] & ~none
     unread = wrong & records.status.equals("unreadable")[rows]
@@ -49,7 +49,11 @@ def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
     same: dict[str, Bools] = {}
     mended: dict[str, Bools] = {}
     for condition in ("blind", "other_image", "scene_text", "program_text"):
-        beside = _find_condition_rows(records, condition, there & scored.scorable, rows)
+        # The row of the same question under the condition, or -1.
+        others = np.flatnonzero(records.condition.equals(condition) & there & scored.scorable & (question >= 0))
+        row = np.full(len(records.question.values) + 1, -1, np.int64)
+        row[question[others]] = others
+        beside = row[question[rows]]
         asked[condition] = beside >= 0
         same[condition] = asked[condition] & (answer[beside] == answer[rows]) & (answer[rows] >= 0)
         mended[condition] = asked[condition] & right[beside]
@@ -67,14 +71,6 @@ def _attribute_stages(records: RunRecords) -> tuple[dict[str, Floats], Rows]:
     return dict(zip((*STAGES, TOTAL), (*shares, shares.sum(axis=0)), strict=True)), rows
 
 
-def _find_condition_rows(records: RunRecords, condition: str, counted: Bools, rows: Rows) -> Rows:
-    """The row of the same question under another condition, or -1."""
-    there = np.flatnonzero(records.condition.equals(condition) & counted & (records.question.codes >= 0))
-    row = np.full(len(records.question.values) + 1, -1, np.int64)
-    row[records.question.codes[there]] = there
-    return row[records.question.codes[rows]]
-
-
 def measure(records: RunRecords) -> tuple[Score, ...]:
     """The share of all questions that go wrong in each stage, and their total, the error."""
     stages, rows = _attribute_stages(records)
@@ -82,9 +78,8 @@ def measure(records: RunRecords) -> tuple[Score, ...]:
     every = np.ones(len(rows))
     scores = []
     for name, hits in stages.items():
-        (value,), (low,), (high,), (count,) = scenes.estimate_shares(hits, every)
-        figures = none_if_nan(value), len(rows), none_if_nan(low), none_if_nan(high)
-        scores.append(Score("attribution", *figures, slice=(("stage", name),), scenes=int(count)))
+        share = scenes.estimate_shares(hits, every).to_score(0)
+        scores.append(Score("attribution", n=len(rows), slice=(("stage", name),), **share))
     return tuple(scores)
 
 

@@ -38,10 +38,15 @@ class SceneBootstrap:
     def sum_by_slice(self, values: Array, at: Array | None = None, size: int = 1) -> Floats:
         """The sum of the values of each slice in each replicate; a row whose slice is -1 is in none."""
         out = np.empty((self.replicates, size))
-        drawn = _draw_groups(self.groups, self.replicates)
+        drawn, weighed = _draw_groups(self.groups, self.replicates), np.asarray(values, np.float64)
         for left in range(0, size, _WIDE):
             wide = min(_WIDE, size - left)
-            per_group = self._sum_by_group(values, at, left, wide)
+            if at is None:
+                per_group = sum_bins(self._group, weighed, self.groups).reshape(-1, 1)
+            else:
+                inside = (at >= left) & (at < left + wide)
+                place = self._group[inside] * wide + (at[inside] - left)
+                per_group = sum_bins(place, weighed[inside], self.groups * wide).reshape(self.groups, wide)
             for start in range(0, self.replicates, _AT_ONCE):
                 weights = drawn[start : start + _AT_ONCE].astype(np.float64)
                 out[start : start + _AT_ONCE, left : left + wide] = weights @ per_group
@@ -51,14 +56,6 @@ class SceneBootstrap:
         """How many clusters the rows of each slice come from; groups of them, where there are very many."""
         found = np.unique(at.astype(np.int64) * self.groups + self._group)
         return np.bincount(found // self.groups, minlength=size)
-
-    def _sum_by_group(self, values: Array, at: Array | None, left: int, wide: int) -> Floats:
-        group, weights = self._group, np.asarray(values, np.float64)
-        if at is None:
-            return sum_bins(group, weights, self.groups).reshape(-1, 1)
-        inside = (at >= left) & (at < left + wide)
-        place = group[inside] * wide + (at[inside] - left)
-        return sum_bins(place, weights[inside], self.groups * wide).reshape(self.groups, wide)
 
 
 @lru_cache(maxsize=4)

@@ -31,6 +31,11 @@ class SliceShares(NamedTuple):
     high: Floats
     scenes: npt.NDArray[np.int64]
 
+    def to_score(self, k: int) -> dict[str, Any]:
+        """What a Score says of slice k."""
+        figures = {name: none_if_nan(getattr(self, name)[k]) for name in ("value", "low", "high")}
+        return figures | {"scenes": int(self.scenes[k])}
+
 
 class RatioTerm(NamedTuple):
     """A share as numerator and denominator, row by row: hits ≤ among."""
@@ -49,7 +54,6 @@ class Estimate(NamedTuple):
     p: float  # of a value so far from 0, two-sided, by Student's t over scenes
 
     def to_score(self) -> dict[str, Any]:
-        """The value, low and high of a Score."""
         return {name: none_if_nan(getattr(self, name)) for name in ("value", "low", "high")}
 
 
@@ -134,7 +138,6 @@ class SceneClusters:
         return float(4 * near * (1 - near) * (_Z / (high - low)) ** 2)
 
     def sum_by_scene(self, values: Array) -> Floats:
-        """The sum of the values of each scene's rows."""
         return self._sum_by_slice(values, None, 0, 1).ravel()
 
     def _compute_influence(self, hits: Array, among: Array, at: Array | None, left: int, wide: int) -> ShareInterval:

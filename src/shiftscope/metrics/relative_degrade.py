@@ -155,13 +155,6 @@ def measure_runs(runs: Mapping[TrainTest, RunRecords], factor: str, form: str = 
         name: sum(int((r.status.equals(name) & s.scorable).sum()) for r, s in zip(rows, scored, strict=True))
         for name in WITHOUT_ANSWER
     }
-    return Score(
-        f"relative_degrade.{form}",
-        estimate.value,
-        sum(int(s.scorable.sum()) for s in scored),
-        estimate.low,
-        estimate.high,
-        slice=(("factor", factor),),
-        scenes=estimate.scenes,
-        **counts,
-    )
+    figures = estimate.value, sum(int(s.scorable.sum()) for s in scored), estimate.low, estimate.high
+    of = (("factor", factor),)
+    return Score(f"relative_degrade.{form}", *figures, slice=of, scenes=estimate.scenes, **counts)

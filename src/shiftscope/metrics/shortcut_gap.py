@@ -80,7 +80,6 @@ class _ShortcutRows:
         self.scenes = SceneClusters.from_records(rows)
 
     def estimate_mean(self, metric: str, among: Bools, where: Facts) -> Score:
-        """The mean over some rows."""
         inside = among & self.rows.scorable
         shares = self.scenes.estimate_shares(self.values, inside)
         return make_scores(metric, shares, self.rows, inside, RowSlices((where,), None), self.form)[0]

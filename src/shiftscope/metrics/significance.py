@@ -16,30 +16,27 @@ from .accuracy import score_rows
 from .intervals import LEVEL, SceneClusters, none_if_nan, student_p_value, student_quantile
 from .slices import WITHOUT_ANSWER, select_base_rows
 
-# Pairing rows of two runs: by id within one dataset; across datasets by content (text, answer and what the
-# images show), since another seed gives other questions the same ids.
-
 Rows = npt.NDArray[np.int64]
 
 
 def find_common_rows(runs: Sequence[RunRecords]) -> list[Rows]:
-    """The rows of each run that ask what all of them ask, side by side, in the order of the first."""
+    """The rows of each run that ask what all of them ask, side by side, in the order of the first.
+
+    By id within one dataset; across datasets by content, since another seed gives other questions the same ids.
+    """
     by_id = len({run.data for run in runs}) == 1
-    places = [_index_rows(run, by_id) for run in runs]
+    places = []  # what each row asks, numbered where it is asked again → the row
+    for run in runs:
+        column = run.question if by_id else run.content
+        seen: Counter[str] = Counter()
+        place: dict[tuple[str, int], int] = {}
+        for row in np.flatnonzero((column.codes >= 0) & run.scorable).tolist():
+            name = column.values[column.codes[row]]
+            place[name, seen[name]] = row
+            seen[name] += 1
+        places.append(place)
     shared = [key for key in places[0] if all(key in place for place in places[1:])]
     return [np.array([place[key] for key in shared], np.int64) for place in places]
-
-
-def _index_rows(run: RunRecords, by_id: bool) -> dict[tuple[str, int], int]:
-    """What each row asks → the row; what is asked several times is numbered in the order of the rows."""
-    column = run.question if by_id else run.content
-    seen: Counter[str] = Counter()
-    places: dict[tuple[str, int], int] = {}
-    for row in np.flatnonzero((column.codes >= 0) & run.scorable).tolist():
-        name = column.values[column.codes[row]]
-        places[name, seen[name]] = row
-        seen[name] += 1
-    return places
 
 
 POWER = 0.8
@@ -90,16 +87,9 @@ def run_paired_test(first: npt.NDArray[Any], second: npt.NDArray[Any], scenes: S
         return PairedTest(0, 0, 0, None, None, None, None)
     change = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     made = scenes.estimate_difference(first, second)
-    return PairedTest(
-        len(first),
-        int((change > 0).sum()),
-        int((change < 0).sum()),
-        made.value,
-        made.low,
-        made.high,
-        sign_flip_test(scenes.sum_by_scene(change)),
-        made.scenes,
-    )
+    p = sign_flip_test(scenes.sum_by_scene(change))
+    up, down = int((change > 0).sum()), int((change < 0).sum())
+    return PairedTest(len(first), up, down, made.value, made.low, made.high, p, made.scenes)
 
 
 def sign_flip_test(sums: Floats) -> float:

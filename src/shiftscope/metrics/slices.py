@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..result import AS_IS, MISSING, MISSING_IMAGE, Bools, Codes, Facts, RunRecords, Score
-from .intervals import SceneClusters, SliceShares, none_if_nan, sum_by_slice
+from .intervals import SceneClusters, SliceShares, sum_by_slice
 
 WITHOUT_ANSWER = ("missing", "undefined", "unreadable", "failed")  # in n, and not right
 
@@ -21,7 +21,6 @@ class RowSlices:
     codes: Codes | None  # [row], -1: in none; None: every row is in the only one
 
     def rows(self, k: int) -> npt.NDArray[np.int64]:
-        """The rows of slice k."""
         return np.flatnonzero(self.codes == k)
 
 
@@ -98,20 +97,11 @@ def make_scores(
     size = len(cut.labels)
     n = sum_by_slice(scorable, cut.codes, size)
     apart = {s: sum_by_slice(records.status.equals(s) & scorable, cut.codes, size) for s in WITHOUT_ANSWER}
-    return [
-        Score(
-            metric,
-            none_if_nan(shares.value[k]),
-            int(n[k]),
-            none_if_nan(shares.low[k]),
-            none_if_nan(shares.high[k]),
-            slice=cut.labels[k],
-            form=form,
-            scenes=int(shares.scenes[k]),
-            **{name: int(count[k]) for name, count in apart.items()},
-        )
-        for k in range(size)
-    ]
+    scores = []
+    for k, label in enumerate(cut.labels):
+        without = {name: int(count[k]) for name, count in apart.items()}
+        scores.append(Score(metric, n=int(n[k]), slice=label, form=form, **shares.to_score(k), **without))
+    return scores
 
 
 def to_percent(share: float | None) -> float | None:

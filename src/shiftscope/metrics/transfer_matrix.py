@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import UserError
 from ..result import Bools, Floats, RunRecords, Score
 from .calibration import Reliability
-from .intervals import SceneClusters, none_if_nan, sum_by_slice
+from .intervals import SceneClusters, sum_by_slice
 from .relative_degrade import DegradeEstimate, ResampledAccuracies
 from .significance import PairedTest, run_paired_test
 
@@ -54,14 +54,10 @@ class EntryOutcome:
         if int(counts.sum()) != len(hits):
             raise ValueError(f"{len(hits)} answers to {int(counts.sum())} questions")
         alike = len(counts) > 0 and counts[0] > 0 and bool((counts == counts[0]).all())
-        return cls(
-            len(hits),
-            int(hits.sum()),
-            int(undefined),
-            int(counts[0]) if alike else _compress(np.asarray(counts, "<u2").tobytes()),
-            _compress(np.packbits(hits).tobytes()),
-            Reliability.from_confidences(confidence, hits) if confidence is not None else None,
-        )
+        each = int(counts[0]) if alike else _compress(np.asarray(counts, "<u2").tobytes())
+        bits = _compress(np.packbits(hits).tobytes())
+        reliability = Reliability.from_confidences(confidence, hits) if confidence is not None else None
+        return cls(len(hits), int(hits.sum()), int(undefined), each, bits, reliability)
 
     def unpack_hits(self) -> Bools:
         """[question] which are right."""
@@ -189,15 +185,7 @@ def _score_outcomes(
     at, scene = np.indices(among.shape)
     shares = SceneClusters(scene.ravel()).estimate_shares(hits.ravel(), among.ravel(), at.ravel(), len(outcomes))
     scores = {
-        key: Score(
-            "accuracy",
-            float(shares.value[k]),
-            outcome.asked,
-            none_if_nan(shares.low[k]),
-            none_if_nan(shares.high[k]),
-            undefined=outcome.undefined,
-            scenes=int(shares.scenes[k]),
-        )
+        key: Score("accuracy", n=outcome.asked, undefined=outcome.undefined, **shares.to_score(k))
         for k, (key, outcome) in enumerate(outcomes.items())
     }
     return scores, ResampledAccuracies(right, asked)

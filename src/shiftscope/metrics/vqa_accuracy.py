@@ -19,8 +19,6 @@ from ..errors import UserError, unknown
 from ..result import Floats, RunRecords, Score
 from .slices import RowValues, score_shares
 
-# How VQA normalises answers before it compares them: marks, number words, articles, contractions.
-
 PUNCTUATION = ';/[]"{}()=+\\_->' + "<@`,?!"
 ARTICLES = frozenset(("a", "an", "the"))
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -43,22 +41,20 @@ def strip_answer(text: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    """As the official evaluation compares answers that differ."""
-    text = _strip_punctuation(strip_answer(text))
-    words = [NUMBERS.get(word, word) for word in text.lower().split()]
-    contractions = load_contractions()
-    return " ".join(contractions.get(word, word) for word in words if word not in ARTICLES)
+    """As the official evaluation compares answers that differ.
 
-
-def _strip_punctuation(text: str) -> str:
-    """A mark next to a blank goes, and so do all marks where a number has a comma; others become blanks."""
+    A mark next to a blank goes, and so do all marks where a number has a comma; others become blanks.
+    """
+    text = plain = strip_answer(text)
     numeric = _COMMA_IN_NUMBER.search(text) is not None
-    out = text
     for mark in PUNCTUATION:
         if mark in text:
             gone = numeric or f"{mark} " in text or f" {mark}" in text
-            out = out.replace(mark, "" if gone else " ")
-    return _LONE_PERIOD.sub("", out, count=_MOST_PERIODS)
+            plain = plain.replace(mark, "" if gone else " ")
+    plain = _LONE_PERIOD.sub("", plain, count=_MOST_PERIODS)
+    words = [NUMBERS.get(word, word) for word in plain.lower().split()]
+    contractions = load_contractions()
+    return " ".join(contractions.get(word, word) for word in words if word not in ARTICLES)
 
 
 Ints = npt.NDArray[np.int64]

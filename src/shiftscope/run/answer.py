@@ -59,7 +59,6 @@ class AnsweredQuestion:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer, or None where there is none."""
         answer: Answer | Undefined | None = self.execution.answer if self.execution else None
         return None if isinstance(answer, Undefined) else answer
 
@@ -124,7 +123,10 @@ def _execute(question: Question, program: Program, lookup: SceneLookup, referenc
     try:
         world = lookup.build_world(question)
         schema = world.objects.schema
-        _check_program(program, schema)
+        kind = check(program, schema)[-1]
+        if kind.name not in ("Int", "Bool", "Value"):
+            last = len(program) - 1
+            raise ProgramError(f"node {last} ({program.root.op}) gives {kind}, which is not an answer")
         execution = execute(program, world, references)
     except UserError as error:
         names = ", ".join(scene.id for scene in scenes)
@@ -132,11 +134,3 @@ def _execute(question: Question, program: Program, lookup: SceneLookup, referenc
     if question.program is None:
         question = replace(question, program=program)
     return AnsweredQuestion(question, execution, schema)
-
-
-def _check_program(program: Program, schema: Schema) -> None:
-    """Refuse a program that is ill-typed, uses unknown words, or gives a set instead of an answer."""
-    kind = check(program, schema)[-1]
-    if kind.name not in ("Int", "Bool", "Value"):
-        last = len(program) - 1
-        raise ProgramError(f"node {last} ({program.root.op}) gives {kind}, which is not an answer")

@@ -22,21 +22,12 @@ from ..formats.vqa import read_annotator_answers
 from ..metrics import head_tail, shortcut_gap
 from ..model import ModelOptions, ModelSetting, Prompt, build_model, predict_checked
 from ..question import Question
-from ..question_table import QuestionTable, Rows, SampleSet
+from ..question_table import Rows, SampleSet
 from ..registry import RECIPES
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
 from ..shift import RecipeSets, vqa_vs
-from ..shortcuts.audit import (
-    PROPORTIONS,
-    TEST,
-    TRAIN,
-    VAL,
-    AuditSettings,
-    ShortcutAudit,
-    audit_shortcuts,
-    build_proportion_sets,
-)
+from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
 from ..shortcuts.audit_folder import AUDIT_FILE, SET_FOLDERS, refuse_folder, stage_audit, write_marks, write_sets
 from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
 from ..shortcuts.concepts import KO, QT
@@ -148,7 +139,7 @@ class BlendScore:
 def run_proportion_study(
     blind: BlindBaselines,
     shortcuts: Sequence[str],
-    shares: Sequence[int] = PROPORTIONS,
+    shares: Sequence[int],
     model: str = "question_only",
     tell: Tell = lambda what, done, total: None,
 ) -> tuple[BlendScore, ...]:
@@ -199,17 +190,6 @@ class AuditResult:
 Also = Callable[[Path, AuditResult], None]  # writes something into the audit's folder
 
 
-def _read_samples(files: AuditFiles) -> QuestionTable:
-    """The samples of the files, or of a dataset of ours with the objects of its scenes."""
-    if files.dataset is None:
-        return read_question_table(files.questions, files.annotations, files.objects, files.splits)
-    if files.questions:
-        raise UserError("give a dataset's folder or --questions, not both")
-    dataset = Dataset.open(files.dataset)
-    dataset.verify()
-    return read_stored_questions(dataset)
-
-
 def audit_files(
     files: AuditFiles,
     out: Path,
@@ -235,7 +215,14 @@ def audit_files(
                 if name not in names:
                     raise unknown(f"setting of {recipe}", name, names)
         tell("reading", 0, 0)
-        samples = _read_samples(files)
+        if files.dataset is None:
+            samples = read_question_table(files.questions, files.annotations, files.objects, files.splits)
+        elif files.questions:
+            raise UserError("give a dataset's folder or --questions, not both")
+        else:
+            dataset = Dataset.open(files.dataset)
+            dataset.verify()
+            samples = read_stored_questions(dataset)
         tell("labelling", 0, 0)
         found = audit_shortcuts(samples, settings)
         parted = {name: RECIPES.load(name).build_recipe(found, options) for name, options in (recipes or {}).items()}

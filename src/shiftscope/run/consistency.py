@@ -118,9 +118,6 @@ class RunPictures:
                 yield drop_image(item, mode)
 
 
-# One server: the responses of a run come from one server, as far as it tells who it is.
-
-
 def require_one_server(
     model: ServedModel, identity: ServerIdentity | None, writer: RunWriter, items: Iterator[EvalExample]
 ) -> Iterator[EvalExample]:

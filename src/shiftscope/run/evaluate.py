@@ -15,23 +15,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from .. import model as model_api
 from ..errors import UserError
-from ..model import (
-    DEFAULTS,
-    EVERYTHING,
-    IMAGES,
-    Model,
-    ModelError,
-    ModelOptions,
-    ModelSetting,
-    Response,
-    ServedModel,
-    build_model,
-    get_identity,
-    get_reads,
-    parse_model_name,
-    predict_checked,
-)
+from ..model import Model, ModelError, ModelOptions, ModelSetting, Response, ServedModel, predict_checked
 from ..picture import Picture
 from ..prompt import build_prompt_spec, join_action
 from ..question import Question
@@ -52,6 +38,7 @@ KEPT_ROWS = 512  # written together
 KEPT_SECONDS = 10.0  # or after this long
 GRACE_SECONDS = 2.0  # to wait for calls under way where one of them ends the run
 LONGEST_RAW = 40_000  # characters that a run keeps of a response: its beginning and its end
+KEPT_FIELDS = ("reason", "seconds", "cost", "tokens", "confidence", "trace", "program", "stored", "fingerprint")
 QUIET_SECONDS = 5.0  # without a response, after which progress is reported all the same
 
 Tell = Callable[[int, int], None]  # done, of how many
@@ -70,7 +57,7 @@ class RunSpec:
     conditions: tuple[str, ...] = (AS_IS,)
     mode: str = "short"
     learn_from: Path | None = None  # a dataset whose train split the model learns from; else `data`
-    options: ModelOptions = DEFAULTS
+    options: ModelOptions = model_api.DEFAULTS
     trained_on: str = ""  # what the model was trained on, for the report's comparisons
     variant: str = ""  # what the data is called there
     images: Path | None = None  # where the pictures of an audit's VQA files lie
@@ -81,7 +68,7 @@ class RunSpec:
 
     def spec(self, source: QuestionSource) -> dict[str, Any]:
         """The run's spec; no secret is in it, and nothing that only changes how fast it runs."""
-        options, name = self.options, parse_model_name(self.model)
+        options, name = self.options, model_api.parse_model_name(self.model)
         learned = open_source(self.learn_from) if self.learn_from else source
         spec: dict[str, Any] = {
             "model": self.model,
@@ -148,16 +135,16 @@ def evaluate(
         raise UserError(f"{run.data}: there are no questions in split {run.split!r}")
     spec = run.spec(source)
     pictures = RunPictures(prompts, run.conditions, run.limit, allow_missing=run.allow_missing)
-    pictures.require_pictures(_reads_images(get_reads(run.model)), run.model)
+    pictures.require_pictures(_reads_images(model_api.get_reads(run.model)), run.model)
     with ExitStack() as held:
         memory = None
-        if use_cache and parse_model_name(run.model).traits.cached:
+        if use_cache and model_api.parse_model_name(run.model).traits.cached:
             memory = held.enter_context(closing(DiskResponseCache(cache or find_cache_folder())))
         model = build_run_model(run, source, memory, warn)
-        reads = get_reads(run.model, model)
-        reads = EVERYTHING if reads is None else reads
+        reads = model_api.get_reads(run.model, model)
+        reads = model_api.EVERYTHING if reads is None else reads
         pictures.require_pictures(_reads_images(reads), run.model)
-        spec |= get_identity(model, read_spec(out)) | pictures.spec()
+        spec |= model_api.get_identity(model, read_spec(out)) | pictures.spec()
         server = model.identify() if isinstance(model, ServedModel) else None
         spec |= {SERVER_FIELD: server} if server else {}
         if hasattr(model, "check_questions"):
@@ -196,7 +183,7 @@ def evaluate(
 
 def _record_sources(writer: RunWriter, model: Model) -> None:
     """Add what a class of the user's has loaded by now; a file stays as it was first recorded."""
-    sources = get_identity(model, writer.spec).get("sources")
+    sources = model_api.get_identity(model, writer.spec).get("sources")
     if sources:
         writer.spec["sources"] = {**sources, **writer.spec.get("sources", {})}
 
@@ -225,11 +212,11 @@ def build_run_model(
         shown=lambda: ((picture.name, picture.png()) for picture in _iter_pictures(run, source)),
         warn=warn,
     )
-    return build_model(run.model, setting)
+    return model_api.build_model(run.model, setting)
 
 
 def _reads_images(reads: frozenset[str] | None) -> bool | None:
-    return None if reads is None else IMAGES in reads
+    return None if reads is None else model_api.IMAGES in reads
 
 
 def _iter_pictures(run: RunSpec, source: QuestionSource) -> Iterator[Picture]:
@@ -280,22 +267,9 @@ def build_prediction(item: EvalExample, response: Response) -> Prediction:
         answer = parse_response(response.raw, infer_expected(item.question, schema))
         if answer is None:
             status = "unreadable"
-    return Prediction(
-        question=item.question.id,
-        answer=answer,
-        raw=shorten(response.raw),
-        status="answered" if answer is not None else status,
-        reason=response.reason,
-        seconds=response.seconds,
-        cost=response.cost,
-        tokens=response.tokens,
-        confidence=response.confidence,
-        condition=item.prompt.condition,
-        trace=response.trace,
-        program=response.program,
-        stored=response.stored,
-        fingerprint=response.fingerprint,
-    )
+    status = "answered" if answer is not None else status
+    kept: dict[str, Any] = {name: getattr(response, name) for name in KEPT_FIELDS}
+    return Prediction(item.question.id, answer, shorten(response.raw), status, condition=item.prompt.condition, **kept)
 
 
 def shorten(raw: str) -> str:
@@ -316,7 +290,7 @@ def _predict(
     if hasattr(model, "ask"):
         yield from _stream(model, items, reads)
         return
-    adaptation = parse_model_name(name).traits.adaptation
+    adaptation = model_api.parse_model_name(name).traits.adaptation
     size = getattr(model, "batch", BATCH)
     if type(size) is not int or size < 1:
         raise UserError(f"model {name!r}: batch must be a whole number from 1 up, not {size!r}")

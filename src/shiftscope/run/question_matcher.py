@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 
 from ..errors import UserError
 from ..model import Prompt
@@ -40,22 +39,18 @@ class QuestionMatcher:
         self._lengths: list[int] = []  # lines that scenes in words have, the longest first
         self._by_text: dict[str, list[Question]] = defaultdict(list)
         self._by_images: dict[tuple[str, ...], list[Question]] = defaultdict(list)
-        for split in splits or dataset.splits:
-            for shard in dataset.shards(split):
-                self._add(dataset.folder, shard)
+        folder, columns = dataset.folder, ["image_id", "image"]
+        for shard in (shard for split in splits or dataset.splits for shard in dataset.shards(split)):
+            for table in iterate_row_groups(folder / shard.images.path, columns) if shard.images else ():
+                pictures = table["image"].combine_chunks().field("bytes")
+                for name, png in zip(table["image_id"].to_pylist(), pictures, strict=True):
+                    self._where[name] = shard
+                    self._by_bytes[_digest_bytes(png.as_buffer())] = name
+            for question in read_questions(folder / shard.questions.path) if shard.questions else ():
+                self._by_text[_normalize_text(question.text)].append(question)
+                self._by_images[question.scenes].append(question)
         if not self._by_text:
-            raise UserError(f"{dataset.folder}: there are no questions to be asked")
-
-    def _add(self, folder: Path, shard: Shard) -> None:
-        columns = ["image_id", "image"]
-        for table in iterate_row_groups(folder / shard.images.path, columns) if shard.images else ():
-            pictures = table["image"].combine_chunks().field("bytes")
-            for name, png in zip(table["image_id"].to_pylist(), pictures, strict=True):
-                self._where[name] = shard
-                self._by_bytes[_digest_bytes(png.as_buffer())] = name
-        for question in read_questions(folder / shard.questions.path) if shard.questions else ():
-            self._by_text[_normalize_text(question.text)].append(question)
-            self._by_images[question.scenes].append(question)
+            raise UserError(f"{folder}: there are no questions to be asked")
 
     def match(self, text: str, pictures: Sequence[bytes]) -> Prompt:
         """The question asked, with the scenes its pictures show; a UserError where it is not known."""

@@ -177,17 +177,13 @@ class VqaPrompts:
     def iter_examples(self, condition: str, limit: int | None = None, done: Ids = frozenset()) -> Iterator[EvalExample]:
         if condition not in ("as_is", "blind"):
             raise UserError(f"condition {condition!r} needs scenes, which VQA files do not have; use as_is or blind")
-        for question in islice(self._questions, limit):
-            if question.id not in done:
-                yield self._build_example(question, condition)
-
-    def _build_example(self, question: Question, condition: str) -> EvalExample:
-        unanswered = replace(question, answer=None, answers=())
         blind = condition == "blind"
-        shown, lacks = ((), "") if blind else self._read_pictures(question)
-        text = format_prompt(unanswered, self._mode, blind=blind, scene="", program="")
-        prompt = Prompt(question=unanswered, text=text, pictures=shown, condition=condition)
-        return EvalExample(question, (), prompt, lacks, digest_content(question, question.scenes))
+        for question in (q for q in islice(self._questions, limit) if q.id not in done):
+            unanswered = replace(question, answer=None, answers=())
+            shown, lacks = ((), "") if blind else self._read_pictures(question)
+            text = format_prompt(unanswered, self._mode, blind=blind, scene="", program="")
+            prompt = Prompt(question=unanswered, text=text, pictures=shown, condition=condition)
+            yield EvalExample(question, (), prompt, lacks, digest_content(question, question.scenes))
 
     def _read_pictures(self, question: Question) -> tuple[tuple[Picture, ...], str]:
         """The pictures of a question; none, and why, where one of them cannot be shown."""

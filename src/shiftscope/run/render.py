@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,13 @@ def render_files(
         bodies_of(scene)  # refuses what cannot be drawn, before anything is written
     record = {"scenes": content_id([s.to_json() for s in scenes]), "size": list(size), "layers": list(layers)}
     with lock_folder(out):
-        _claim(out, record | ({"device": "cuda"} if device != "cpu" else {}))
+        record |= {"device": "cuda"} if device != "cpu" else {}
+        if (out / RECORD).exists():
+            if _json.load_json(out / RECORD) != record:
+                raise UserError(f"{out} holds a rendering of other scenes, size or layers; choose another folder")
+        elif list_contents(out):
+            raise UserError(f"{out} is not empty; choose another folder")
+        _json.write_json(out / RECORD, record)
         todo = [s for s in scenes if not all(_is_written(out / NAMES[layer].format(s.id)) for layer in layers)]
         done = len(scenes) - len(todo)
         progress(done)
@@ -60,16 +65,6 @@ def render_files(
 def _is_written(path: Path) -> bool:
     """Whether the file was written; a power cut may leave an empty one."""
     return path.exists() and path.stat().st_size > 0
-
-
-def _claim(out: Path, record: dict[str, Any]) -> None:
-    """Refuse a folder that holds something other than this rendering."""
-    if (out / RECORD).exists():
-        if _json.load_json(out / RECORD) != record:
-            raise UserError(f"{out} holds a rendering of other scenes, size or layers; choose another folder")
-    elif list_contents(out):
-        raise UserError(f"{out} is not empty; choose another folder")
-    _json.write_json(out / RECORD, record)
 
 
 def _encode_layer(image: Rendered, layer: str) -> bytes:

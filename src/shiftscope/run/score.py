@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import json_files
+from .. import json_files, result
 from ..answer import read_answer
 from ..columns import Column, column_of
 from ..errors import UserError
@@ -17,17 +17,7 @@ from ..formats import read_questions, vqa
 from ..metrics import Metric, list_defaults, load_metric
 from ..metrics.significance import average_seeds
 from ..metrics.slices import select_base_rows
-from ..result import (
-    AS_IS,
-    MISSING_IMAGE,
-    Prediction,
-    QuestionRecord,
-    RunLog,
-    RunRecords,
-    Score,
-    build_question_record,
-    records_of,
-)
+from ..result import AS_IS, MISSING_IMAGE, Prediction, QuestionRecord, RunLog, RunRecords, Score
 from ..server_identity import identities_differ
 from ..shortcuts import audit_folder
 from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES
@@ -144,11 +134,9 @@ def score_seeds(
 
 def refuse_twice(folders: Sequence[Path]) -> None:
     """No run may stand beside itself, however its folder is spelled."""
-    seen: dict[Path, Path] = {}
-    for folder in folders:
-        if resolve_links(folder) in seen:
+    for at, folder in enumerate(folders):
+        if resolve_links(folder) in map(resolve_links, folders[:at]):
             raise UserError(f"{folder} is given twice; name each run once")
-        seen[resolve_links(folder)] = folder
 
 
 def score_records(
@@ -234,7 +222,7 @@ def read_results(results: Path, annotations: Path, sample: frozenset[str] | None
             )
         one, other = next(iter(predictions), ""), examples[0].question
         raise UserError(f"{results}: no question of {annotations} is in it; it has {one!r}, the annotations {other!r}")
-    records = records_of([(one, predictions.get(one.question)) for one in examples])
+    records = result.records_of([(one, predictions.get(one.question)) for one in examples])
     if audit:
         records = audit_folder.add_marks(records, audit)
     return ResultsFile(records, len(examples), len(every), len(extra), elsewhere)
@@ -254,7 +242,7 @@ def _read_examples(path: Path) -> Iterator[QuestionRecord]:
         known = False
         for question in read_questions(path):
             known = known or question.answer is not None
-            yield build_question_record(question)
+            yield result.build_question_record(question)
         if not known:
             raise UserError(f"{path}: its questions have no answers to compare with")
         return

@@ -20,21 +20,8 @@ from ..folder import lock_path
 from ..formats import read_questions
 from ..question import Question
 from ..records import content_id
-from ..shift.held_out import (
-    COVR_SPLITS,
-    ROLES,
-    TEST,
-    TRAIN,
-    VAL,
-    CovrSplit,
-    HeldOutIds,
-    HeldOutPart,
-    HeldOutSettings,
-    build_parts,
-    divide_ids,
-    get_split,
-    name_split,
-)
+from ..shift import held_out
+from ..shift.held_out import ROLES, TEST, TRAIN, VAL
 from ..shift.held_out.facts import ProgramFacts
 from ..shift.held_out.predicates import HasProperty, QuestionCorpus, QuestionPredicate, parse_expression
 from ..shift.held_out.properties import FAMILIES
@@ -61,13 +48,13 @@ class SplitSpec:
             raise UserError("say what to hold out: --hold-out EXPRESSION, or --name for a split of the paper")
 
     @property
-    def paper_split(self) -> CovrSplit | None:
-        return get_split(self.name) if self.name else None
+    def paper_split(self) -> held_out.CovrSplit | None:
+        return held_out.get_split(self.name) if self.name else None
 
-    def settings(self) -> HeldOutSettings:
+    def settings(self) -> held_out.HeldOutSettings:
         split = self.paper_split
         hold_out, shots = (split.hold_out, split.shots) if split else (self.hold_out, 0)
-        return HeldOutSettings(hold_out, shots if self.shots is None else self.shots, self.seed)
+        return held_out.HeldOutSettings(hold_out, shots if self.shots is None else self.shots, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +63,12 @@ class HeldOutSplit:
 
     name: str
     hold_out: QuestionPredicate
-    settings: HeldOutSettings
-    marked: Mapping[str, HeldOutIds]  # role → questions with the property, and without
-    parts: tuple[HeldOutPart, ...]
+    settings: held_out.HeldOutSettings
+    marked: Mapping[str, held_out.HeldOutIds]  # role → questions with the property, and without
+    parts: tuple[held_out.HeldOutPart, ...]
     splits: Mapping[str, str]  # role → what the dataset calls it
     data_id: str
-    paper: CovrSplit | None
+    paper: held_out.CovrSplit | None
     new: bool = True  # whether anything was written that was not there
 
     @property
@@ -156,29 +143,22 @@ def split(
         settings, paper = spec.settings(), spec.paper_split
         hold_out = parse_expression(settings.hold_out)
         marked = _mark_questions({"": hold_out}, questions, settings.seed, tell)[""]
-        made = HeldOutSplit(
-            paper.name if paper else name_split(hold_out),
-            hold_out,
-            settings,
-            marked,
-            build_parts(marked, settings, hold_out),
-            questions.splits,
-            questions.data_id(),
-            paper,
-        )
+        name = paper.name if paper else held_out.name_split(hold_out)
+        parts = held_out.build_parts(marked, settings, hold_out)
+        made = HeldOutSplit(name, hold_out, settings, marked, parts, questions.splits, questions.data_id(), paper)
         return made if out is None else replace(made, new=_write_lists(made, out))
 
 
 def survey(questions: SplitQuestions, seed: int = 0, tell: Tell = lambda done: None) -> dict[str, dict[str, int]]:
     """Of every split of the paper, how many questions of each role have its property."""
-    wanted = {name: parse_expression(one.hold_out) for name, one in COVR_SPLITS.items()}
+    wanted = {name: parse_expression(one.hold_out) for name, one in held_out.COVR_SPLITS.items()}
     found = _mark_questions(wanted, questions, seed, tell, strict=False)
     return {name: {role: len(m.held) for role, m in marked.items()} for name, marked in found.items()}
 
 
 def _mark_questions(
     wanted: Mapping[str, QuestionPredicate], questions: SplitQuestions, seed: int, tell: Tell, strict: bool = True
-) -> dict[str, dict[str, HeldOutIds]]:
+) -> dict[str, dict[str, held_out.HeldOutIds]]:
     """For each predicate and role the questions that have it; each is looked at once for all.
 
     Strictly, every property that is named must be true of some question, or it is taken for a mistake.
@@ -205,7 +185,7 @@ def _mark_questions(
             tell(done)
     if unseen and strict:
         raise _explain_no_match(unseen[0], questions)
-    return {name: {role: divide_ids(rows) for role, rows in found.items()} for name, found in ids.items()}
+    return {name: {role: held_out.divide_ids(rows) for role, rows in found.items()} for name, found in ids.items()}
 
 
 def _explain_no_match(leaf: QuestionPredicate, questions: SplitQuestions) -> UserError:

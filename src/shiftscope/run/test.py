@@ -214,7 +214,14 @@ def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec
         if all(file.is_whole(folder) for shard in there.shards for file in shard.files):
             return
     base = Dataset.open(data)
-    shard_of = _find_shards(base, {name for q in questions for name in q.scenes})
+    wanted = {name for q in questions for name in q.scenes}
+    shard_of: dict[str, int] = {}
+    for at, shard in enumerate(base.shards()):
+        for table in iterate_row_groups(base.folder / shard.images.path, ["image_id"]) if shard.images else ():
+            for name in wanted.intersection(table["image_id"].to_pylist()):
+                shard_of.setdefault(name, at)
+    if lost := wanted - shard_of.keys():
+        raise UserError(f"{base.folder}: no image {min(lost)!r} in it")
     by_shard: dict[int, list[Question]] = {at: [] for at in sorted(set(shard_of.values()))}
     for question in questions:
         by_shard[shard_of[question.scenes[0]]].append(question)
@@ -226,18 +233,6 @@ def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec
             shards.append(write_shard(folder, "test", index, SharedImages(base.folder, images), some))
         about = DatasetInfo("The questions of a generalization test", f"Made from {base.manifest.about.title}.")
         write_manifest(folder, Manifest(dict(spec), (("test", len(shards)),), list_versions(), about, tuple(shards)))
-
-
-def _find_shards(base: Dataset, wanted: set[str]) -> dict[str, int]:
-    """In which of a dataset's shards each wanted image is."""
-    shard_of: dict[str, int] = {}
-    for at, shard in enumerate(base.shards()):
-        for table in iterate_row_groups(base.folder / shard.images.path, ["image_id"]) if shard.images else ():
-            for name in wanted.intersection(table["image_id"].to_pylist()):
-                shard_of.setdefault(name, at)
-    if lost := wanted - shard_of.keys():
-        raise UserError(f"{base.folder}: no image {min(lost)!r} in it")
-    return shard_of
 
 
 def _check_models(plan: GeneralizationPlan, run: RunSpec, warn: Warn) -> None:

@@ -205,7 +205,6 @@ class SourceSplit:
         return tuple(named)
 
     def scenes(self, names: Sequence[str]) -> tuple[Scene, ...]:
-        """What these images show."""
         return tuple(self.source.scenes(Question("", "", tuple(names))))
 
     def world(self, names: tuple[str, ...]) -> ExecutionWorld:

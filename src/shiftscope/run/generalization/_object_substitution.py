@@ -89,8 +89,10 @@ class ObjectSubstitution:
         once = not schema.closed or any(n.op == "same" for n in program.nodes)
         taken = {n.params[-1] for n in program.nodes if _has_name(n.op, n.params, noun)} if once else set()
         for k in rng.permutation(sorted(places)).tolist():
+            old = program.nodes[k]
             for name in self._iter_candidates(program, k, present, schema, rng):
-                other = _rename(program, k, name)
+                renamed = node(old.op, old.inputs, (*old.params[:-1], name))
+                other = Program((*program.nodes[:k], renamed, *program.nodes[k + 1 :]))
                 if name in taken or not (schema.closed or _word_question(other)):
                     continue
                 made = _word_question(other) if ours else _replace_mention(question.text, places[k], name, lexicon)
@@ -107,7 +109,7 @@ class ObjectSubstitution:
         """Names that can be told apart from the image's other things and from the one replaced."""
         name = program.nodes[k].params[-1]
         here, away = set(present), set(self._list_pool(program, k, schema)) - {*present, *OWN_PARTS}
-        tried = [n for some in (here, away) for n in _shuffle(some, rng)[:TRIED]]
+        tried = [some[i] for some in (sorted(here), sorted(away)) for i in rng.permutation(len(some))[:TRIED]]
         overlap = _load_overlap(schema, self._wordnet)
         for other in tried:
             if other == name or not (schema.closed or _is_alike(name, other)):
@@ -179,11 +181,6 @@ def _is_alike(name: str, other: str) -> bool:
     return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
 
 
-def _shuffle(names: Iterable[str], rng: Any) -> list[str]:
-    listed = sorted(names)
-    return [listed[i] for i in rng.permutation(len(listed))]
-
-
 def _is_single(found: int | Undefined) -> bool:
     """Of a mask of objects."""
     return not isinstance(found, Undefined) and found.bit_count() == 1
@@ -197,12 +194,6 @@ def _load_overlap(schema: Schema, wordnet: str) -> MutualExclusivity:
 
 def _has_name(op: str, params: tuple[str, ...], noun: str) -> bool:
     return op == "find" or (op in ("filter", "verify") and params[0] == noun)
-
-
-def _rename(program: Program, k: int, name: str) -> Program:
-    old = program.nodes[k]
-    new = node(old.op, old.inputs, (*old.params[:-1], name))
-    return Program((*program.nodes[:k], new, *program.nodes[k + 1 :]))
 
 
 def _find_mention(text: str, name: str, lexicon: Lexicon) -> Mention | None:

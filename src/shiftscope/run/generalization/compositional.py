@@ -25,20 +25,8 @@ from ...metrics.generalization_score import measure_runs, select_text_rows
 from ...result import AS_IS, BLIND, RunRecords
 from ...store.question_part import EARLY, QuestionPart, explain_difference, read_part, read_split_manifest
 from ...store.run_log import RUN_FILE, read_run
+from .. import generalization as frame
 from ..split import SplitQuestions, SplitSpec, split
-from . import (
-    SAME,
-    Findings,
-    FindingsRow,
-    GeneralizationOptions,
-    GeneralizationPlan,
-    GeneralizationTestSet,
-    SourceSplit,
-    TestRuns,
-    draw_option,
-    measure_gap,
-    option,
-)
 
 APPLIES = (
     "it needs a dataset with train and test questions, and what is held out of training: one of "
@@ -51,21 +39,21 @@ TRAIN = {TEXT: "train_text_only", UPPER: "train_iid_size"}
 
 
 @dataclass(frozen=True, slots=True)
-class CompositionalOptions(GeneralizationOptions):
+class CompositionalOptions(frame.GeneralizationOptions):
     """What is held out; and what the score compares with, the folder of a run or a model that learns here."""
 
     shared: ClassVar[tuple[str, ...]] = ()
-    split: str = option("", "What is held out: a folder that shiftscope split made.", "from-split", path=True)
-    name: str = option("", "What is held out: a split of the COVR paper by its name.")
-    hold_out: str = option("", "What is held out: an expression of properties.")
-    shots: int = option(-1, "Questions with the property to learn from; -1: as the named split.", min=-1)
-    seed: int = draw_option()
-    text: str = option(
+    split: str = frame.option("", "What is held out: a folder that shiftscope split made.", "from-split", path=True)
+    name: str = frame.option("", "What is held out: a split of the COVR paper by its name.")
+    hold_out: str = frame.option("", "What is held out: an expression of properties.")
+    shots: int = frame.option(-1, "Questions with the property to learn from; -1: as the named split.", min=-1)
+    seed: int = frame.draw_option()
+    text: str = frame.option(
         "",
         "The text-only model: the folder of its run, or a model that learns here; same for the model itself "
         "without the images.",
     )
-    upper: str = option(
+    upper: str = frame.option(
         "",
         "The upper bound, trained on as many questions drawn from all: the folder of its run, or a model that "
         "learns here; same for the model itself.",
@@ -75,23 +63,23 @@ class CompositionalOptions(GeneralizationOptions):
 SplitIds = Mapping[str, frozenset[str]]  # part → its questions
 
 
-def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan:
+def plan(data: frame.SourceSplit, options: CompositionalOptions) -> frame.GeneralizationPlan:
     """The questions with the property, those without, and what the score compares with."""
     if not data.is_dataset:
-        return GeneralizationPlan(why_not=f"compositional does not apply to {data.folder}, an audit: {APPLIES}")
+        return frame.GeneralizationPlan(why_not=f"compositional does not apply to {data.folder}, an audit: {APPLIES}")
     if sum(map(bool, (options.split, options.name, options.hold_out))) != 1:
-        return GeneralizationPlan(
+        return frame.GeneralizationPlan(
             why_not=f"compositional does not apply to {data.folder} with these options: {APPLIES}"
         )
-    split_name, ids = _read_split(data, options) if options.split else _build_split(data, options)
+    split_name, ids = _find_split(data, options)
     whole = ids["test_iid"]
     selected = {
         kind: frozenset([q.id for q in data.questions() if q.id in some][: data.limit])
         for kind, some in ((HELD, ids["test_comp"]), (REST, whole - ids["test_comp"]))
     }
 
-    def build(name: str, kind: str, trained: str) -> GeneralizationTestSet:
-        return GeneralizationTestSet(
+    def build(name: str, kind: str, trained: str) -> frame.GeneralizationTestSet:
+        return frame.GeneralizationTestSet(
             name,
             data.folder,
             split=data.split,
@@ -108,16 +96,20 @@ def plan(data: SourceSplit, options: CompositionalOptions) -> GeneralizationPlan
         if model and (Path(model) / RUN_FILE).is_file():
             given[kind] = _read_run_rows(Path(model), kind, selected[HELD], data)  # refused before anything is asked
         elif model:
-            condition = BLIND if kind == TEXT and model == SAME else AS_IS
+            condition = BLIND if kind == TEXT and model == frame.SAME else AS_IS
             test_set = build(kind, HELD, TRAIN[kind])
-            test_sets.append(replace(test_set, model="" if model == SAME else model, condition=condition))
+            test_sets.append(replace(test_set, model="" if model == frame.SAME else model, condition=condition))
     over = len(whole) - sum(map(len, selected.values()))
     left = (("more than --limit", over),) if over else ()
-    return GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
+    return frame.GeneralizationPlan(tuple(test_sets), len(whole), left, context=(split_name, given))
 
 
-def _read_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
-    """The name and the lists of a folder, which must be of this dataset."""
+def _find_split(data: frame.SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
+    """The name and the lists of a folder, which must be of this dataset; of others, made here and not kept."""
+    if not options.split:
+        spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
+        held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
+        return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
     folder = Path(options.split)
     about = read_split_manifest(folder)
     trained = next((name for name in TRAINED if name in about["parts"]), "")
@@ -133,30 +125,23 @@ def _read_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, 
     return str(about["name"]), ids if early is None else {**ids, EARLY: early}
 
 
-def _build_split(data: SourceSplit, options: CompositionalOptions) -> tuple[str, SplitIds]:
-    """The name and the lists of an expression or a named split, made here and not kept."""
-    spec = SplitSpec(options.hold_out, options.name, None if options.shots < 0 else options.shots, options.seed)
-    held_out = split(spec, SplitQuestions((str(data.folder),), data.split))
-    return held_out.name, {part.name: frozenset(part.ids) for part in held_out.parts}
-
-
-def findings(plan: GeneralizationPlan, runs: TestRuns, options: CompositionalOptions) -> Findings:
+def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: CompositionalOptions) -> frame.Findings:
     """A line for the questions with the property, with what is compared there, and one for those without."""
     split_name, given = plan.context
     rows = {kind: run.log.records.filter_condition(run.test_set.condition) for kind, run in runs.items()}
     rows.update(given)
     held = [accuracy.measure(rows[HELD])[0]]
     if REST in rows:
-        held.append(measure_gap("gap", rows[REST], rows[HELD]))
+        held.append(frame.measure_gap("gap", rows[REST], rows[HELD]))
     held += [replace(accuracy.measure(rows[kind])[0], metric=kind) for kind in (TEXT, UPPER) if kind in rows]
     if TEXT in rows and UPPER in rows:
         held.append(measure_runs(rows[HELD], rows[TEXT], rows[UPPER]))
     scores = {HELD: held} | ({REST: [accuracy.measure(rows[REST])[0]]} if REST in rows else {})
     of = {kind: (("split", split_name), ("questions", PARTS[kind])) for kind in scores}
-    return Findings(tuple(FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
+    return frame.Findings(tuple(frame.FindingsRow(of[kind], tuple(some)) for kind, some in scores.items()))
 
 
-def _read_run_rows(folder: Path, kind: str, wanted: frozenset[str], data: SourceSplit) -> RunRecords:
+def _read_run_rows(folder: Path, kind: str, wanted: frozenset[str], data: frame.SourceSplit) -> RunRecords:
     """The rows of a given run that are of the questions with the property; it must have all of them."""
     log = read_run(folder)
     why = explain_difference(dict(log.spec), {"data_id": data.source.data_id(), "split": data.split})

@@ -19,30 +19,8 @@ from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
 from ...question import Question
 from ...scene_graph.wordnet import FOLDER, WordNet
-from ...shift.held_out.facts import (
-    COUNT_GROUP_BY,
-    VERIFY_COUNT,
-    VERIFY_COUNT_GROUP_BY,
-    VERIFY_QUANT,
-    QuestionShape,
-    find_shape,
-    truncate_program,
-)
-from . import (
-    WRONG_ANSWER,
-    Findings,
-    FindingsRow,
-    GeneralizationOptions,
-    GeneralizationPlan,
-    GeneralizationTestSet,
-    SourceSplit,
-    TestRuns,
-    collect_questions,
-    draw_option,
-    measure_originals,
-    measure_pairs,
-    option,
-)
+from ...shift.held_out import facts
+from .. import generalization as frame
 from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -71,14 +49,22 @@ class QuantifierChange:
     def slug(self) -> str:
         return f"{self.before} to {self.after}".replace(" ", "_")
 
-    def applies_to(self, shape: QuestionShape) -> bool:
+    def applies_to(self, shape: facts.QuestionShape) -> bool:
         """Whether a question of this shape has the quantifier, by its program."""
         wanted = OPENING.get(self.before, "at_least")
         return shape.kind == self.kind and shape.test == wanted
 
-    def change_text(self, text: str, shape: QuestionShape) -> str | None:
+    def change_text(self, text: str, shape: facts.QuestionShape) -> str | None:
         """The text with the other words; None where the words to change do not stand in it exactly once."""
-        found = list(re.finditer(_build_pattern(self.before, shape), text, re.IGNORECASE))
+        phrase = r"\s+".join(self.before.split())
+        pattern = rf"\b({phrase})\b"
+        if self.before == "at least":  # with the number itself behind it
+            number = shape.number
+            assert number is not None
+            spelled = f"{number}|{NUMBERS[number]}" if number < len(NUMBERS) else str(number)
+            ahead = {facts.COUNT_GROUP_BY: NOT_IMAGE, facts.VERIFY_COUNT_GROUP_BY: IMAGE}.get(shape.kind, "")
+            pattern = rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
+        found = list(re.finditer(pattern, text, re.IGNORECASE))
         if len(found) != 1:
             return None
         start, end = found[0].span(1)
@@ -101,31 +87,19 @@ class QuantifierChange:
 
 
 CHANGES = (
-    QuantifierChange(COUNT_GROUP_BY, "at least", "no less than", alters=False),
-    QuantifierChange(VERIFY_COUNT, "at least", "no less than", alters=False),
-    QuantifierChange(VERIFY_COUNT, "at least", "less than", alters=True),
-    QuantifierChange(VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False),
-    QuantifierChange(VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True),
-    QuantifierChange(VERIFY_QUANT, "no", "some", alters=True),
-    QuantifierChange(VERIFY_QUANT, "some", "no", alters=True),
-    QuantifierChange(VERIFY_QUANT, "no", "at least one", alters=True, phrase="at least one of the"),
-    QuantifierChange(VERIFY_QUANT, "some", "none of the", alters=True),
+    QuantifierChange(facts.COUNT_GROUP_BY, "at least", "no less than", alters=False),
+    QuantifierChange(facts.VERIFY_COUNT, "at least", "no less than", alters=False),
+    QuantifierChange(facts.VERIFY_COUNT, "at least", "less than", alters=True),
+    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False),
+    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True),
+    QuantifierChange(facts.VERIFY_QUANT, "no", "some", alters=True),
+    QuantifierChange(facts.VERIFY_QUANT, "some", "no", alters=True),
+    QuantifierChange(facts.VERIFY_QUANT, "no", "at least one", alters=True, phrase="at least one of the"),
+    QuantifierChange(facts.VERIFY_QUANT, "some", "none of the", alters=True),
     QuantifierChange(
-        VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="either none or only some of the"
+        facts.VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="either none or only some of the"
     ),
 )
-
-
-def _build_pattern(words: str, shape: QuestionShape) -> str:
-    """What must stand in the text once: the words (group 1), and for a number the number itself."""
-    phrase = r"\s+".join(words.split())
-    if words != "at least":
-        return rf"\b({phrase})\b"
-    number = shape.number
-    assert number is not None
-    spelled = f"{number}|{NUMBERS[number]}" if number < len(NUMBERS) else str(number)
-    ahead = {COUNT_GROUP_BY: NOT_IMAGE, VERIFY_COUNT_GROUP_BY: IMAGE}.get(shape.kind, "")
-    return rf"\b({phrase})\s+(?:{spelled})\b{ahead}"
 
 
 def _make_singular(text: str) -> str:
@@ -163,12 +137,12 @@ OVERALL = {k: v for k, v in FIGURES.items() if k != "local_coherency"}  # some a
 
 
 @dataclass(frozen=True, slots=True)
-class ContrastOptions(GeneralizationOptions):
+class ContrastOptions(frame.GeneralizationOptions):
     """Which sets are made; `seed` draws the objects that stand in for others."""
 
-    sets: tuple[str, ...] = option(SETS, "quantifiers or objects; both by default; may be repeated.", "set")
-    seed: int = draw_option()
-    wordnet: str = option(
+    sets: tuple[str, ...] = frame.option(SETS, "quantifiers or objects; both by default; may be repeated.", "set")
+    seed: int = frame.draw_option()
+    wordnet: str = frame.option(
         "",
         "Folder of WordNet, which tells objects' names apart; Debian's by default.",
         fallback=lambda: str(FOLDER) if FOLDER.is_dir() else "",
@@ -180,7 +154,7 @@ class ContrastOptions(GeneralizationOptions):
                 raise unknown("contrast set", name, SETS)
 
 
-def plan(data: SourceSplit, options: ContrastOptions) -> GeneralizationPlan:
+def plan(data: frame.SourceSplit, options: ContrastOptions) -> frame.GeneralizationPlan:
     """The questions that have variants, each followed by them."""
     if options.wordnet:
         WordNet(Path(options.wordnet))  # refused before anything is made
@@ -190,14 +164,14 @@ def plan(data: SourceSplit, options: ContrastOptions) -> GeneralizationPlan:
         variants = list(_iter_variants(question, data, options, objects, why))
         return [question, *variants] if variants else []
 
-    questions, plan = collect_questions(NAME, APPLIES, data, build)
-    test_set = GeneralizationTestSet(NAME, data.folder, tuple(questions))
+    questions, plan = frame.collect_questions(NAME, APPLIES, data, build)
+    test_set = frame.GeneralizationTestSet(NAME, data.folder, tuple(questions))
     return replace(plan, test_sets=(test_set,)) if questions else plan
 
 
 def _iter_variants(
     question: Question,
-    data: SourceSplit,
+    data: frame.SourceSplit,
     options: ContrastOptions,
     objects: ObjectSubstitution | None,
     why: Counter[str],
@@ -206,14 +180,14 @@ def _iter_variants(
     if question.program is None or question.answer is None:
         why[NO_PROGRAM] += 1
         return
-    shape = find_shape(question.program)
+    shape = facts.find_shape(question.program)
     changes = [c for c in CHANGES if shape and c.applies_to(shape)] if "quantifiers" in options.sets else []
     objects = objects if len(question.scenes) == 1 and not question.action else None
     if not changes and objects is None:
         why[NO_QUANTIFIER] += 1
         return
     if not data.is_answer_right(question):
-        why[WRONG_ANSWER] += 1
+        why[frame.WRONG_ANSWER] += 1
         return
     for change in changes:
         assert shape is not None
@@ -231,14 +205,16 @@ def _iter_variants(
 
 
 def _change_quantifier(
-    question: Question, change: QuantifierChange, shape: QuestionShape, data: SourceSplit
+    question: Question, change: QuantifierChange, shape: facts.QuestionShape, data: frame.SourceSplit
 ) -> tuple[str, Program, Answer] | str:
     """Text, program and answer with the quantifier changed; or why that cannot be."""
     assert question.program is not None and question.answer is not None
     text = change.change_text(question.text, shape)
     if text is None:
-        return UNSAID if shape.kind == COUNT_GROUP_BY and shape.keep < 0 else NOT_ONCE
-    if change.before == "all" and not data.answer(truncate_program(question.program, shape.counted), question.scenes):
+        return UNSAID if shape.kind == facts.COUNT_GROUP_BY and shape.keep < 0 else NOT_ONCE
+    if change.before == "all" and not data.answer(
+        facts.truncate_program(question.program, shape.counted), question.scenes
+    ):
         return OVER_NOTHING  # all of nothing are so, and none of it
     program = change.change_program(question.program)
     answer = data.answer(program, question.scenes)
@@ -276,25 +252,25 @@ def _list_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     Each is of questions of one kind: what was changed, and the levels of its variants. A row whose change is none of
     these levels is of their originals.
     """
-    for kind in dict.fromkeys(c.kind for c in CHANGES if c.kind != VERIFY_QUANT):
+    for kind in dict.fromkeys(c.kind for c in CHANGES if c.kind != facts.VERIFY_QUANT):
         levels = tuple(c.level for c in CHANGES if c.kind == kind)
         yield kind, "at least → at least", levels
         yield from ((kind, level, (level,)) for level in levels)
-    yield VERIFY_QUANT, "no → no, some → some", ("no ↔ some",)
-    for level in dict.fromkeys(c.level for c in CHANGES if c.kind == VERIFY_QUANT):
+    yield facts.VERIFY_QUANT, "no → no, some → some", ("no ↔ some",)
+    for level in dict.fromkeys(c.level for c in CHANGES if c.kind == facts.VERIFY_QUANT):
         before = level.partition(" → ")[0]
         if before != level:
-            yield VERIFY_QUANT, f"{before} → {before}", (level,)
-        yield VERIFY_QUANT, level, (level,)
+            yield facts.VERIFY_QUANT, f"{before} → {before}", (level,)
+        yield facts.VERIFY_QUANT, level, (level,)
     yield "one image", "as asked", (ANOTHER_OBJECT,)
     yield "one image", ANOTHER_OBJECT, (ANOTHER_OBJECT,)
 
 
-def findings(plan: GeneralizationPlan, runs: TestRuns, options: ContrastOptions) -> Findings:
+def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: ContrastOptions) -> frame.Findings:
     """Accuracy on originals and variants, the paired drop, how often the answer stays; then over all."""
     records, questions = runs[NAME].log.records, runs[NAME].test_set.questions or ()
     twins = {q.id: str(q.note("twin")) for q in questions if q.note("twin") is not None}
-    kinds = {q.id: shape.kind for q in questions if q.id not in twins and (shape := find_shape(q.program))}
+    kinds = {q.id: shape.kind for q in questions if q.id not in twins and (shape := facts.find_shape(q.program))}
     levels = {q.id: q.note("level") for q in questions}
     lines = []
     for kind, change, of_levels in _list_rows():
@@ -305,14 +281,16 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: ContrastOptions)
         }
         of = (("template", kind), ("change", change))
         if variants and change not in of_levels:
-            lines.append(FindingsRow((*of, ("answer", "")), (measure_originals(records, set(variants.values())),)))
+            lines.append(
+                frame.FindingsRow((*of, ("answer", "")), (frame.measure_originals(records, set(variants.values())),))
+            )
         elif variants:
             flips = kind == "one image" or any(c.alters for c in CHANGES if c.level == change)
             answer = ("answer", "changed" if flips else "same")
-            lines.append(FindingsRow((*of, answer), measure_pairs(records, variants, FIGURES)))
+            lines.append(frame.FindingsRow((*of, answer), frame.measure_pairs(records, variants, FIGURES)))
     of_all = (("template", "all"), ("change", "all of a question's variants"), ("answer", ""))
-    lines.append(FindingsRow(of_all, measure_pairs(records, twins, OVERALL)))
-    return Findings(tuple(lines))
+    lines.append(frame.FindingsRow(of_all, frame.measure_pairs(records, twins, OVERALL)))
+    return frame.Findings(tuple(lines))
 
 
 OPTIONS = ContrastOptions

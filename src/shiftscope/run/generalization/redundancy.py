@@ -17,22 +17,7 @@ from ...question import Question
 from ...questions.gqa.redundancy import LEVELS, TrimmedQuestion, build_level, count_removals, trim_question
 from ...questions.gqa.wording import is_sayable
 from ...suites import find_reported
-from . import (
-    WRONG_ANSWER,
-    Findings,
-    FindingsRow,
-    GeneralizationOptions,
-    GeneralizationPlan,
-    GeneralizationTestSet,
-    SourceSplit,
-    TestRuns,
-    collect_questions,
-    draw_option,
-    format_reasons,
-    measure_originals,
-    measure_pairs,
-    option,
-)
+from .. import generalization as frame
 
 APPLIES = "it needs questions about one image with programs in GQA's manner, and scene graphs to run them on"
 NAME = "redundancy"
@@ -44,11 +29,11 @@ FIGURES = {"contrast_accuracy": "accuracy", "contrast_drop": "drop"}
 
 
 @dataclass(frozen=True, slots=True)
-class RedundancyOptions(GeneralizationOptions):
+class RedundancyOptions(frame.GeneralizationOptions):
     """Percents of the redundant operations that are removed, 0 first; `seed` draws their order."""
 
-    shares: tuple[int, ...] = option(LEVELS, "Percents of the redundant operations that are removed.")
-    seed: int = draw_option()
+    shares: tuple[int, ...] = frame.option(LEVELS, "Percents of the redundant operations that are removed.")
+    seed: int = frame.draw_option()
 
     def __post_init__(self) -> None:
         if not set(self.shares) <= set(range(101)):
@@ -56,7 +41,7 @@ class RedundancyOptions(GeneralizationOptions):
         object.__setattr__(self, "shares", tuple(sorted({0, *self.shares})))
 
 
-def plan(data: SourceSplit, options: RedundancyOptions) -> GeneralizationPlan:
+def plan(data: frame.SourceSplit, options: RedundancyOptions) -> frame.GeneralizationPlan:
     """The questions at each level, those of one level after those of the one before."""
 
     def build(question: Question, why: Counter[str]) -> list[TrimmedQuestion]:
@@ -65,15 +50,15 @@ def plan(data: SourceSplit, options: RedundancyOptions) -> GeneralizationPlan:
             return []
         return [trim_question(question, data.world(question.scenes), options.seed)]
 
-    trimmed, plan = collect_questions(NAME, APPLIES, data, build)
+    trimmed, plan = frame.collect_questions(NAME, APPLIES, data, build)
     if not count_removals(trimmed):
-        reasons = format_reasons(plan.left_out) or "nothing is redundant in them"
+        reasons = frame.format_reasons(plan.left_out) or "nothing is redundant in them"
         return replace(plan, why_not=plan.why_not or f"{NAME} does not apply to {data.folder}: {APPLIES} ({reasons})")
     questions = tuple(q for share in options.shares for q in build_level(trimmed, share))
-    return replace(plan, test_sets=(GeneralizationTestSet(NAME, data.folder, questions),))
+    return replace(plan, test_sets=(frame.GeneralizationTestSet(NAME, data.folder, questions),))
 
 
-def _explain_exclusion(question: Question, data: SourceSplit) -> str:
+def _explain_exclusion(question: Question, data: frame.SourceSplit) -> str:
     """Why a question is left out; empty where it is not."""
     program = question.program
     if program is None or question.answer is None or len(question.scenes) != 1:
@@ -85,11 +70,11 @@ def _explain_exclusion(question: Question, data: SourceSplit) -> str:
     except ProgramError:
         return NOT_GQA
     if not data.is_answer_right(question):
-        return WRONG_ANSWER
+        return frame.WRONG_ANSWER
     return "" if is_sayable(program) else UNSAYABLE
 
 
-def findings(plan: GeneralizationPlan, runs: TestRuns, options: RedundancyOptions) -> Findings:
+def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: RedundancyOptions) -> frame.Findings:
     """Accuracy at each level and its drop from level 0, paired; how long the questions are."""
     run = runs[NAME]
     questions = run.test_set.questions or ()
@@ -104,11 +89,11 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: RedundancyOption
             ("steps", f"{sum(len(gqa.write(q.program)) for q in level if q.program) / len(level):.2f}"),
         )
         if share:
-            scores = measure_pairs(run.log.records, twins, FIGURES)
+            scores = frame.measure_pairs(run.log.records, twins, FIGURES)
         else:
-            scores = (measure_originals(run.log.records, set(twins)),)
-        lines.append(FindingsRow(of, scores))
-    return Findings(tuple(lines))
+            scores = (frame.measure_originals(run.log.records, set(twins)),)
+        lines.append(frame.FindingsRow(of, scores))
+    return frame.Findings(tuple(lines))
 
 
 def list_reported() -> tuple[list[str], list[tuple[Any, ...]], str]:

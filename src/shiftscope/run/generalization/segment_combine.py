@@ -21,19 +21,7 @@ from ...result import Prediction, QuestionRecord
 from ...rng import derive
 from ...shift.held_out.facts import COUNT_GROUP_BY, VERIFY_COUNT_GROUP_BY, find_shape, truncate_program
 from ...store.run_log import RunWriter, read_rows
-from . import (
-    WRONG_ANSWER,
-    Findings,
-    FindingsRow,
-    GeneralizationOptions,
-    GeneralizationPlan,
-    GeneralizationTestSet,
-    SourceSplit,
-    TestRuns,
-    collect_questions,
-    draw_option,
-    measure_pairs,
-)
+from .. import generalization as frame
 
 APPLIES = (
     "it needs questions about several images that count images (how many images …) or ask whether there is "
@@ -59,10 +47,10 @@ FIGURES = {  # of the metric → as the table calls them
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentCombineOptions(GeneralizationOptions):
+class SegmentCombineOptions(frame.GeneralizationOptions):
     """`seed` draws the irrelevant images."""
 
-    seed: int = draw_option()
+    seed: int = frame.draw_option()
 
 
 def combine_answers(kind: str, answers: Sequence[Answer]) -> Answer | None:
@@ -73,7 +61,7 @@ def combine_answers(kind: str, answers: Sequence[Answer]) -> Answer | None:
     return sum(numbers) if len(numbers) == len(answers) else None
 
 
-def plan(data: SourceSplit, options: SegmentCombineOptions) -> GeneralizationPlan:
+def plan(data: frame.SourceSplit, options: SegmentCombineOptions) -> frame.GeneralizationPlan:
     """The questions that apply, each followed by its segments."""
 
     def build(question: Question, why: Counter[str]) -> list[Question]:
@@ -83,8 +71,8 @@ def plan(data: SourceSplit, options: SegmentCombineOptions) -> GeneralizationPla
             return []
         return [question, *segments]
 
-    questions, plan = collect_questions(TITLE, APPLIES, data, build)
-    test_set = GeneralizationTestSet(SEGMENTS, data.folder, tuple(questions), variant=TITLE)
+    questions, plan = frame.collect_questions(TITLE, APPLIES, data, build)
+    test_set = frame.GeneralizationTestSet(SEGMENTS, data.folder, tuple(questions), variant=TITLE)
     return replace(plan, test_sets=(test_set,)) if questions else plan
 
 
@@ -101,12 +89,12 @@ def _explain_exclusion(question: Question) -> str:
     return ONE_IMAGE if len(question.scenes) < 2 else ""
 
 
-def _build_segments(question: Question, data: SourceSplit, seed: int) -> list[Question] | str:
+def _build_segments(question: Question, data: frame.SourceSplit, seed: int) -> list[Question] | str:
     """The question asked for each image by itself, or why that cannot be."""
     program, shape = question.program, find_shape(question.program)
     assert program is not None and shape is not None
     if question.answer is None or not data.is_answer_right(question):
-        return WRONG_ANSWER
+        return frame.WRONG_ANSWER
     counted = truncate_program(program, shape.counted)
     segments = []
     for k, image in enumerate(question.scenes):
@@ -130,7 +118,7 @@ def _build_segments(question: Question, data: SourceSplit, seed: int) -> list[Qu
     return segments
 
 
-def findings(plan: GeneralizationPlan, runs: TestRuns, options: SegmentCombineOptions) -> Findings:
+def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: SegmentCombineOptions) -> frame.Findings:
     """The question itself beside its segments put together, for each kind of question and for all."""
     run = runs[SEGMENTS]
     questions = run.test_set.questions or ()
@@ -146,8 +134,11 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: SegmentCombineOp
     parts = {kind: {k: v for k, v in twins.items() if kind_of[v] == kind} for kind in kinds}
     parts = {kind: of for kind, of in parts.items() if of}
     parts |= {"both": twins} if len(parts) > 1 else {}
-    lines = (FindingsRow((("template", name),), measure_pairs(log.records, of, FIGURES)) for name, of in parts.items())
-    return Findings(tuple(lines), (folder,))
+    lines = (
+        frame.FindingsRow((("template", name),), frame.measure_pairs(log.records, of, FIGURES))
+        for name, of in parts.items()
+    )
+    return frame.Findings(tuple(lines), (folder,))
 
 
 def _is_whole(question: Question) -> bool:

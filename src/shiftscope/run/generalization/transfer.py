@@ -43,33 +43,9 @@ from ...schema import OPEN, Schema
 from ...store.question_part import QuestionPart
 from ...store.run_log import read_rows
 from ...store.shard import iterate_row_groups
+from .. import generalization as frame
 from ..question_source import DatasetSource
-from . import (
-    SAME,
-    Findings,
-    FindingsRow,
-    GeneralizationOptions,
-    GeneralizationPlan,
-    GeneralizationTestSet,
-    SourceSplit,
-    TestRuns,
-    format_reasons,
-    measure_gap,
-    option,
-    select_common,
-    sort_reasons,
-)
-from ._name_dictionary import (
-    NameDictionary,
-    Pair,
-    apply_dictionary,
-    build_dictionary,
-    check_mismatch,
-    iter_annotated_pairs,
-    iter_program_words,
-    iter_scene_words,
-    read_name_table,
-)
+from . import _name_dictionary as dictionary
 
 Row = tuple[QuestionRecord, Prediction]
 KINDS = ("binary", "open")
@@ -82,7 +58,7 @@ NOT_SHARED = "an answer that only one of the datasets has"
 class TransferSide:
     """One of the two datasets."""
 
-    def __init__(self, name: str, material: SourceSplit) -> None:
+    def __init__(self, name: str, material: frame.SourceSplit) -> None:
         self.name, self.material = name, material
 
     @cached_property
@@ -102,12 +78,16 @@ class TransferSide:
     def words(self) -> frozenset[str]:
         """The names in the programs of its training questions; of those asked, where it has no others."""
         questions = self.material.questions("train" if "train" in self.material.source.splits else "")
-        return frozenset(w for q in questions if q.program is not None for _, w in iter_program_words(q.program))
+        return frozenset(
+            w for q in questions if q.program is not None for _, w in dictionary.iter_program_words(q.program)
+        )
 
     @cached_property
     def scene_names(self) -> frozenset[str]:
         """What the objects in the images asked about are called."""
-        return frozenset(w for name in self.material.images for w in iter_scene_words(self.material.scenes([name])))
+        return frozenset(
+            w for name in self.material.images for w in dictionary.iter_scene_words(self.material.scenes([name]))
+        )
 
     def select_questions(self, shared: frozenset[str], why: Counter[str]) -> tuple[Question, ...]:
         """The questions that count; `why` counts the others by reason."""
@@ -121,12 +101,12 @@ class TransferSide:
                 selected.append(question)
         return tuple(selected)
 
-    def iter_annotated_pairs(self) -> Iterator[Pair]:
+    def iter_annotated_pairs(self) -> Iterator[dictionary.Pair]:
         """What the training programs point at, by its names in program and scene; GQA's do."""
         if "train" in self.material.source.splits and self.material.is_dataset:
             for question in self.material.questions("train"):
                 if has_object_references(question):
-                    yield from iter_annotated_pairs(question, self.material.scenes(question.scenes))
+                    yield from dictionary.iter_annotated_pairs(question, self.material.scenes(question.scenes))
 
 
 def explain_exclusion(question: Question, shared: frozenset[str]) -> str:
@@ -152,7 +132,7 @@ class ProgramDiagnostics:
     tested: TransferSide
     questions: Sequence[Question]  # of the test set
     run: Path  # its folder
-    table: Sequence[Pair]
+    table: Sequence[dictionary.Pair]
     wordnet: str
     schemas: dict[Schema, Schema] = field(default_factory=dict)
 
@@ -174,13 +154,13 @@ class ProgramDiagnostics:
         return [(record, p) for record, p in read_rows(self.run) if p.program and p.condition == AS_IS]
 
     @cached_property
-    def names(self) -> NameDictionary:
+    def names(self) -> dictionary.NameDictionary:
         """From what programs of the one side say to what scenes of the other do; kept beside the runs."""
         words = set(self.learned.words)
         for _, prediction in self._program_rows:
             with suppress(ProgramError):  # it is counted where it is run
-                words.update(word for _, word in iter_program_words(parse_program(prediction.program)))
-        names = build_dictionary(
+                words.update(word for _, word in dictionary.iter_program_words(parse_program(prediction.program)))
+        names = dictionary.build_dictionary(
             words,
             self.tested.scene_names,
             [side.material.source.schema() for side in (self.learned, self.tested)],
@@ -192,18 +172,18 @@ class ProgramDiagnostics:
         return names
 
     def _score_on_true_scenes(
-        self, rows: Sequence[Row], names: NameDictionary | None, right: str, missing: str
+        self, rows: Sequence[Row], names: dictionary.NameDictionary | None, right: str, missing: str
     ) -> list[Score]:
         answered = [(record, self._execute_program(record, p, names)) for record, p in rows]
         lost = ((record.question, record.scenes, p.reason == REASON) for record, p in answered)
         return [replace(accuracy.measure(records_of(answered))[0], metric=right), _measure_share(missing, lost)]
 
     def _execute_program(
-        self, record: QuestionRecord, prediction: Prediction, names: NameDictionary | None
+        self, record: QuestionRecord, prediction: Prediction, names: dictionary.NameDictionary | None
     ) -> Prediction:
         """Of several objects found the first is taken, as the paper does (A.2); none found is the end."""
         try:
-            scenes = apply_dictionary(names, self.tested.material.scenes(record.scenes), self.schemas)
+            scenes = dictionary.apply_dictionary(names, self.tested.material.scenes(record.scenes), self.schemas)
             execution = execute(parse_program(prediction.program), ExecutionWorld(scenes), "default")
         except ProgramError as error:
             return Prediction(record.question, None, status="undefined", reason=str(error))
@@ -219,7 +199,7 @@ class ProgramDiagnostics:
         if self.learned is self.tested or not seen:
             return []
         named = [
-            (q.id, q.scenes, not seen.issuperset(word for _, word in iter_program_words(q.program)))
+            (q.id, q.scenes, not seen.issuperset(word for _, word in dictionary.iter_program_words(q.program)))
             for q in questions
             if q.program is not None
         ]
@@ -230,7 +210,9 @@ class ProgramDiagnostics:
         pointing = [q for q in questions if has_object_references(q)] if self.tested.material.is_dataset else []
         if not pointing:
             return []
-        checked = [(q, check_mismatch(q, self.tested.material.scenes(q.scenes), self.names)) for q in pointing]
+        checked = [
+            (q, dictionary.check_mismatch(q, self.tested.material.scenes(q.scenes), self.names)) for q in pointing
+        ]
         return [
             _measure_share(name, ((q.id, q.scenes, mismatch[at]) for q, mismatch in checked))
             for at, name in enumerate(("mismatched_names", "still_mismatched"))
@@ -252,47 +234,51 @@ APPLIES = "it needs a second dataset that shares answers with the first; name it
 
 
 @dataclass(frozen=True, slots=True)
-class TransferOptions(GeneralizationOptions):
+class TransferOptions(frame.GeneralizationOptions):
     """`home` is the folder of the dataset, or audit, that the model learned from."""
 
     shared: ClassVar[tuple[str, ...]] = ("images",)
-    home: str = option("", "The dataset, audit or suite that the model learned from.", "from", required=True, data=True)
-    home_split: str = option("", "Split of that dataset; by default the same as of the data.")
-    at_home: str = option("", "The model to ask about that dataset, where it is another: predictions:FILE.")
-    back: str = option("", "Also the way back, by this model that learned from the data; same: it learns here.")
-    names: str = option("", "A table of names: columns program and scene, for names that differ.", path=True)
-    wordnet: str = option("", "Folder of WordNet's files, for names: /usr/share/wordnet.", path=True)
+    home: str = frame.option(
+        "", "The dataset, audit or suite that the model learned from.", "from", required=True, data=True
+    )
+    home_split: str = frame.option("", "Split of that dataset; by default the same as of the data.")
+    at_home: str = frame.option("", "The model to ask about that dataset, where it is another: predictions:FILE.")
+    back: str = frame.option("", "Also the way back, by this model that learned from the data; same: it learns here.")
+    names: str = frame.option("", "A table of names: columns program and scene, for names that differ.", path=True)
+    wordnet: str = frame.option("", "Folder of WordNet's files, for names: /usr/share/wordnet.", path=True)
 
 
-def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
+def plan(data: frame.SourceSplit, options: TransferOptions) -> frame.GeneralizationPlan:
     """There, and at home for comparison; also the way back, where a model for it is named."""
     if not options.home:
-        return GeneralizationPlan(why_not=f"transfer does not apply to {data.folder} alone: {APPLIES}")
+        return frame.GeneralizationPlan(why_not=f"transfer does not apply to {data.folder} alone: {APPLIES}")
     if options.names:
-        read_name_table(Path(options.names))  # refused before anything is asked
+        dictionary.read_name_table(Path(options.names))  # refused before anything is asked
     if options.wordnet:
         WordNet(Path(options.wordnet))
     folder = Path(options.home)
     if folder.resolve() == data.folder.resolve():
-        return GeneralizationPlan(why_not=f"{folder} is the data itself; transfer is between two datasets")
-    home = SourceSplit(folder, options.home_split or data.split, data.limit)
+        return frame.GeneralizationPlan(why_not=f"{folder} is the data itself; transfer is between two datasets")
+    home = frame.SourceSplit(folder, options.home_split or data.split, data.limit)
     sides = _name_sides(home, data)
     shared = sides[0].labels & sides[1].labels
     why: Counter[str] = Counter()
     questions = {side.name: side.select_questions(shared, why) for side in sides}
-    left = sort_reasons(why)
+    left = frame.sort_reasons(why)
     considered = sum(map(len, questions.values())) + why.total()
     for name, some in questions.items():
         if not some:
-            why_not = f"no question of {name} counts for transfer: {format_reasons(left) or 'it has no questions'}"
-            return GeneralizationPlan((), considered, left, why_not)
+            why_not = (
+                f"no question of {name} counts for transfer: {frame.format_reasons(left) or 'it has no questions'}"
+            )
+            return frame.GeneralizationPlan((), considered, left, why_not)
     one, two = sides
     directions = [(one, one, options.at_home), (one, two, "")]  # learned from, asked about, another model
     if options.back:
-        back = "" if options.back == SAME else options.back
+        back = "" if options.back == frame.SAME else options.back
         directions += [(two, two, back), (two, one, back)]
     test_sets = tuple(
-        GeneralizationTestSet(
+        frame.GeneralizationTestSet(
             f"{learned.name}_to_{tested.name}",
             tested.material.folder,
             split=tested.material.split,
@@ -306,10 +292,10 @@ def plan(data: SourceSplit, options: TransferOptions) -> GeneralizationPlan:
         )
         for learned, tested, model in directions
     )
-    return GeneralizationPlan(test_sets, considered, left, context=(sides, questions))
+    return frame.GeneralizationPlan(test_sets, considered, left, context=(sides, questions))
 
 
-def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, TransferSide]:
+def _name_sides(home: frame.SourceSplit, data: frame.SourceSplit) -> tuple[TransferSide, TransferSide]:
     """Both by the names of their folders, or by more of their paths where those are the same."""
     names = [m.folder.resolve().name for m in (home, data)]
     if names[0] == names[1]:
@@ -319,14 +305,14 @@ def _name_sides(home: SourceSplit, data: SourceSplit) -> tuple[TransferSide, Tra
     return TransferSide(names[0], home), TransferSide(names[1], data)
 
 
-def findings(plan: GeneralizationPlan, runs: TestRuns, options: TransferOptions) -> Findings:
+def findings(plan: frame.GeneralizationPlan, runs: frame.TestRuns, options: TransferOptions) -> frame.Findings:
     """A line for each direction and kind of question."""
     sides, questions = plan.context
     directions = {(run.test_set.trained_on, run.test_set.variant): run for run in runs.values()}
     rows = {direction: run.log.records.filter_condition(AS_IS) for direction, run in directions.items()}
     side_of = {side.name: side for side in sides}
-    table = read_name_table(Path(options.names)) if options.names else ()
-    lines: list[FindingsRow] = []
+    table = dictionary.read_name_table(Path(options.names)) if options.names else ()
+    lines: list[frame.FindingsRow] = []
     for (learned, tested), run in directions.items():
         diagnostics = ProgramDiagnostics(
             side_of[learned], side_of[tested], questions[tested], run.folder, table, options.wordnet
@@ -335,8 +321,8 @@ def findings(plan: GeneralizationPlan, runs: TestRuns, options: TransferOptions)
             scores = _score_direction(rows, (learned, tested), kind) + diagnostics.score(kind)
             if scores:
                 of = (("learned from", learned), ("asked about", tested), ("questions", kind))
-                lines.append(FindingsRow(of, tuple(scores)))
-    return Findings(tuple(lines))
+                lines.append(frame.FindingsRow(of, tuple(scores)))
+    return frame.Findings(tuple(lines))
 
 
 def _score_direction(rows: Mapping[tuple[str, str], RunRecords], direction: tuple[str, str], kind: str) -> list[Score]:
@@ -351,9 +337,11 @@ def _score_direction(rows: Mapping[tuple[str, str], RunRecords], direction: tupl
     learned, tested = direction
     if learned != tested:
         if len(home := select_kind(rows[learned, learned])):
-            scores.append(measure_gap("home_drop", home, here))
+            scores.append(frame.measure_gap("home_drop", home, here))
         if (tested, tested) in rows:
-            scores.append(measure_gap("native_drop", *select_common(select_kind(rows[tested, tested]), here)))
+            scores.append(
+                frame.measure_gap("native_drop", *frame.select_common(select_kind(rows[tested, tested]), here))
+            )
     with suppress(UserError):  # a model that returns no programs
         scores.append(missing_objects.measure(here)[0])
     return scores

@@ -67,7 +67,6 @@ class EntryOrigin:
         )
 
     def hash_of(self, part: str) -> str:
-        """The hash of a part's weights."""
         return dict(self.weights)[part]
 
 

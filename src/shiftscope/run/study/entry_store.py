@@ -110,8 +110,6 @@ def merge_records(files: Iterable[Path], into: Path) -> MergeCounts:
     return MergeCounts(count, len(added), tuple(cut_short))
 
 
-# The records that fit together.
-
 OLD_TRAINING = "it was trained on data that would be made otherwise today"
 OLD_TEST = "its test would be made otherwise today"
 OTHER_TEST = "its test had other questions than those of most entries"

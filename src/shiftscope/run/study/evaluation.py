@@ -42,18 +42,8 @@ from ...suites.study import Study, load_study
 from ...train.feed import SceneQuestions, SuiteSource, render_source
 from ..conditions import EvalExample
 from ..evaluate import BATCH, build_prediction
-from .entries import (
-    ORACLE_BOTH,
-    ORACLE_NEITHER,
-    ORACLE_OBJECTS,
-    ORACLE_PROGRAM,
-    ORACLE_SCENE,
-    ORACLES,
-    EntryOrigin,
-    OracleDiagnosis,
-    RightOf,
-    StudyTestId,
-)
+from . import entries
+from .entries import EntryOrigin, OracleDiagnosis, RightOf, StudyTestId
 from .entry_store import hash_test_data
 
 if TYPE_CHECKING:
@@ -203,8 +193,6 @@ class StudyTestSets:
             return self._held[domain]
 
 
-# Evaluation of a model on a whole test set in memory, by the same `predict` as every run; and oracle diagnosis.
-
 ROWS = 20_000  # written together
 
 Rows = list[tuple[QuestionRecord, Prediction]]
@@ -239,32 +227,24 @@ def evaluate_testset(model: Model, name: str, testset: StudyTestSet) -> EntryRun
     if adaptation is not None:
         model = model.adapt(testset.pictures[: adaptation.images], adaptation.kind)  # type: ignore[attr-defined]
         before = {}
-    rows = {group: _ask(model, name, questions) for group, questions in testset.groups.items()}
+    reads = get_reads(name, model) or EVERYTHING
+    size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
+    rows: dict[str, Rows] = {group: [] for group in testset.groups}
+    for group, questions in testset.groups.items():
+        examples = list(questions.iter_examples())
+        for at in range(0, len(examples), size):
+            some, records = examples[at : at + size], questions.records[at : at + size]
+            responses = predict_checked(model, [example.prompt.restrict(reads) for example in some], name)
+            rows[group] += zip(records, map(build_prediction, some, responses), strict=True)
     took = getattr(model, "stage_seconds", {"answer": time.perf_counter() - start})
     seconds = {stage: value - before.get(stage, 0.0) for stage, value in took.items()}
     return EntryRun(testset, model, rows, seconds, getattr(model, "adapted", None))
 
 
-def _ask(model: Model, name: str, questions: StudyQuestions) -> Rows:
-    reads = get_reads(name, model) or EVERYTHING
-    size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
-    rows: Rows = []
-    examples = list(questions.iter_examples())
-    for start in range(0, len(examples), size):
-        some = examples[start : start + size]
-        responses = predict_checked(model, [example.prompt.restrict(reads) for example in some], name)
-        records = questions.records[start : start + size]
-        rows += zip(records, map(build_prediction, some, responses), strict=True)
-    return rows
-
-
-# A run as a folder, so that `shiftscope score` and `shiftscope report` work on it.
-
-
 def write_run_folders(
     out: Path, study: Study, model: str, origin: EntryOrigin, run: EntryRun, visual: str
 ) -> list[Path]:
-    """A folder for each factor that the entry is part of, under the factor's own names for it.
+    """A run's folder for each factor that the entry is part of, under the factor's own names for it.
 
     A run of other weights that is there is of an entry that was made again: it is written again too.
     """
@@ -321,13 +301,13 @@ def _write_run(folder: Path, variant: str, spec: dict[str, Any], rows: Rows) -> 
         writer.finish([prediction.question for _, prediction in rows])
 
 
-# Diagnosis: where a model loses answers, with true scenes and programs in place of parsed ones.
-
-
 def diagnose_models(
     runs: Mapping[str, EntryRun], base: Model, testset: StudyTestSet, origin: EntryOrigin
 ) -> OracleDiagnosis:
-    """Of models, by name, that ran on a test set which holds scenes and programs; `base` is one as trained."""
+    """Where models lose answers, with true scenes and programs in place of parsed ones.
+
+    `runs` are of models, by name, on a test set which holds scenes and programs; `base` is one as trained.
+    """
     oracles: list[tuple[str, str, str, RightOf]] = []
     exact: dict[str, RightOf] = {}  # programs parsed as they were meant, by group
     for group, questions in testset.groups.items():
@@ -336,10 +316,10 @@ def diagnose_models(
         for name, run in runs.items():
             records = run.build_records(group)
             exact[group] = int((records.program_right == 1).sum()), len(questions)
-            for oracle in ORACLES:
-                if oracle == ORACLE_OBJECTS and not hasattr(run.model, "predict_from_objects"):
+            for oracle in entries.ORACLES:
+                if oracle == entries.ORACLE_OBJECTS and not hasattr(run.model, "predict_from_objects"):
                     continue
-                given = oracle != ORACLE_NEITHER
+                given = oracle != entries.ORACLE_NEITHER
                 right = _ask_oracle(run.model, name, oracle, testset, group) if given else records.right
                 oracles.append((name, group, oracle, (int(right.sum()), len(questions))))
     shares = {"program, all of it": (sum(r for r, _ in exact.values()), sum(of for _, of in exact.values()))}
@@ -362,12 +342,12 @@ def _ask_oracle(model: Any, name: str, oracle: str, testset: StudyTestSet, group
         questions.prompts, questions.programs, questions.image_rows.tolist(), strict=True
     ):
         given: dict[str, Any] = {}
-        if oracle in (ORACLE_PROGRAM, ORACLE_BOTH):
+        if oracle in (entries.ORACLE_PROGRAM, entries.ORACLE_BOTH):
             given |= {"question": replace(prompt.question, program=program), "program_text": format_program(program)}
-        if oracle in (ORACLE_SCENE, ORACLE_BOTH, ORACLE_OBJECTS):
+        if oracle in (entries.ORACLE_SCENE, entries.ORACLE_BOTH, entries.ORACLE_OBJECTS):
             given |= {"scenes": (testset.scenes[image],), "scene_text": oracle}
         prompts.append(replace(prompt, **given))
-    if oracle == ORACLE_OBJECTS:
+    if oracle == entries.ORACLE_OBJECTS:
         responses = model.predict_from_objects(prompts)
     else:
         responses = predict_checked(model, prompts, name)

@@ -25,17 +25,9 @@ from ...model import ModelOptions, ModelSetting, build_model
 from ...records import content_id
 from ...scene import load_schema
 from ...suites.study import StudyRow, load_study
+from ...train import train as training
 from ...train.data import TRAIN, VAL, SuiteTrainingData, TrainValData, gather_split
-from ...train.train import (
-    ProgressBar,
-    TrainSpec,
-    find_trainable,
-    make_accelerator,
-    name_device,
-    require_torch,
-    show_no_progress,
-    train_on,
-)
+from ...train.train import make_accelerator, name_device, require_torch
 from ...trained_folder import MODEL_FILE, TrainedFolder
 from .entries import EntryOrigin, OracleDiagnosis, StudyRecord, TrainingRecord, TransferEntry
 from .entry_store import EntryStore, build_transfer_matrix, hash_train_data
@@ -114,7 +106,7 @@ Tell = Callable[[str], None]
 
 
 def study(
-    spec: StudySpec, *, tell: Tell = lambda sentence: None, bar: ProgressBar = show_no_progress
+    spec: StudySpec, *, tell: Tell = lambda sentence: None, bar: training.ProgressBar = training.show_no_progress
 ) -> Iterator[StudyRecord]:
     """Each record as it is stored; ends early, between rows, when the minutes are over."""
     require_torch(load_study(spec.suite).trained_as)
@@ -124,7 +116,7 @@ def study(
 class _StudyRun:
     """One study under way."""
 
-    def __init__(self, spec: StudySpec, tell: Tell, bar: ProgressBar) -> None:
+    def __init__(self, spec: StudySpec, tell: Tell, bar: training.ProgressBar) -> None:
         self.spec, self.tell, self.bar, self.study = spec, tell, bar, load_study(spec.suite)
         self.began = time.monotonic()
         self.store = EntryStore(spec.cells)
@@ -179,7 +171,9 @@ class _StudyRun:
             prefetch(testset_makers, 2 if self.background else 0) as testsets,
         ):
             for rows in left:
-                if not self._has_time_for_another():
+                longest = TIME_MARGIN * (self.longest_training + self.longest_evaluation)
+                minutes = self.spec.minutes
+                if minutes is not None and time.monotonic() + longest >= self.began + 60 * minutes:
                     self.tell("the minutes are over; the same command resumes from here")
                     break
                 start = time.monotonic()
@@ -211,12 +205,6 @@ class _StudyRun:
             if any(old == weights and other != learned for old, other in before):
                 return True
         return False
-
-    def _has_time_for_another(self) -> bool:
-        if self.spec.minutes is None:
-            return True
-        longest = self.longest_training + self.longest_evaluation
-        return time.monotonic() + TIME_MARGIN * longest < self.began + 60 * self.spec.minutes
 
     def _list_missing_tests(self, row: StudyRow) -> list[Any]:
         """The test sets a row is still to be evaluated on: all of them, where its parts are yet to be trained."""
@@ -352,22 +340,19 @@ class _StudyRun:
         )
 
 
-# One part of a model: its data, and its training in a folder of its own.
-
-
 def open_part_data(suite: str, part: Any) -> SuiteTrainingData:
     return SuiteTrainingData(suite, part.domain.build_spec(part.scale))
 
 
-def build_train_spec(suite: str, part: Any, device: str = "cpu", command: str = "") -> TrainSpec:
+def build_train_spec(suite: str, part: Any, device: str = "cpu", command: str = "") -> training.TrainSpec:
     data, model = open_part_data(suite, part), load_study(suite).trained_as
-    return TrainSpec(
+    return training.TrainSpec(
         model=model,
         data=data.name,
         visual=part.domain.visual,
         images=data.count(TRAIN),
         seed=part.seed,
-        only=find_trainable(model).stage(part.part).option,
+        only=training.find_trainable(model).stage(part.part).option,
         epochs=part.epochs,
         device=device,
         command=command,
@@ -393,8 +378,8 @@ def make_training_data(suite: str, part: Any, *, device: str, workers: int) -> T
 
 
 def train_part(
-    suite: str, part: Any, data: TrainValData, folder: Path, *, device: str, command: str, bar: ProgressBar
+    suite: str, part: Any, data: TrainValData, folder: Path, *, device: str, command: str, bar: training.ProgressBar
 ) -> TrainedFolder:
     """Train it on what was made ahead; a training that was stopped is resumed."""
     spec = build_train_spec(suite, part, device, command)
-    return train_on(open_part_data(suite, part), spec, folder / part.name, splits=data, bar=bar)
+    return training.train_on(open_part_data(suite, part), spec, folder / part.name, splits=data, bar=bar)

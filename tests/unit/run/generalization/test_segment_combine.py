@@ -8,7 +8,7 @@ from covr_toys import asked, dataset, questions_of, scenes_of
 from graphs import graph
 from shiftscope.lang.text import parse_program
 from shiftscope.run.evaluate import RunSpec
-from shiftscope.run.generalization import SourceSplit, segment_combine
+from shiftscope.run.generalization import WRONG_ANSWER, SourceSplit, segment_combine
 from shiftscope.run.generalization.segment_combine import SegmentCombineOptions, combine_answers
 from shiftscope.run.test import test as take_test
 from shiftscope.shift.held_out.facts import QuestionShape, find_shape
@@ -174,7 +174,7 @@ def test_a_wrong_stored_answer_is_counted_and_not_asked(tmp_path, refuses):
         ("a", "b"),
     )
     data = dataset(tmp_path / "data", {"test": [replace(one, answer=1)]}, scenes, 1).folder
-    with refuses(f"1 {segment_combine.WRONG_ANSWER}"):
+    with refuses(f"1 {WRONG_ANSWER}"):
         take_test("segment_combine", RunSpec("oracle", data), tmp_path / "out")
 
 
