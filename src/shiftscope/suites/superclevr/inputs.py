@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -188,20 +188,15 @@ def _scan(folder: Path, files: tuple[ShardFile, ...]) -> tuple[Counter[Pairs], l
             things.update(seen.objects)
             if visible:
                 rules = SuperClevrRules(size=(width, height))
-                parts = _count_part_pixels(table, k, seen.parts)
+                parts: list[float] = []  # visible pixels of the parts that the scene lists
+                if seen.parts and table["part_values"][k].is_valid:
+                    values, lengths = (table[name][k].values.to_numpy() for name in COLUMNS[4:])
+                    counted = np.bincount(values, lengths.astype(LENGTH_DTYPE), minlength=seen.parts + 1)
+                    parts = counted[1:].tolist()
                 for at, (pixels, least) in enumerate(((visible, rules.pixels), (parts, rules.part_pixels))):
                     looked[2 * at] += sum(n < rules.scale_pixels(least) for n in pixels)
                     looked[2 * at + 1] += len(pixels)
     return things, looked
-
-
-def _count_part_pixels(table: Any, k: int, count: int) -> list[int]:
-    """The visible pixels of the parts that the scene of row k lists."""
-    if not count or not table["part_values"][k].is_valid:
-        return []
-    values, lengths = (table[name][k].values.to_numpy() for name in ("part_values", "part_lengths"))
-    found = np.bincount(values, weights=lengths.astype(LENGTH_DTYPE), minlength=count + 1)
-    return [int(n) for n in found[1:].tolist()]
 
 
 def format_concepts(report: ConceptReport) -> str:

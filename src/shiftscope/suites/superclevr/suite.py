@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from ... import suites
 from ...errors import UserError
 from ...geometry.camera import SIZE, check_size
 from ...geometry.shapes.superclevr import vehicles_digest
@@ -26,23 +27,7 @@ from ...store.manifest import DatasetInfo, MakeCommand
 from ...store.shard import SharedImages
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
-from .. import (
-    MadeDataset,
-    MakeReport,
-    Option,
-    PreparedInputs,
-    ProgressBar,
-    ShardPlan,
-    Suite,
-    SuiteSpec,
-    TextTable,
-    describe_splits,
-    digest_scene_files,
-    option,
-    seed_option,
-    shard_option,
-    size_option,
-)
+from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_shard_scenes, read_spool
 from .inputs import (
     ConceptReport,
@@ -71,7 +56,7 @@ class VisualLevel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SuperclevrSpec(SuiteSpec):
+class SuperclevrSpec(suites.SuiteSpec):
     """What to make: everything that the data depend on."""
 
     suite: ClassVar[str] = "superclevr"
@@ -89,13 +74,13 @@ class SuperclevrSpec(SuiteSpec):
     images: int = option(
         30_000, "How many, over train, val and test (4 : 1 : 1); else 30,000.", shown=None, type=int, min=1
     )  # a variant for testing only has its test split alone
-    seed: int = seed_option()
-    size: tuple[int, int] = size_option(
+    seed: int = suites.seed_option()
+    size: tuple[int, int] = suites.size_option(
         "Width and height in pixels; else 480x320, or what the given scenes say.", default=""
     )
     questions: int = option(10, "Questions about vehicles, per image.", min=0)
     part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
-    shard: int = shard_option(250)  # answers are balanced within a shard
+    shard: int = suites.shard_option(250)  # answers are balanced within a shard
     concepts: ConceptDistribution | None = None  # the user's own; else the variant's
 
     def __post_init__(self) -> None:
@@ -158,14 +143,7 @@ class SuperclevrSpec(SuiteSpec):
         return {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
 
 
-@dataclass(frozen=True, slots=True)
-class TwinBase:
-    """The folder of the finished dataset whose scenes a twin changes: nothing is sampled twice."""
-
-    folder: Path
-
-
-class SuperclevrSuite(Suite[SuperclevrSpec]):
+class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
     """Vehicles with parts, and variants of them that differ in one factor."""
 
     spec = SuperclevrSpec
@@ -193,14 +171,21 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     )
 
     def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        images = None
+        """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
+        images, rules = None, spec.rules()
         if isinstance(inputs, UserScenes):
             scenes = read_spool(inputs.path / str(k))
-        elif isinstance(inputs, TwinBase):
-            scenes, shared = _sample_twins(spec, split, k, inputs.folder)
-            images = shared if spec.kind.factor == "redundancy" else None
+        elif isinstance(inputs, Path):
+            shard = next(s for s in Dataset.open(inputs).shards(split) if s.index == k)
+            assert shard.images is not None
+            scenes = read_shard_scenes(inputs / shard.images.path)
+            if spec.kind.factor == "visual":
+                scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
+            elif spec.kind.factor == "redundancy":
+                images = SharedImages(inputs, shard.images)
+            else:
+                scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
         else:
-            rules = spec.rules()
             scenes = [world.sample_scene(spec.seed, split, i, rules) for i in spec.shard_range(split, k)]
         return ShardPlan(scenes, make_questions(spec, scenes, split, k), images=images)
 
@@ -217,15 +202,15 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     @contextmanager
     def prepare(
         self, spec: SuperclevrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
-    ) -> Iterator[PreparedInputs]:
+    ) -> Iterator[suites.PreparedInputs]:
         if not isinstance(inputs, UserScenes):
-            yield PreparedInputs(spec.spec(), spec.jobs(), inputs)
+            yield suites.PreparedInputs(spec.spec(), spec.jobs(), inputs)
             return
         with TemporaryDirectory() as spool:
             count = spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
             stored = replace(spec, images=count).spec() | (OWN_SIZE if inputs.own_size else {})
-            stored |= {GIVEN: digest_scene_files(inputs.path), PICTURED: inputs.pictured}
-            yield PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
+            stored |= {GIVEN: suites.digest_scene_files(inputs.path), PICTURED: inputs.pictured}
+            yield suites.PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
 
     def label(self, spec: SuperclevrSpec, inputs: Any = None) -> str:
         return "asking" if isinstance(inputs, UserScenes) else f"making {self.name} {spec.name}"
@@ -246,7 +231,7 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
             return spec, None
         return spec, UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
 
-    def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[MakeReport]:
+    def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[suites.MakeReport]:
         if not given["study"]:
             yield from super().run(given, out, **how)
             return
@@ -270,10 +255,10 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
             needs.append("SHARES: the files of shares that were given, each with --distribution (concepts below)")
         return MakeCommand(options, tuple(needs))
 
-    def describe(self, made: MadeDataset) -> MakeReport:
+    def describe(self, made: suites.MadeDataset) -> suites.MakeReport:
         """How much was made, and how often concepts occur beside how often they were asked for."""
         data = made.dataset
-        plain = describe_splits(data, "images" if data.manifest.spec.get(PICTURED, True) else "scenes")
+        plain = suites.describe_splits(data, "images" if data.manifest.spec.get(PICTURED, True) else "scenes")
         found, matrix, hidden = measure_concepts(data)
         report = {**plain.data, "concepts": [f._asdict() for f in found]}
         report |= {"colors_by_shape": [t._asdict() for t in matrix]} if matrix else {}
@@ -281,12 +266,12 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
         *text, done = plain.text
         rows = [(f.attribute, f.value, "" if f.asked is None else f"{f.asked:.1%}", f"{f.measured:.1%}") for f in found]
         if rows:
-            text.append(TextTable(("attribute", "value", "asked for", "measured"), rows))
+            text.append(suites.TextTable(("attribute", "value", "asked for", "measured"), rows))
         if matrix:
             text.append("README.md has the colors of each shape, asked for beside measured")
         if hidden:
             text.append(describe_low_visibility(hidden))
-        return MakeReport(report, [*text, done])
+        return suites.MakeReport(report, [*text, done])
 
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Given scenes are nobody's variant."""
@@ -321,19 +306,6 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
     for name in ("visual", "distribution", "images"):
         if given[name]:
             raise UserError(f"--{name} is for new scenes; omit it with --scenes")
-
-
-def _sample_twins(spec: SuperclevrSpec, split: str, k: int, base: Path) -> tuple[list[Scene], SharedImages]:
-    """The twins of the scenes of a base's shard, and the pictures of these."""
-    shard = next(s for s in Dataset.open(base).shards(split) if s.index == k)
-    assert shard.images is not None
-    scenes = read_shard_scenes(base / shard.images.path)
-    if spec.kind.factor == "visual":
-        scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
-    elif spec.kind.factor != "redundancy":
-        rules = spec.rules()
-        scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
-    return scenes, SharedImages(base, shard.images)
 
 
 def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int) -> list[Question]:
