@@ -27,7 +27,6 @@ class QuestionPart:
     place: str = ""  # where it was read from, as `--part` takes it
 
     def spec(self) -> dict[str, Any]:
-        """The part in a run's spec."""
         early = {"early": content_id(sorted(self.early))} if self.early is not None else {}
         return {"name": self.name, "questions": len(self.ids), "ids": content_id(sorted(self.ids))} | early
 
@@ -90,7 +89,6 @@ def read_part(text: str) -> QuestionPart:
 
 
 def read_split_manifest(folder: Path) -> dict[str, Any]:
-    """The content of `split.json`."""
     path = folder / MANIFEST
     try:
         found: dict[str, Any] = read_json(read_whole(path))

@@ -180,7 +180,6 @@ class RunWriter:
 
 
 def refuse_foreign_run_folder(folder: Path) -> None:
-    """Refuse a folder that holds something other than a run."""
     if (folder / MANIFEST_FILE).exists():
         raise UserError(f"{folder} holds a dataset; choose another folder for --out")
     refuse_foreign_files(folder, "run", [RUN_FILE], remedy="choose another folder for --out")

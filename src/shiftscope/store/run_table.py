@@ -104,7 +104,6 @@ def _cast_table(table: Any, schema: Any) -> Any:
 
 
 def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
-    """The records of a table's rows."""
     mixed = {f.name for f in table.schema if f.metadata == MIXED_METADATA}
     names = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
     for row in table.to_pylist():

@@ -24,8 +24,6 @@ MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
 
 @dataclass(frozen=True, slots=True)
 class ClevrSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "clevr"
     version: ClassVar[int] = 2
 
@@ -43,15 +41,12 @@ class ClevrSpec(SuiteSpec):
         check_size(self.size)
 
     def splits(self) -> dict[str, int]:
-        """How many images each split has; every image is in one."""
         sizes = {name: self.images * share // 100 for name, share in SHARES}
         sizes["train"] += self.images - sum(sizes.values())
         return {name: size for name, size in sizes.items() if size}
 
 
 class ClevrSuite(Suite[ClevrSpec]):
-    """Solids on a plane and questions about them."""
-
     spec = ClevrSpec
     about = DatasetInfo(
         title="CLEVR, made by ShiftScope",
@@ -113,7 +108,6 @@ def draw_solids() -> Any:
 
 
 def draw_scenes(seed: int) -> Any:
-    """Sampled scenes, three in a row."""
     images = render([world.sample_scene(seed, "gallery", i) for i in range(SCENES)], layers=("rgb",))
     assert images.rgb is not None
     return draw_grid(list(images.rgb), 3, [], ())

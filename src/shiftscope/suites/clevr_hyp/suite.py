@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import suites
@@ -38,12 +37,6 @@ class HypSplit(NamedTuple):
     ask: Callable[[Sequence[Scene], int, int, str, int], Iterator[Question]]
     per_two: int
 
-    def count_examples(self, images: int) -> int:
-        """How many examples there are where every image allows as many as wanted."""
-        if self.ask is partitions.generate_balanced:
-            return images // 2 * self.per_two
-        return images * self.per_two // 2
-
 
 # Original has the plain names, so that models that learn find `train`, and runs find `test`.
 POOLS = ("train", "val", "test")
@@ -63,8 +56,6 @@ COLUMNS = ("image_ids", "question", "action", "answer", "question_type", "notes"
 
 @dataclass(slots=True)
 class HypStatistics:
-    """One split in numbers."""
-
     split: str
     images: int = 0  # asked about
     objects: float = 0.0  # per image, on average
@@ -115,7 +106,6 @@ HEADER = (
 
 
 def compute_statistics(dataset: Dataset) -> list[HypStatistics]:
-    """The statistics of every split."""
     sizes: dict[str, int] = {}
     for shard in dataset.shards():
         if shard.images:
@@ -130,7 +120,9 @@ def _read_rows(dataset: Dataset, file: ShardFile, columns: Sequence[str]) -> Ite
 
 def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int]) -> HypStatistics:
     found = HypStatistics(split, placements=dataset.manifest.spec["placements"])
-    found.wanted = SPLITS[split].count_examples(dataset.count(SPLITS[split].pool)[0])
+    pool, ask, per_two = SPLITS[split]
+    many = dataset.count(pool)[0]
+    found.wanted = many // 2 * per_two if ask is partitions.generate_balanced else many * per_two // 2
     images: set[str] = set()
     actions: set[tuple[str, str]] = set()
     texts: set[str] = set()
@@ -157,7 +149,6 @@ def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int
 
 
 def format_statistics(dataset: Dataset) -> str:
-    """The statistics as Markdown."""
     found = compute_statistics(dataset)
     lines = ["## Statistics", "", f"| {' | '.join(HEADER)} |", "|---" + "|---:" * (len(HEADER) - 1) + "|"]
     for f in found:
@@ -203,8 +194,6 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 
 @dataclass(frozen=True, slots=True)
 class ClevrHypSpec(suites.SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "clevr_hyp"
     version: ClassVar[int] = 3
 
@@ -243,7 +232,6 @@ class ClevrHypSpec(suites.SuiteSpec):
         check_size(self.size)
 
     def pools(self) -> dict[str, int]:
-        """How many images are for train, val and test."""
         held = self.images // SHARE
         return dict(zip(POOLS, (self.images - 2 * held, held, held), strict=True))
 
@@ -254,8 +242,6 @@ class ClevrHypSpec(suites.SuiteSpec):
 
 
 class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
-    """Actions on CLEVR scenes, and questions about what would be true after them."""
-
     spec = ClevrHypSpec
     about = DatasetInfo(
         title="CLEVR_HYP, made by ShiftScope",
@@ -263,9 +249,9 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
         "with programs for both, and answers that the action changes.",
     )
     help = "Make a CLEVR_HYP dataset: scenes, images, actions in words, and questions about their outcome."
-    options = MappingProxyType(
-        {"scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)}
-    )
+    options: Mapping[str, Option] = {
+        "scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)
+    }
 
     def sample(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         pool, ask, _ = SPLITS[split]

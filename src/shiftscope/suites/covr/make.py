@@ -56,7 +56,6 @@ class CovrYield(NamedTuple):
 def build_covr_spec(
     graphs: Sequence[Path], held_out: Sequence[Path], images: Path | None, overlap: Sequence[str], **rest: Any
 ) -> tuple[CovrSpec, GraphInputs]:
-    """The spec of a dataset from these files, and where they are."""
     inputs = GraphInputs(tuple(graphs), tuple(held_out), images)
     schema = read_schema(graphs[0])
     sources = OverlapSources.from_names(overlap, schema)
@@ -226,19 +225,6 @@ def format_summary(found: CovrYield, dataset: Dataset) -> str:
         f"test {', '.join(accuracies)} (Table 6)."
     )
     measured = statistics.format_statistics(compute_split_statistics(dataset), found.asked)
-    return "\n".join([*_format_origin(found, spec, dataset.splits), "", measured, "", reported])
-
-
-def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
-    """A sentence for each split that got no question."""
-    return [
-        f"No question for {split}, which has {found.graphs[split]:,} graph{'s' * (found.graphs[split] != 1)}."
-        for split in SPLITS
-        if split not in splits
-    ]
-
-
-def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[str]) -> list[str]:
     graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
     candidates = sum(n for counts in found.asked.values() for n in counts.values())
     lines = [
@@ -250,9 +236,19 @@ def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[s
         + ("Questions are paraphrased. " if spec["paraphrased"] else "")
         + (REWORDED if "graphs" in spec else "")
         + describe_verifier(spec, found.checked),
+        *list_empty_splits(found, dataset.splits),
+        *(f"{line.capitalize()}." for line in describe_left_out(found.left_out)),
     ]
-    lines += list_empty_splits(found, splits)
-    return lines + [f"{line.capitalize()}." for line in describe_left_out(found.left_out)]
+    return "\n".join([*lines, "", measured, "", reported])
+
+
+def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
+    """A sentence for each split that got no question."""
+    return [
+        f"No question for {split}, which has {found.graphs[split]:,} graph{'s' * (found.graphs[split] != 1)}."
+        for split in SPLITS
+        if split not in splits
+    ]
 
 
 def describe_made(dataset: Dataset, found: CovrYield) -> suites.MakeReport:

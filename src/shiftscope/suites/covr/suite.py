@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from ... import suites
@@ -46,8 +45,6 @@ def parse_counts(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CovrSpec(suites.SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "covr"
     version: ClassVar[int] = 1
 
@@ -130,8 +127,6 @@ class CovrSpec(suites.SuiteSpec):
 
 
 class CovrSuite(suites.Suite[CovrSpec]):
-    """Questions over several images of scene graphs."""
-
     spec = CovrSpec
     about = DatasetInfo(
         title="COVR, made by ShiftScope",
@@ -141,26 +136,22 @@ class CovrSuite(suites.Suite[CovrSpec]):
     help = "Make a COVR dataset: questions over several images, from scene graphs or from a world of ours."
     parts = True
     has_page = True
-    options = MappingProxyType(
-        {
-            "graphs": Option(
-                "Scene graphs: GQA, Visual Genome regions, imSitu, CLEVR or Super-CLEVR scenes, or a "
-                "dataset of ours; several files are taken together.",
-                type=list[Path],
-            ),
-            "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
-            "val": Option(
-                "Graphs for val and test, half of the images each; else --share says how many.", type=list[Path]
-            ),
-            "overlap": Option(
-                "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
-                "nli:MODEL; may be repeated. Else WordNet for open vocabularies and the schema for closed ones.",
-                type=list[str],
-            ),
-            "cache": Option("Folder of the replies already paid for, where --verify names an endpoint.", type=Path),
-            "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
-        }
-    )
+    options: Mapping[str, Option] = {
+        "graphs": Option(
+            "Scene graphs: GQA, Visual Genome regions, imSitu, CLEVR or Super-CLEVR scenes, or a "
+            "dataset of ours; several files are taken together.",
+            type=list[Path],
+        ),
+        "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
+        "val": Option("Graphs for val and test, half of the images each; else --share says how many.", type=list[Path]),
+        "overlap": Option(
+            "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
+            "nli:MODEL; may be repeated. Else WordNet for open vocabularies and the schema for closed ones.",
+            type=list[str],
+        ),
+        "cache": Option("Folder of the replies already paid for, where --verify names an endpoint.", type=Path),
+        "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
+    }
 
     def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         """The questions of a shard, and the images that none before asked about; inputs are what `run_stages` left."""
@@ -243,7 +234,6 @@ class CovrSuite(suites.Suite[CovrSpec]):
 
 
 def _refuse_conflicts(given: Mapping[str, Any]) -> None:
-    """Refuse options of `make covr` that exclude each other."""
     if given["no_cache"] and given["cache"] is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     if bool(given["graphs"]) == bool(given["world"]):

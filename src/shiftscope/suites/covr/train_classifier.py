@@ -183,9 +183,8 @@ def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: i
 
 def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
     """The fold of each picture of all splits; regions of one picture go together."""
-    return _classifier.assign_folds(
-        (name for split in SPLITS for name in SplitGraphs(graphs, split).pictures), seed
-    ).fold
+    pictures = (name for split in SPLITS for name in SplitGraphs(graphs, split).pictures)
+    return _classifier.assign_folds(pictures, seed).fold
 
 
 def _list_examples(training: ClassifierTraining, workers: int) -> list[SubgraphExample]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ... import suites
@@ -25,8 +24,6 @@ WORDS = "words.json"
 
 @dataclass(frozen=True, slots=True)
 class GqaSpec(suites.SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "gqa"
     version: ClassVar[int] = 1
 
@@ -48,8 +45,6 @@ class GqaSpec(suites.SuiteSpec):
 
 
 class GqaSuite(suites.Suite[GqaSpec]):
-    """Questions about one graph each, whose descriptions say more than is needed."""
-
     spec = GqaSpec
     about = DatasetInfo(
         title="GQA-style questions, made by ShiftScope",
@@ -57,21 +52,19 @@ class GqaSuite(suites.Suite[GqaSpec]):
         "descriptions often say more than is needed to tell what is meant.",
     )
     help = "Make GQA-style questions: about one image each, from scene graphs, saying more than they must."
-    options = MappingProxyType(
-        {
-            "graphs": Option(
-                "Scene graphs: GQA, Visual Genome regions, imSitu; several files are taken together.",
-                type=list[Path],
-                required=True,
-            ),
-            "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
-            "overlap": Option(
-                "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
-                "nli:MODEL; may be repeated.",
-                type=list[str],
-            ),
-        }
-    )
+    options: Mapping[str, Option] = {
+        "graphs": Option(
+            "Scene graphs: GQA, Visual Genome regions, imSitu; several files are taken together.",
+            type=list[Path],
+            required=True,
+        ),
+        "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
+        "overlap": Option(
+            "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
+            "nli:MODEL; may be repeated.",
+            type=list[str],
+        ),
+    }
 
     def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         """The graphs about which there is something to ask, and the questions."""
@@ -157,7 +150,6 @@ def _load_questioner(
 def build_gqa_spec(
     graphs: Sequence[Path], images: Path | None, overlap: Sequence[str], **rest: Any
 ) -> tuple[GqaSpec, graph_inputs.GraphInputs]:
-    """The spec of a dataset from these files, and where they are."""
     graph_inputs.GraphInputs(tuple(graphs), images=images)  # they are there
     schema = graph_inputs.read_schema(graphs[0])
     if schema.closed:

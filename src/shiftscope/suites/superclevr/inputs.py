@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import UserError
 from ...executor import LocalExecutor
 from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
-from ...geometry.camera import SIZE, camera_of
+from ...geometry.camera import camera_of
 from ...geometry.visibility import measure_labels
 from ...json_files import refuse_repeated_ids
 from ...scene import Box, Object, Pairs, Scene
@@ -63,13 +63,6 @@ def _read_rows(path: Path, spool: Path, shard: int, job: tuple[int, Sequence[Cle
     for k in range(0, len(scenes), shard):
         write_spool(spool / str((first + k) // shard), scenes[k : k + shard])
     return [scene.id for scene in scenes]
-
-
-def draw_user_scene(scene: Scene, size: tuple[int, int], given: UserScenes) -> StoredImage:
-    """A user's scene as it is stored, with a picture if one is wanted."""
-    if not given.pictured:
-        return StoredImage(scene)
-    return render_user_scene(scene, (scene.size or SIZE) if given.own_size else size)
 
 
 def render_user_scene(scene: Scene, size: tuple[int, int]) -> StoredImage:

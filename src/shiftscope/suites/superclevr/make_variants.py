@@ -117,7 +117,6 @@ def report_study(
 
 
 def read_study(folder: Path) -> list[StudyVariant]:
-    """The datasets of a finished study."""
     path = folder / NAME
     if not path.is_file():
         raise UserError(f"{folder}: no finished study there (no {NAME}); make it with --study")
@@ -152,7 +151,6 @@ class StoredRows(NamedTuple):
 
 
 def read_stored_rows(dataset: Dataset, shard: Shard) -> StoredRows:
-    """The scenes of a shard and what is stored with their pictures."""
     import pyarrow as pa
 
     if shard.images is None:

@@ -52,7 +52,6 @@ class StudyScale(JsonRecord):
 
     @property
     def test_images(self) -> int:
-        """How many images a test has."""
         return self.images // 6
 
 
@@ -75,16 +74,8 @@ class StudyDomain(JsonRecord):
         return self.variant if plain else f"{self.variant}@{self.visual}"
 
     def build_spec(self, scale: StudyScale) -> SuperclevrSpec:
-        """The spec of the data, as `make` takes it."""
-        return SuperclevrSpec(
-            variant=self.variant,
-            visual=self.visual,
-            images=scale.images,
-            size=scale.size,
-            questions=scale.questions,
-            part_questions=scale.part_questions,
-            shard=scale.shard,
-        )
+        names = ("images", "size", "questions", "part_questions", "shard")
+        return SuperclevrSpec(self.variant, self.visual, **{name: getattr(scale, name) for name in names})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyDomain:

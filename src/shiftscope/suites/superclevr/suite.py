@@ -7,7 +7,6 @@ from enum import StrEnum
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from ... import suites
@@ -34,8 +33,8 @@ from .inputs import (
     UserScenes,
     count_concepts,
     describe_low_visibility,
-    draw_user_scene,
     format_concepts,
+    render_user_scene,
     spool_user_scenes,
 )
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
@@ -57,8 +56,6 @@ class VisualLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SuperclevrSpec(suites.SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "superclevr"
     version: ClassVar[int] = 2
     question_fields: ClassVar[tuple[str, ...]] = ("questions", "part_questions")
@@ -137,15 +134,12 @@ class SuperclevrSpec(suites.SuiteSpec):
         return cls(**found | {"size": found["size"] or SIZE, "concepts": own})
 
     def splits(self) -> dict[str, int]:
-        """How many images each split has; every image is in one."""
         held = self.images // SHARE
         sizes = {"train": self.images - 2 * held, "val": held, "test": held}
         return {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
 
 
 class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
-    """Vehicles with parts, and variants of them that differ in one factor."""
-
     spec = SuperclevrSpec
     about = DatasetInfo(
         title="Super-CLEVR, made by ShiftScope",
@@ -157,18 +151,16 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
     trainable = True
     has_sheets = True
     parts = True
-    variants = MappingProxyType(VARIANTS)
-    options = MappingProxyType(
-        {
-            "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
-            "check": Option("Compare the twins of the study field by field.", default=False),
-            "distribution": Option(
-                "Your own shares of shapes, colors, materials or colors by shape: .npz or .csv.", type=list[Path]
-            ),
-            "scenes": Option("Ask about these Super-CLEVR scenes instead of new ones.", type=Path),
-            "no_images": Option("Do not render the given scenes.", default=False),
-        }
-    )
+    variants: Mapping[str, SuperclevrVariant] = VARIANTS
+    options: Mapping[str, Option] = {
+        "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
+        "check": Option("Compare the twins of the study field by field.", default=False),
+        "distribution": Option(
+            "Your own shares of shapes, colors, materials or colors by shape: .npz or .csv.", type=list[Path]
+        ),
+        "scenes": Option("Ask about these Super-CLEVR scenes instead of new ones.", type=Path),
+        "no_images": Option("Do not render the given scenes.", default=False),
+    }
 
     def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
@@ -191,7 +183,10 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
 
     def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         if isinstance(inputs, UserScenes):
-            return [draw_user_scene(scene, spec.size, inputs) for scene in plan.scenes]
+            if not inputs.pictured:
+                return [StoredImage(scene) for scene in plan.scenes]
+            size = None if inputs.own_size else spec.size
+            return [render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
         return super().draw(spec, split, plan)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
@@ -287,7 +282,6 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
 
 
 def _refuse_conflicts(given: Mapping[str, Any]) -> None:
-    """Refuse options of `make superclevr` that exclude each other."""
     scenes, study, variant = given["scenes"], given["study"], given["variant"]
     if given["no_images"] and scenes is None:
         raise UserError("--no-images asks about given scenes alone; name them with --scenes")
@@ -323,25 +317,19 @@ def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k:
         found += generate_questions(subjects, builtin_part_templates(SCHEMA), **where)
     place = {scene.id: i for i, scene in enumerate(scenes)}
     found.sort(key=lambda q: place[q.scenes[0]])
-    return _name_questions(found, spec)
-
-
-def _name_questions(questions: Sequence[Question], spec: SuperclevrSpec) -> list[Question]:
-    """The questions under names that no other variant has; a twin says of which question it is one.
-
-    Scenes have one name in all variants, so that what is asked about one place is resampled together; but
-    where concepts differ, equal places in the list are unrelated questions, and these are nobody's twins.
-    """
+    # Questions get names that no other variant has; a twin says of which question it is one. Scenes have one name in
+    # all variants, so that what is asked about one place is resampled together; but where concepts differ, equal
+    # places in the list are unrelated questions, and these are nobody's twins.
     kind = spec.kind
     own, base = (f"_{s.name}" if s.name != DEFAULT else "" for s in (spec, spec.base()))  # what names end with
-    level: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
+    shifted: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
     made = []
-    for q in questions:
+    for q in found:
         name = q.note("twin", q.id)
         notes = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
         if kind.factor in SHARED_QUESTIONS:
             notes.append(("twin", f"{name}{base}"))
-        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *level, ("variant", spec.name))))
+        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *shifted, ("variant", spec.name))))
     return made
 
 

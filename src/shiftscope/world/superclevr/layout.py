@@ -54,7 +54,6 @@ def outline(shape: str) -> tuple[float, float, float, float]:
 
 
 def put_on_ground(thing: Object, x: float, y: float, rotation: float) -> Object:
-    """The vehicle put on the ground."""
     (shape,), (size,) = thing.values("shape"), thing.values("size")
     return replace(thing, position=(x, y, outline(shape)[3] * SIZES[size]), rotation=rotation)
 
