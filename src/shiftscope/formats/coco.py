@@ -72,7 +72,7 @@ def read_scenes(path: Path) -> Iterator[Scene]:
         yield Scene(
             tuple(o for o, _ in shown),
             schema=schema,
-            size=None if size == (None, None) else size,  # type: ignore[arg-type]  # checked above
+            size=None if size == (None, None) else size,
             id=number,
             notes=(*notes, ("annotations", extra)) if extra else notes,
         )

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
@@ -79,8 +80,8 @@ def make_study(
     with lock_folder(out):
         for member, own in members:
             base = out / member.base if member.base else None
-            how: dict[str, Any] = {"workers": workers, "repair": repair}
-            made = SUITE.make(own, out / member.name, base, bar=lambda _, name=member.name: bar(name), **how)
+            own_bar = partial(lambda name, _: bar(name), member.name)
+            made = SUITE.make(own, out / member.name, base, workers=workers, repair=repair, bar=own_bar)
             yield member, made.dataset
         listed = [m.to_json() for m, _ in members]
         data = {"format": FORMAT, "suite": SUITE.name, "order": members[0][1].spec(), "variants": listed}

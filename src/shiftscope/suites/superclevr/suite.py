@@ -28,15 +28,7 @@ from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_shard_scenes, read_spool
-from .inputs import (
-    ConceptReport,
-    UserScenes,
-    count_concepts,
-    describe_low_visibility,
-    format_concepts,
-    render_user_scene,
-    spool_user_scenes,
-)
+from . import inputs as _inputs
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
 SHARE = 6  # one image in so many is for validation, and one for testing, as in the release
@@ -165,7 +157,7 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
     def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
         images, rules = None, spec.rules()
-        if isinstance(inputs, UserScenes):
+        if isinstance(inputs, _inputs.UserScenes):
             scenes = read_spool(inputs.path / str(k))
         elif isinstance(inputs, Path):
             shard = next(s for s in Dataset.open(inputs).shards(split) if s.index == k)
@@ -182,37 +174,37 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         return ShardPlan(scenes, make_questions(spec, scenes, split, k), images=images)
 
     def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
-        if isinstance(inputs, UserScenes):
+        if isinstance(inputs, _inputs.UserScenes):
             if not inputs.pictured:
                 return [StoredImage(scene) for scene in plan.scenes]
             size = None if inputs.own_size else spec.size
-            return [render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
+            return [_inputs.render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
         return super().draw(spec, split, plan)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
         """Sample the first scene: a spec that no scene can meet is refused."""
-        if not isinstance(inputs, UserScenes):
+        if not isinstance(inputs, _inputs.UserScenes):
             world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
 
     @contextmanager
     def prepare(
         self, spec: SuperclevrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
     ) -> Iterator[suites.PreparedInputs]:
-        if not isinstance(inputs, UserScenes):
+        if not isinstance(inputs, _inputs.UserScenes):
             yield suites.PreparedInputs(spec.spec(), spec.jobs(), inputs)
             return
         with TemporaryDirectory() as spool:
-            count = spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
+            count = _inputs.spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
             stored = replace(spec, images=count).spec() | (OWN_SIZE if inputs.own_size else {})
             stored |= {GIVEN: suites.digest_scene_files(inputs.path), PICTURED: inputs.pictured}
             yield suites.PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
 
     def label(self, spec: SuperclevrSpec, inputs: Any = None) -> str:
-        return "asking" if isinstance(inputs, UserScenes) else f"making {self.name} {spec.name}"
+        return "asking" if isinstance(inputs, _inputs.UserScenes) else f"making {self.name} {spec.name}"
 
     def summarize(self, notes: Any, dataset: Dataset) -> str:
         """How often concepts occur, beside how often they were asked for."""
-        return format_concepts(measure_concepts(dataset))
+        return _inputs.format_concepts(measure_concepts(dataset))
 
     def read_options(self, given: Mapping[str, Any]) -> tuple[SuperclevrSpec, Any]:
         _refuse_conflicts(given)
@@ -224,7 +216,7 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         spec = self.spec.from_variant(rest.pop("variant"), rest.pop("visual", ""), **rest)
         if given["scenes"] is None:
             return spec, None
-        return spec, UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
+        return spec, _inputs.UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
 
     def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[suites.MakeReport]:
         if not given["study"]:
@@ -265,7 +257,7 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         if matrix:
             text.append("README.md has the colors of each shape, asked for beside measured")
         if hidden:
-            text.append(describe_low_visibility(hidden))
+            text.append(_inputs.describe_low_visibility(hidden))
         return suites.MakeReport(report, [*text, done])
 
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -333,11 +325,11 @@ def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k:
     return made
 
 
-def measure_concepts(dataset: Dataset) -> ConceptReport:
+def measure_concepts(dataset: Dataset) -> _inputs.ConceptReport:
     """How often concepts occur, and were asked for unless the scenes were given; what of given ones is hardly seen."""
     spec = dataset.manifest.spec
     asked = None if GIVEN in spec else SuperclevrSpec.of(spec).rules().concepts
-    return count_concepts(dataset, asked, look=GIVEN in spec and bool(spec.get(PICTURED)))
+    return _inputs.count_concepts(dataset, asked, look=GIVEN in spec and bool(spec.get(PICTURED)))
 
 
 SUITE = SuperclevrSuite()
