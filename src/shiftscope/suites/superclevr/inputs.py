@@ -194,39 +194,32 @@ def _scan(folder: Path, files: tuple[ShardFile, ...]) -> tuple[Counter[Pairs], l
 
 def format_concepts(report: ConceptReport) -> str:
     """All of it as Markdown; what was not counted is left out."""
-    hidden = describe_low_visibility(report.low_visibility) if report.low_visibility else ""
-    passages = (_format_frequencies(report.frequencies), _format_shape_colors(report.shape_colors), hidden)
+    passages = []
+    if report.frequencies:
+        large = next(f for f in report.frequencies if (f.attribute, f.value) == ("size", "large"))
+        why = (
+            " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
+            "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
+            f"{large.measured:.1%} are."
+        )
+        lines = ["## Concepts", "", f"Shares of whole vehicles.{'' if large.asked is None else why}", ""]
+        lines += ["| attribute | value | asked for | measured | vehicles |", "|---|---|---:|---:|---:|"]
+        for f in report.frequencies:
+            asked = "" if f.asked is None else f"{f.asked:.2%}"
+            lines.append(f"| {f.attribute} | {f.value} | {asked} | {f.measured:.2%} | {f.vehicles:,} |")
+        passages.append("\n".join(lines))
+    if report.shape_colors:
+        lines = ["## Colors of each shape", "", "Percent of the vehicles of a shape: asked for / measured.", ""]
+        lines += [f"| shape | {' | '.join(COLORS)} | vehicles |", f"|---|{'---:|' * (len(COLORS) + 1)}"]
+        for k in range(0, len(report.shape_colors), len(COLORS)):
+            row = report.shape_colors[k : k + len(COLORS)]
+            measured = ("–" if cell.measured is None else f"{100 * cell.measured:.1f}" for cell in row)
+            shares = " | ".join(f"{100 * cell.asked:.1f} / {of}" for cell, of in zip(row, measured, strict=True))
+            lines.append(f"| {row[0].shape} | {shares} | {sum(cell.vehicles for cell in row):,} |")
+        passages.append("\n".join(lines))
+    if report.low_visibility:
+        passages.append(describe_low_visibility(report.low_visibility))
     return "\n\n".join(filter(None, passages))
-
-
-def _format_frequencies(found: Sequence[ConceptFrequency]) -> str:
-    if not found:
-        return ""
-    large = next(f for f in found if (f.attribute, f.value) == ("size", "large"))
-    why = (
-        " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
-        "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
-        f"{large.measured:.1%} are."
-    )
-    lines = ["## Concepts", "", f"Shares of whole vehicles.{'' if large.asked is None else why}", ""]
-    lines += ["| attribute | value | asked for | measured | vehicles |", "|---|---|---:|---:|---:|"]
-    for f in found:
-        asked = "" if f.asked is None else f"{f.asked:.2%}"
-        lines.append(f"| {f.attribute} | {f.value} | {asked} | {f.measured:.2%} | {f.vehicles:,} |")
-    return "\n".join(lines)
-
-
-def _format_shape_colors(together: Sequence[ShapeColorFrequency]) -> str:
-    if not together:
-        return ""
-    lines = ["## Colors of each shape", "", "Percent of the vehicles of a shape: asked for / measured.", ""]
-    lines += [f"| shape | {' | '.join(COLORS)} | vehicles |", f"|---|{'---:|' * (len(COLORS) + 1)}"]
-    for k in range(0, len(together), len(COLORS)):
-        row = together[k : k + len(COLORS)]
-        measured = ("–" if cell.measured is None else f"{100 * cell.measured:.1f}" for cell in row)
-        shares = " | ".join(f"{100 * cell.asked:.1f} / {of}" for cell, of in zip(row, measured, strict=True))
-        lines.append(f"| {row[0].shape} | {shares} | {sum(cell.vehicles for cell in row):,} |")
-    return "\n".join(lines)
 
 
 def describe_low_visibility(unseen: LowVisibility) -> str:
