@@ -282,8 +282,8 @@ def test_a_picture_is_in_one_split_whatever_files_have_regions_of_it(tmp_path):
     lines, about = laid_out(tmp_path / "train.csv", held_out=(tmp_path / "val.csv",))
     assert about["of_pictures_in_another_split"] == 30
     splits = defaultdict(set)
-    for line in lines:
-        splits[line.scene.note("image_id")].add(line.split)
+    for split, scene, _ in lines:
+        splits[scene.note("image_id")].add(split)
     assert all(len(found) == 1 for found in splits.values())
     assert splits["alone"] <= {"val", "test"}
 
