@@ -197,7 +197,7 @@ def test_a_pipe_as_a_shell_makes_it():
 
 
 def test_a_folder_of_pictures_in_a_circle_of_links_is_walked_once(tmp_path):
-    from shiftscope.suites.covr.inputs import _list_pictures
+    from shiftscope.suites.graph_inputs import _list_pictures
 
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "1.png").touch()

@@ -22,7 +22,6 @@ from ..schema import Schema
 
 
 def read_scenes(path: Path) -> list[Scene]:
-    """The scenes of a file or folder of any family."""
     return list(iterate_scenes(path))
 
 

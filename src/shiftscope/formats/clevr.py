@@ -109,7 +109,11 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
                 _check_value(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
         if pixel is not None and isinstance(pixel[0], list):  # Super-CLEVR: [[x, y, depth], [width, height]]
-            pixel, size = pixel[0], _parse_size(pixel[1])
+            width, height = pixel[1]
+            if not (_json.is_image_side(width) and _json.is_image_side(height)):
+                far = _json.describe_limit(width, height)
+                raise UserError(f"expected a width and height, got {pixel[1]!r}{far}")
+            pixel, size = pixel[0], (width, height)
         coords = o.get("3d_coords")
         objects.append(
             Object(
@@ -188,13 +192,6 @@ def _parse_number(value: Any) -> float:
     if not _json.is_number(value):
         raise UserError(f"expected a finite number, got {value!r}{_json.describe_limit(value)}")
     return float(value)
-
-
-def _parse_size(values: Any) -> tuple[int, int]:
-    width, height = values
-    if not (_json.is_image_side(width) and _json.is_image_side(height)):
-        raise UserError(f"expected a width and height, got {values!r}{_json.describe_limit(width, height)}")
-    return width, height
 
 
 def _parse_relation(name: str, rows: list[list[int]], size: int) -> Relation:

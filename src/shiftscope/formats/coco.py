@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..files import read_bytes
 from ..question_table import ImageContents, collect_objects
 from ..scene import Object, Scene
-from ..schema import OPEN, Schema
+from ..schema import OPEN
 from ..schemas import coco
 
 LISTS = ("images", "annotations", "categories")
@@ -61,7 +61,21 @@ def read_scenes(path: Path) -> Iterator[Scene]:
         objects.setdefault(str(_get_id_field(raw, "image_id", where)), []).append((thing, extra))
     number = None
     for number, raw in _iterate_by_id(data, path, "images", "image", as_text=True):
-        yield _parse_scene(raw, number, objects.pop(number, []), schema, f"{path}: image {number}")
+        size = (raw.get("width"), raw.get("height"))
+        if size != (None, None) and not all(map(_json.is_image_side, size)):
+            far = _json.describe_limit(*size)
+            where = f"{path}: image {number}"
+            raise UserError(f"{where}: its width and height must be whole numbers above 0, got {size}{far}")
+        notes = tuple((k, v) for k, v in raw.items() if k not in _IMAGE_FIELDS)
+        shown = objects.pop(number, [])
+        extra = {o.id: e for o, e in shown if e}
+        yield Scene(
+            tuple(o for o, _ in shown),
+            schema=schema,
+            size=None if size == (None, None) else size,
+            id=number,
+            notes=(*notes, ("annotations", extra)) if extra else notes,
+        )
     if objects:
         number, listed = next(iter(objects.items()))
         raise UserError(f"{path}: annotation {listed[0][0].id} is of image {number}, which is not among the images")
@@ -90,24 +104,6 @@ def parse_box(values: Any, where: str) -> PixelBox:
         far = _json.describe_limit(*values)
         raise UserError(f"{where}: a box must be finite and not of negative size, got {values!r}{far}")
     return (left, top, width, height)
-
-
-def _parse_scene(
-    raw: dict[str, Any], number: str, objects: list[tuple[Object, dict[str, Any]]], schema: Schema, where: str
-) -> Scene:
-    size = (raw.get("width"), raw.get("height"))
-    if size != (None, None) and not all(map(_json.is_image_side, size)):
-        far = _json.describe_limit(*size)
-        raise UserError(f"{where}: its width and height must be whole numbers above 0, got {size}{far}")
-    notes = tuple((k, v) for k, v in raw.items() if k not in _IMAGE_FIELDS)
-    extra = {o.id: e for o, e in objects if e}
-    return Scene(
-        tuple(o for o, _ in objects),
-        schema=schema,
-        size=None if size == (None, None) else size,  # type: ignore[arg-type]  # checked above
-        id=number,
-        notes=(*notes, ("annotations", extra)) if extra else notes,
-    )
 
 
 def _get_id_field(raw: Any, field: str, where: str) -> Any:

@@ -113,19 +113,14 @@ def format_scene(scene: Scene) -> dict[str, Any]:
     if scene.size:
         data["width"], data["height"] = scene.size
     data |= dict(scene.attributes) | dict(scene.notes)
-    data["objects"] = {name: _format_object(o) for name, o in zip(ids, scene.objects, strict=True)}
+    data["objects"] = {}
+    for name, o in zip(ids, scene.objects, strict=True):
+        box = dict(zip("xywh", o.box, strict=True)) if o.box else {}
+        words = [v for a, v in o.attributes if a not in ("name", *DERIVED)]
+        data["objects"][name] = {"name": next(iter(o.values("name")), ""), **box, "attributes": words, "relations": []}
     for relation in scene.relations:
         for subject, target in relation.triples():
             data["objects"][ids[subject]]["relations"].append({"name": relation.name, "object": ids[target]})
-    return data
-
-
-def _format_object(o: Object) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": next(iter(o.values("name")), "")}
-    if o.box:
-        data |= dict(zip("xywh", o.box, strict=True))
-    data["attributes"] = [v for a, v in o.attributes if a not in ("name", *DERIVED)]
-    data["relations"] = []
     return data
 
 

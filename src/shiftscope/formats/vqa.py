@@ -52,8 +52,6 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class VqaAnnotation:
-    """What annotators answered to one question."""
-
     question: str
     image: str
     answer: Answer | None  # the one most of them gave

@@ -25,7 +25,12 @@ SLACK = 1e-6  # what rounding may add to a share of 1
 
 def sniff_scenes(file: _json.InputFile) -> bool:
     """Whether it is a folder with YOLO labels, itself or in `labels/`."""
-    return file.path.is_dir() and any(_looks_like_labels(one) for one in _list_label_files(file.path)[:1])
+    files = _list_label_files(file.path) if file.path.is_dir() else []
+    try:
+        lines = read_bytes(files[0]).decode().splitlines() if files else []
+        return bool(files) and all(len(line.split()) == 5 and _parse_line(line, "")[0] >= 0 for line in lines[:20])
+    except (OSError, UnicodeDecodeError, UserError):
+        return False
 
 
 def read_scenes(path: Path) -> Iterator[Scene]:
@@ -91,14 +96,6 @@ def _list_label_files(path: Path) -> list[Path]:
         if files:
             return files
     return []
-
-
-def _looks_like_labels(file: Path) -> bool:
-    try:
-        lines = read_bytes(file).decode().splitlines()
-        return all(len(line.split()) == 5 and _parse_line(line, "")[0] >= 0 for line in lines[:20])
-    except (OSError, UnicodeDecodeError, UserError):
-        return False
 
 
 def _read_image_size(file: Path) -> tuple[int, int] | None:

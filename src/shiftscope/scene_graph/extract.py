@@ -184,11 +184,8 @@ class _TreeEnumerator:
         return _TreeFamily(len(words) * prod(part.size for part in links), build_tree)
 
 
-# Normalize an open-vocabulary scene: one word per relation, attribute and name (synonyms, inflections).
-#
-# Files write "wear", "wears" and "has on", or "in back of", where a question says "wearing" and "behind". So
-# scenes, programs, texts and answers have one word for it, and names that read alike are one relation. Plain
-# synonyms are one name: beside an airplane there is no other plane.
+# Normalize an open-vocabulary scene: names that read alike are one relation, and plain synonyms one name: beside an
+# airplane there is no other plane.
 
 WITH, HAVE = "with", "have"
 

@@ -58,7 +58,6 @@ class GraphIndex:
 
 
 def build_index(graphs: PackedGraphs) -> GraphIndex:
-    """All atoms of the graphs, with their postings."""
     for words in (graphs.names, graphs.attributes, graphs.relations):
         if len(words) >= ANY:
             raise UserError(f"an index holds up to {ANY:,} different words of a kind; here are {len(words):,}")

@@ -111,13 +111,10 @@ class ContainingImage:
 
 @lru_cache(maxsize=64)
 def list_edits(size: int) -> tuple[Edit, ...]:
-    """Every one and every two of so many nodes."""
     return (*combinations(range(size), 1), *combinations(range(size), 2))
 
 
 class RelatedImages:
-    """Look-ups over an index."""
-
     def __init__(self, index: GraphIndex, overlap: MutualExclusivity) -> None:
         self.index, self.graphs, self.overlap = index, index.graphs, overlap
         self._columns = build_columns(index)

@@ -157,7 +157,6 @@ Subgraph = ObjectNode
 
 
 def root_attribute(subgraph: Subgraph) -> int | None:
-    """The number of the root's attribute node."""
     return 1 if subgraph.attribute else None
 
 

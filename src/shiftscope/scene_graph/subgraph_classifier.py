@@ -167,10 +167,14 @@ class RelatedImageChecker:
                 batches.setdefault(self._get_fold(image), {})[image, text, hidden] = picture
         for fold, batch in batches.items():
             classifier = self._classifiers[fold]
-            scores = _predict_scores(classifier, batch)
+            images = list(dict.fromkeys(image for image, _, _ in batch))
+            more = f" or one of {len(images) - 1} others" if len(images) > 1 else ""
+            with explain_model_errors(f"--verify: the model stopped at image {images[0]}{more} with "):
+                given = classifier.probability([text for _, text, _ in batch], list(batch.values()))
+                scores = [float(p) for p in given]
             if len(scores) != len(batch) or not all(0 <= score <= 1 for score in scores):
-                image = next(iter(batch))[0]
-                raise UserError(f"the verifier must give {len(batch)} probabilities for image {image}, got {scores}")
+                about = f"{len(batch)} probabilities for image {images[0]}"
+                raise UserError(f"the verifier must give {about}, got {scores}")
             self._known.update(zip(batch, scores, strict=True))
             self.counts.update(getattr(classifier, "answer_counts", {}))
 
@@ -183,14 +187,6 @@ class RelatedImageChecker:
     def _list_instance_boxes(self, part: Subgraph, graph: int) -> list[Box | None]:
         boxes = self._boxes(self._ids[graph])
         return [boxes[root] for root in self._related.find_roots(part, graph)]
-
-
-def _predict_scores(classifier: SubgraphClassifier, batch: Mapping[tuple[str, str, bool], ImageArray]) -> list[float]:
-    """What the model gives; it may be the user's own: whatever it raises is reported with the image."""
-    images = list(dict.fromkeys(image for image, _, _ in batch))
-    more = f" or one of {len(images) - 1} others" if len(images) > 1 else ""
-    with explain_model_errors(f"--verify: the model stopped at image {images[0]}{more} with "):
-        return [float(p) for p in classifier.probability([text for _, text, _ in batch], list(batch.values()))]
 
 
 @contextmanager

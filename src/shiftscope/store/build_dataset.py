@@ -53,7 +53,13 @@ def build_dataset(
     card. `held`: the caller holds the folder already.
     """
     plan = Manifest(dict(spec), tuple(jobs.items()), manifests.list_versions(), about)
-    _check_plan(plan)
+    for split, count in plan.plan:
+        if not _SPLIT_NAME.fullmatch(split):
+            raise UserError(f"split {split!r} cannot be named so: letters, digits and _ only, as in 'val_hard'")
+        if count < 0:
+            raise UserError(f"split {split!r} cannot have {count} shards")
+    if not plan.jobs:
+        raise UserError("there is nothing to make: no split has any shards")
     refuse_foreign_folder(folder)
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
@@ -120,16 +126,6 @@ def _make_shard(
     (split, k), before = job
     images, questions = make_shard(spec, split, k)
     return write_shard(folder, split, k, images, questions, before)
-
-
-def _check_plan(plan: Manifest) -> None:
-    for split, count in plan.plan:
-        if not _SPLIT_NAME.fullmatch(split):
-            raise UserError(f"split {split!r} cannot be named so: letters, digits and _ only, as in 'val_hard'")
-        if count < 0:
-            raise UserError(f"split {split!r} cannot have {count} shards")
-    if not plan.jobs:
-        raise UserError("there is nothing to make: no split has any shards")
 
 
 def refuse_foreign_folder(folder: Path) -> None:

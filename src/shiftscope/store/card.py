@@ -136,12 +136,16 @@ def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
     for name, svg in charts.items():
         write_whole(dataset.folder / "figures" / name, svg.encode())
     size = len(dataset) or sum(dataset.count(split)[0] for split in dataset.splits)
+    config = "questions" if len(dataset) else "images"
+    split = next((s for s in dataset.splits if any(dataset.count(s))), "train")
+    load = f'rows = load_dataset("PATH/OF/THIS/FOLDER", "{config}", split="{split}")'
+    note = "\n\n`image_ids` of a question name rows of the config `images`." if len(dataset) else ""
     rows = ["| {} | {:,} | {:,} |".format(split, *dataset.count(split)) for split in dataset.splits]
     parts = [
         f"---\n{format_front_matter(about, _list_configs(dataset), size)}---",
         f"# {about.title}",
         about.summary,
-        _format_usage(dataset),
+        f"```python\nfrom datasets import load_dataset\n{load}\n```{note}",
         "\n".join(["| split | images | questions |", "|---|---:|---:|", *rows]),
         section(dataset) if section else "",
         _format_blind_audit(counts_by_split),
@@ -221,14 +225,6 @@ def _format_yaml(data: Any) -> list[str]:
         else:
             lines += [head, *(f"  {line}" for line in inner)]
     return lines
-
-
-def _format_usage(dataset: Dataset) -> str:
-    config = "questions" if len(dataset) else "images"
-    split = next((s for s in dataset.splits if any(dataset.count(s))), "train")
-    load = f'rows = load_dataset("PATH/OF/THIS/FOLDER", "{config}", split="{split}")'
-    note = "\n\n`image_ids` of a question name rows of the config `images`." if len(dataset) else ""
-    return f"```python\nfrom datasets import load_dataset\n{load}\n```{note}"
 
 
 def _format_blind_audit(counts_by_split: Mapping[str, SplitCounts]) -> str:

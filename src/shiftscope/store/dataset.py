@@ -194,7 +194,6 @@ def data_id(dataset: Dataset) -> str:
 
 
 def find_schema(dataset: Dataset) -> Schema:
-    """The vocabulary of its scenes."""
     image = next(dataset.images(), None)
     return image.scene.schema if image else OPEN
 

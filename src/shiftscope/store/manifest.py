@@ -111,7 +111,6 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a folder, or None where there is none."""
     path = folder / MANIFEST_FILE
     try:
         data = read_json(open_folder(folder).read(MANIFEST_FILE))

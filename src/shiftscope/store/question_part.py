@@ -27,7 +27,6 @@ class QuestionPart:
     place: str = ""  # where it was read from, as `--part` takes it
 
     def spec(self) -> dict[str, Any]:
-        """The part in a run's spec."""
         early = {"early": content_id(sorted(self.early))} if self.early is not None else {}
         return {"name": self.name, "questions": len(self.ids), "ids": content_id(sorted(self.ids))} | early
 
@@ -64,9 +63,22 @@ def explain_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 def read_part(text: str) -> QuestionPart:
     """What `FOLDER:PART` names, or the ids of a JSON file: a list, or an object with a list `ids`."""
-    folder, _, name = text.rpartition(":")
-    if folder and (Path(folder) / MANIFEST).is_file():
-        return _read_split_part(Path(folder), name)
+    start, _, name = text.rpartition(":")
+    folder = Path(start)
+    if start and (folder / MANIFEST).is_file():
+        about = read_split_manifest(folder)
+        parts, place = about["parts"], f"{folder.resolve()}:{name}"
+        if name not in parts:
+            raise unknown("part", name, parts, str(folder))
+        ids = _read_ids(folder / f"{name}.json")
+        if len(ids) != parts[name]["questions"]:
+            raise UserError(
+                f"{folder / name}.json has {len(ids):,} questions, {parts[name]['questions']:,} were written; "
+                "make the split again"
+            )
+        trained = name.startswith("train") and EARLY in parts
+        early = _read_ids(folder / f"{EARLY}.json") if trained else None
+        return QuestionPart(f"{about['name']}:{name}", ids, parts[name]["split"], str(about["data_id"]), early, place)
     path = Path(text)
     if (path / MANIFEST).is_file():
         listed = ", ".join(read_split_manifest(path)["parts"])
@@ -77,7 +89,6 @@ def read_part(text: str) -> QuestionPart:
 
 
 def read_split_manifest(folder: Path) -> dict[str, Any]:
-    """The content of `split.json`."""
     path = folder / MANIFEST
     try:
         found: dict[str, Any] = read_json(read_whole(path))
@@ -92,23 +103,6 @@ def read_split_manifest(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} is no folder that shiftscope split made: there is no {MANIFEST}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{path}: not what shiftscope split writes; make the split again") from None
-
-
-def _read_split_part(folder: Path, name: str) -> QuestionPart:
-    about = read_split_manifest(folder)
-    parts = about["parts"]
-    if name not in parts:
-        raise unknown("part", name, parts, str(folder))
-    ids = _read_ids(folder / f"{name}.json")
-    if len(ids) != parts[name]["questions"]:
-        raise UserError(
-            f"{folder / name}.json has {len(ids):,} questions, {parts[name]['questions']:,} were written; "
-            "make the split again"
-        )
-    trained = name.startswith("train") and EARLY in parts
-    early = _read_ids(folder / f"{EARLY}.json") if trained else None
-    place = f"{folder.resolve()}:{name}"
-    return QuestionPart(f"{about['name']}:{name}", ids, parts[name]["split"], str(about["data_id"]), early, place)
 
 
 def _read_ids(path: Path) -> frozenset[str]:

@@ -180,7 +180,6 @@ class RunWriter:
 
 
 def refuse_foreign_run_folder(folder: Path) -> None:
-    """Refuse a folder that holds something other than a run."""
     if (folder / MANIFEST_FILE).exists():
         raise UserError(f"{folder} holds a dataset; choose another folder for --out")
     refuse_foreign_files(folder, "run", [RUN_FILE], remedy="choose another folder for --out")
@@ -338,24 +337,20 @@ def _read_json(folder: Path) -> dict[str, Any] | None:
         _parse_lineage(data)
         if type(data["finished"]) is not bool:
             raise TypeError("finished or not")
-        _check_spec(data["spec"])
+        spec: dict[str, Any] = data["spec"]  # what reports and scores read is as `shiftscope run` writes it, or absent
+        for name in ("model", "data", "data_id", "split", "variant", "trained_on"):
+            if not isinstance(spec.get(name), str | None):
+                raise TypeError(f"its {name} is {spec[name]!r}")
+        if not isinstance(spec.get("seed"), int | None) or not isinstance(spec.get("part"), dict | None):
+            raise TypeError("its seed is no number, or its part not described")
+        listed = spec.get("conditions")
+        if listed is not None and not (isinstance(listed, list) and all(isinstance(c, str) for c in listed)):
+            raise TypeError("its conditions are no list of names")
         return dict(data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{path}: not a run's description; delete the folder and run again") from None
-
-
-def _check_spec(spec: dict[str, Any]) -> None:
-    """The fields of a spec that reports and scores read are as `shiftscope run` writes them, or absent."""
-    for name in ("model", "data", "data_id", "split", "variant", "trained_on"):
-        if not isinstance(spec.get(name), str | None):
-            raise TypeError(f"its {name} is {spec[name]!r}")
-    if not isinstance(spec.get("seed"), int | None) or not isinstance(spec.get("part"), dict | None):
-        raise TypeError("its seed is no number, or its part not described")
-    listed = spec.get("conditions")
-    if listed is not None and not (isinstance(listed, list) and all(isinstance(c, str) for c in listed)):
-        raise TypeError("its conditions are no list of names")
 
 
 def _require_json(folder: Path) -> dict[str, Any]:

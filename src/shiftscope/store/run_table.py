@@ -104,7 +104,6 @@ def _cast_table(table: Any, schema: Any) -> Any:
 
 
 def parse_rows(table: Any) -> Iterator[tuple[QuestionRecord, Prediction]]:
-    """The records of a table's rows."""
     mixed = {f.name for f in table.schema if f.metadata == MIXED_METADATA}
     names = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
     for row in table.to_pylist():
@@ -144,7 +143,12 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
     content = Column((), np.full(table.num_rows, -1, np.int32))
     if "content" in table.column_names:
         content = _drop_blank(_encode_column(table, "content"))
-    facts = [n for n in table.column_names if n.startswith(FACT_PREFIX)]
+    facts = []
+    for name in (n for n in table.column_names if n.startswith(FACT_PREFIX)):
+        column = _encode_column(table, name)
+        if table.schema.field(name).metadata == MIXED_METADATA:
+            column = Column(tuple(map(json.loads, column.values)), column.codes)
+        facts.append((name.removeprefix(FACT_PREFIX), column))
     return RunRecords(
         question=plain["question_id"],
         content=content,
@@ -161,7 +165,7 @@ def build_records(table: Any, data: str = "", places: str = "") -> RunRecords:
         seconds=seconds,
         cost=cost,
         confidence=confidence,
-        facts=tuple((n.removeprefix(FACT_PREFIX), _decode_fact(table, n)) for n in facts),
+        facts=tuple(facts),
         data=data,
     )
 
@@ -176,13 +180,6 @@ def _encode_array(array: Any) -> Column:
     found = array.dictionary_encode()
     codes = found.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     return Column(tuple(found.dictionary.to_pylist()), codes)
-
-
-def _decode_fact(table: Any, name: str) -> Column:
-    column = _encode_column(table, name)
-    if table.schema.field(name).metadata != MIXED_METADATA:
-        return column
-    return Column(tuple(map(json.loads, column.values)), column.codes)
 
 
 def _merge_vocabularies(columns: Sequence[Column], spelled: Any) -> list[Column]:

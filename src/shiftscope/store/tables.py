@@ -117,7 +117,6 @@ def build_image_table(images: Sequence[StoredImage]) -> Any:
 
 
 def parse_images(table: Any) -> Iterator[StoredImage]:
-    """The records of an images file's rows."""
     there = set(table.column_names)
     columns = {name: table.column(name).combine_chunks() for name, _ in IMAGE_COLUMNS + PART_COLUMNS if name in there}
     blobs = columns["image"].field("bytes")
@@ -141,7 +140,6 @@ def _build_mask_columns(name: str, masks: Sequence[RunLengths | None]) -> dict[s
 
 
 def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None:
-    """The mask of row k; None where there is none."""
     if f"{name}_values" not in columns or not columns[f"{name}_values"][k].is_valid:
         return None
     values, lengths = (columns[f"{name}_{what}"][k].values.to_numpy() for what in ("values", "lengths"))
@@ -149,7 +147,6 @@ def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None
 
 
 def build_question_table(questions: Sequence[Question]) -> Any:
-    """The rows of a questions file."""
     origins = [q.provenance for q in questions]
     columns = {
         "question_id": [q.id for q in questions],
@@ -172,7 +169,6 @@ def build_question_table(questions: Sequence[Question]) -> Any:
 
 
 def parse_questions(table: Any) -> Iterator[Question]:
-    """The records of a questions file's rows."""
     for row in table.to_pylist():
         yield Question(
             id=row["question_id"],

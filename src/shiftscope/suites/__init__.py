@@ -95,7 +95,6 @@ class SuiteSpec:
         return {name: -(-size // self.shard) for name, size in sizes.items() if size}
 
     def shard_range(self, split: str, k: int) -> range:
-        """Which images of a split shard k holds."""
         return range(k * self.shard, min((k + 1) * self.shard, self.splits()[split]))
 
     def spec(self) -> dict[str, Any]:
@@ -128,7 +127,6 @@ class SuiteSpec:
 
     @classmethod
     def list_options(cls) -> dict[str, Option]:
-        """The options by the names of their fields."""
         return {f.name: f.metadata["option"] for f in cls.list_fields() if "option" in f.metadata}
 
     @classmethod
@@ -139,7 +137,6 @@ class SuiteSpec:
 
     @classmethod
     def from_variant(cls, variant: str = "", visual: str = "", **rest: Any) -> Self:
-        """The spec of a variant by its name."""
         if variant or visual:
             raise UserError(f"suite {cls.suite!r} has no variants; write --data {cls.suite}")
         return cls(**rest)
@@ -234,13 +231,11 @@ class Suite(Generic[S]):
         raise NotImplementedError
 
     def draw(self, spec: S, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
-        """The pictures of a shard."""
         from ._scene_images import render_stored_images
 
         return list(render_stored_images(plan.scenes, spec.size, parts=self.parts))  # type: ignore[attr-defined]
 
     def make_shard(self, spec: Mapping[str, Any], split: str, k: int, inputs: Any = None) -> ShardRecords:
-        """Shard k of a split, as it is stored."""
         own = self.spec.of(spec)
         plan = self.sample(own, split, k, inputs)
         return plan.images or self.draw(own, split, plan, inputs), plan.questions
@@ -310,7 +305,6 @@ class Suite(Generic[S]):
         yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar))
 
     def describe(self, made: MadeDataset) -> MakeReport:
-        """What was made."""
         return describe_splits(made.dataset)
 
     def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
@@ -353,12 +347,10 @@ def load_suite(name: str) -> Suite[Any]:
 
 
 def load_suites() -> dict[str, Suite[Any]]:
-    """All suites that can be loaded, by name."""
     return {name: module.SUITE for name, module in SUITES.load_all()}
 
 
 def load_world_suite(world: str) -> Suite[Any]:
-    """The suite of a world, which can make scenes of it."""
     if world not in WORLDS.names():
         raise unknown("world", world, WORLDS.names())
     for suite in load_suites().values():
@@ -390,7 +382,6 @@ def count_splits(dataset: Dataset) -> dict[str, dict[str, int]]:
 
 
 def describe_splits(dataset: Dataset, what: str = "images") -> MakeReport:
-    """How many images, or what else they are called, and questions each split has."""
     splits = count_splits(dataset)
     lines = [f"{name:<6} {n['images']:>8,} {what} {n['questions']:>10,} questions" for name, n in splits.items()]
     return MakeReport(describe_folder(dataset) | {"splits": splits}, [*lines, describe_done(dataset)])

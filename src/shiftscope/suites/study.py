@@ -119,7 +119,6 @@ class Study:
         return (trained, tested) == self.default
 
     def find_group(self, question: Question) -> str:
-        """The group that a question is scored in."""
         return self.question_groups[0]
 
     def list_places(self, trained: Any, tested: Any, visual: str) -> Iterator[tuple[str, str, str]]:

@@ -32,7 +32,6 @@ class World:
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """Every shape that a scene of it may hold."""
         return next(a.values for a in self.schema.attributes if a.name == "shape")
 
     def sample(self, rules: Any, seed: int, split: str, index: int) -> Scene:
@@ -40,13 +39,11 @@ class World:
 
 
 def load_world(name: str) -> World:
-    """A world by its name."""
     world: World = WORLDS.load(name).WORLD
     return world
 
 
 def check_object_count(objects: tuple[int, int]) -> None:
-    """Refuse a fewest and most that no scene can have."""
     least, most = objects
     if not 1 <= least <= most <= 60:
         raise UserError(f"objects must go from 1 to 60 at most, fewest first, not {least} to {most}")

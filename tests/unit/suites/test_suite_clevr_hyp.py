@@ -20,7 +20,6 @@ from shiftscope.suites.clevr_hyp.suite import (
     SUITE,
     ClevrHypSpec,
     HypStatistics,
-    UserClevrScenes,
     compute_statistics,
     format_shares,
     list_shortages,
@@ -178,9 +177,7 @@ def test_a_users_own_scenes(tmp_path):
     fit = [world.sample_scene(2, "mine", 10 + i, world.ClevrRules(objects=(5, 6))) for i in range(7)]
     path = tmp_path / "scenes.json"
     write_scenes(path, [*few, *fit])
-    made, left_out = SUITE.make(
-        ClevrHypSpec(placements=2, pictured=False), tmp_path / "made", UserClevrScenes(path), workers=1
-    )
+    made, left_out = SUITE.make(ClevrHypSpec(placements=2, pictured=False), tmp_path / "made", (path, None), workers=1)
     assert left_out == 2
     assert made.count("train")[0] == 5 and made.count("test")[0] == 1
     assert made.manifest.spec["images"] == 7
@@ -211,7 +208,7 @@ def test_scenes_without_places_are_refused_before_anything_is_written(tmp_path, 
             place.pop(gone, None)
     path.write_text(json.dumps(told))
     with refuses("scenes.json: scene"):
-        SUITE.make(ClevrHypSpec(pictured=False), tmp_path / "made", UserClevrScenes(path), workers=1)
+        SUITE.make(ClevrHypSpec(pictured=False), tmp_path / "made", (path, None), workers=1)
     assert not (tmp_path / "made").exists()
 
 
@@ -223,7 +220,7 @@ def test_a_paraphraser_that_is_not_there_is_refused_before_anything_is_written(t
     with refuses("nosuch' is no seq2seq model that opens here"):
         make("clevr_hyp", order, tmp_path / "made", workers=1)
     with refuses("nosuch' is no seq2seq model that opens here"):
-        SUITE.make(order, tmp_path / "made", UserClevrScenes(path), workers=1)
+        SUITE.make(order, tmp_path / "made", (path, None), workers=1)
     assert not (tmp_path / "made").exists()
 
 

@@ -1,6 +1,7 @@
 """CLEVR's spec, and how its shards are made."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 from ...errors import UserError
@@ -23,8 +24,6 @@ MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
 
 @dataclass(frozen=True, slots=True)
 class ClevrSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
     suite: ClassVar[str] = "clevr"
     version: ClassVar[int] = 2
 
@@ -42,15 +41,12 @@ class ClevrSpec(SuiteSpec):
         check_size(self.size)
 
     def splits(self) -> dict[str, int]:
-        """How many images each split has; every image is in one."""
         sizes = {name: self.images * share // 100 for name, share in SHARES}
         sizes["train"] += self.images - sum(sizes.values())
         return {name: size for name, size in sizes.items() if size}
 
 
 class ClevrSuite(Suite[ClevrSpec]):
-    """Solids on a plane and questions about them."""
-
     spec = ClevrSpec
     about = DatasetInfo(
         title="CLEVR, made by ShiftScope",
@@ -79,8 +75,7 @@ class ClevrSuite(Suite[ClevrSpec]):
         return ShardPlan(scenes, questions)
 
     def build_sheets(self, seed: int) -> dict[str, Any]:
-
-        return build_sheets(seed)
+        return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}
 
 
 SUITE = ClevrSuite()
@@ -92,16 +87,16 @@ CELL = (130, 130)  # of the sheet of solids, cut from a rendering
 SCENES = 12
 
 
-def build_sheets(seed: int) -> dict[str, Any]:
-    """The sheets by their file names."""
-    return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}
-
-
 def draw_solids() -> Any:
     """Rows: shape, material and size; columns: colour."""
     attributes = {a.name: a.values for a in SCHEMA.attributes}
     rows = [(s, m, z) for s in attributes["shape"] for m in attributes["material"] for z in attributes["size"]]
-    things = [_place_alone(z, c, m, s) for s, m, z in rows for c in attributes["color"]]
+    things = []
+    for (shape, material, size), color in product(rows, attributes["color"]):
+        words = (("size", size), ("color", color), ("material", material), ("shape", shape))
+        thing = Object(words, position=(0.0, 0.0, SIZES[size]), rotation=20.0)
+        notes = (("camera", BASE_POSITION),)
+        things.append(Scene((thing,), directions=Camera(BASE_POSITION).directions(), schema=SCHEMA, notes=notes))
     images = render(things, layers=("rgb",))
     assert images.rgb is not None
     cells: list[Picture] = []
@@ -113,15 +108,6 @@ def draw_solids() -> Any:
 
 
 def draw_scenes(seed: int) -> Any:
-    """Sampled scenes, three in a row."""
     images = render([world.sample_scene(seed, "gallery", i) for i in range(SCENES)], layers=("rgb",))
     assert images.rgb is not None
     return draw_grid(list(images.rgb), 3, [], ())
-
-
-def _place_alone(size: str, color: str, material: str, shape: str) -> Scene:
-    names = (a.name for a in SCHEMA.attributes)
-    attributes = tuple(zip(names, (size, color, material, shape), strict=True))
-    thing = Object(attributes, position=(0.0, 0.0, SIZES[size]), rotation=20.0)
-    notes = (("camera", BASE_POSITION),)
-    return Scene((thing,), directions=Camera(BASE_POSITION).directions(), schema=SCHEMA, notes=notes)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
+from ... import suites
 from ...errors import UserError
 from ...geometry.camera import check_size
 from ...question import Question
@@ -24,43 +24,18 @@ from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from ...store.shard import ShardFile, iterate_row_groups
 from ...world import clevr as world
-from .. import (
-    MadeDataset,
-    MakeReport,
-    Option,
-    PreparedInputs,
-    ProgressBar,
-    ShardPlan,
-    Suite,
-    SuiteSpec,
-    TextTable,
-    describe_done,
-    describe_folder,
-    digest_scene_files,
-    option,
-    seed_option,
-    shard_option,
-    size_option,
-)
+from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_spool, write_spool
 
 SHARE = 7  # one in so many images is for val, and one for test
-
-Ask = Callable[[Sequence[Scene], int, int, str, int], Iterator[Question]]
 
 
 class HypSplit(NamedTuple):
     """Where its images are, how they are asked about, and its examples for two images of that pool."""
 
     pool: str
-    ask: Ask
+    ask: Callable[[Sequence[Scene], int, int, str, int], Iterator[Question]]
     per_two: int
-
-    def count_examples(self, images: int) -> int:
-        """How many examples there are where every image allows as many as wanted."""
-        if self.ask is partitions.generate_balanced:
-            return images // 2 * self.per_two
-        return images * self.per_two // 2
 
 
 # Original has the plain names, so that models that learn find `train`, and runs find `test`.
@@ -81,8 +56,6 @@ COLUMNS = ("image_ids", "question", "action", "answer", "question_type", "notes"
 
 @dataclass(slots=True)
 class HypStatistics:
-    """One split in numbers."""
-
     split: str
     images: int = 0  # asked about
     objects: float = 0.0  # per image, on average
@@ -133,7 +106,6 @@ HEADER = (
 
 
 def compute_statistics(dataset: Dataset) -> list[HypStatistics]:
-    """The statistics of every split."""
     sizes: dict[str, int] = {}
     for shard in dataset.shards():
         if shard.images:
@@ -148,7 +120,9 @@ def _read_rows(dataset: Dataset, file: ShardFile, columns: Sequence[str]) -> Ite
 
 def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int]) -> HypStatistics:
     found = HypStatistics(split, placements=dataset.manifest.spec["placements"])
-    found.wanted = SPLITS[split].count_examples(dataset.count(SPLITS[split].pool)[0])
+    pool, ask, per_two = SPLITS[split]
+    many = dataset.count(pool)[0]
+    found.wanted = many // 2 * per_two if ask is partitions.generate_balanced else many * per_two // 2
     images: set[str] = set()
     actions: set[tuple[str, str]] = set()
     texts: set[str] = set()
@@ -175,7 +149,6 @@ def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int
 
 
 def format_statistics(dataset: Dataset) -> str:
-    """The statistics as Markdown."""
     found = compute_statistics(dataset)
     lines = ["## Statistics", "", f"| {' | '.join(HEADER)} |", "|---" + "|---:" * (len(HEADER) - 1) + "|"]
     for f in found:
@@ -220,9 +193,7 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 
 
 @dataclass(frozen=True, slots=True)
-class ClevrHypSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
+class ClevrHypSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "clevr_hyp"
     version: ClassVar[int] = 3
 
@@ -234,8 +205,8 @@ class ClevrHypSpec(SuiteSpec):
         min=1,
         show_default="7000, as in the paper, or all of --scenes",
     )
-    seed: int = seed_option()
-    size: tuple[int, int] = size_option()
+    seed: int = suites.seed_option()
+    size: tuple[int, int] = suites.size_option()
     placements: int = option(
         PLACEMENTS,
         "Where words leave a place open, try so many places drawn at random, at all of which the answer must "
@@ -251,7 +222,7 @@ class ClevrHypSpec(SuiteSpec):
         show=operator.not_,
     )
     paraphraser: str = option("", "A transformers seq2seq model, a folder or a name, that rewords the texts.")
-    shard: int = shard_option(250)  # answers are balanced within a shard
+    shard: int = suites.shard_option(250)  # answers are balanced within a shard
 
     def __post_init__(self) -> None:
         if self.images < 1 or self.shard < 1:
@@ -261,7 +232,6 @@ class ClevrHypSpec(SuiteSpec):
         check_size(self.size)
 
     def pools(self) -> dict[str, int]:
-        """How many images are for train, val and test."""
         held = self.images // SHARE
         return dict(zip(POOLS, (self.images - 2 * held, held, held), strict=True))
 
@@ -271,17 +241,7 @@ class ClevrHypSpec(SuiteSpec):
         return {split: pools[pool] for split, (pool, *_) in SPLITS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class UserClevrScenes:
-    """A user's own scenes: their file or folder, or where they were spooled; the first `most` that fit."""
-
-    path: Path
-    most: int | None = None
-
-
-class ClevrHypSuite(Suite[ClevrHypSpec]):
-    """Actions on CLEVR scenes, and questions about what would be true after them."""
-
+class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
     spec = ClevrHypSpec
     about = DatasetInfo(
         title="CLEVR_HYP, made by ShiftScope",
@@ -289,9 +249,9 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
         "with programs for both, and answers that the action changes.",
     )
     help = "Make a CLEVR_HYP dataset: scenes, images, actions in words, and questions about their outcome."
-    options = MappingProxyType(
-        {"scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)}
-    )
+    options: Mapping[str, Option] = {
+        "scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)
+    }
 
     def sample(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         pool, ask, _ = SPLITS[split]
@@ -300,7 +260,7 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
             rules = world.ClevrRules(objects=OBJECTS, size=spec.size)
             scenes = [world.sample_scene(spec.seed, f"hyp_{pool}", i, rules) for i in which]
         else:
-            scenes = read_spool(inputs.path / f"{pool}{k}")
+            scenes = read_spool(inputs / f"{pool}{k}")
         questions = list(ask(scenes, which.start, spec.seed, split, spec.placements))
         if spec.paraphraser:
             from ...questions.hypothetical.paraphrase_model import paraphrase_questions
@@ -323,20 +283,22 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
     @contextmanager
     def prepare(
         self, spec: ClevrHypSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
-    ) -> Iterator[PreparedInputs]:
+    ) -> Iterator[suites.PreparedInputs]:
+        """Inputs are the file or folder of a user's own scenes and how many to take, or none."""
         if inputs is None:
-            yield PreparedInputs(spec.spec(), spec.jobs(), notes=0)
+            yield suites.PreparedInputs(spec.spec(), spec.jobs(), notes=0)
             return
+        path, most = inputs
         with TemporaryDirectory() as spool:
-            count, left_out = spool_user_scenes(inputs.path, Path(spool), spec, inputs.most)
+            count, left_out = spool_user_scenes(path, Path(spool), spec, most)
             own = replace(spec, images=count)
-            stored = own.spec() | {GIVEN: digest_scene_files(inputs.path)}
-            yield PreparedInputs(stored, own.jobs(), UserClevrScenes(Path(spool)), left_out)
+            stored = own.spec() | {GIVEN: suites.digest_scene_files(path)}
+            yield suites.PreparedInputs(stored, own.jobs(), Path(spool), left_out)
 
     def read_options(self, given: Mapping[str, Any]) -> tuple[ClevrHypSpec, Any]:
         spec, _ = super().read_options(given)
         scenes = given["scenes"]
-        return spec, None if scenes is None else UserClevrScenes(scenes, given["images"])
+        return spec, None if scenes is None else (scenes, given["images"])
 
     def make_command(self, spec: Mapping[str, Any]) -> MakeCommand:
         made = super().make_command(spec)
@@ -348,19 +310,19 @@ class ClevrHypSuite(Suite[ClevrHypSpec]):
     def summarize(self, notes: Any, dataset: Dataset) -> str:
         return format_statistics(dataset)
 
-    def describe(self, made: MadeDataset) -> MakeReport:
+    def describe(self, made: suites.MadeDataset) -> suites.MakeReport:
         found = compute_statistics(made.dataset)
-        data = describe_folder(made.dataset) | {"scenes_left_out": made.notes}
+        data = suites.describe_folder(made.dataset) | {"scenes_left_out": made.notes}
         data |= {"splits": {f.split: f.to_json() for f in found}}
-        table = TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
-        text: list[str | TextTable] = [table]
+        table = suites.TextTable(HEADER, [f.to_row() for f in found], "statistics, as in the paper's Table 2")
+        text: list[str | suites.TextTable] = [table]
         for title, name in DISTRIBUTIONS:
             text.append(f"\ndistribution of {title}")
             text += [f"  {f.split:<18} {format_shares(getattr(f, name))}" for f in found]
         text += list_shortages(found)
         if made.notes:
             text.append(f"\n{made.notes:,} scenes do not have 4 to 10 objects and were left out")
-        return MakeReport(data, [*text, f"\n{describe_done(made.dataset)}"])
+        return suites.MakeReport(data, [*text, f"\n{suites.describe_done(made.dataset)}"])
 
 
 def spool_user_scenes(path: Path, spool: Path, spec: ClevrHypSpec, most: int | None = None) -> tuple[int, int]:

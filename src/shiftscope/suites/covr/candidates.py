@@ -29,8 +29,8 @@ from ...scene_graph.related_images import RelatedImages
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...store.shard import open_parquet, read_columns, write_shard
 from ...store.tables import parse_questions
-from .graphs import DONE, SPLITS, SplitGraphs, open_stage_file
-from .inputs import GraphInputs
+from ..graph_inputs import GraphInputs
+from ..split_graphs import DONE, SPLITS, SplitGraphs, open_stage_file
 from .train_classifier import TrainedClassifiers, assign_classifiers, build_verifier
 from .verify import NamedClassifier
 

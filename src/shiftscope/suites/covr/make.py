@@ -13,37 +13,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ... import rng
+from ... import rng, suites
 from ...answer import spell
 from ...errors import UserError
 from ...files import explain_write_errors, read_whole, write_whole
 from ...folder import lock_folder
 from ...question import Question
 from ...questions.covr import dataset_statistics as statistics
-from ...questions.covr.dataset_statistics import list_template_names
 from ...records import content_id
 from ...scene import Scene
 from ...store.build_dataset import WORK_FOLDER, BuildStopped
 from ...store.dataset import Dataset
 from ...store.manifest import Manifest, format_command, read_manifest, refuse_changed
-from .. import (
-    MadeDataset,
-    MakeReport,
-    PreparedInputs,
-    ProgressBar,
-    TextTable,
-    describe_done,
-    describe_folder,
-    ignore_progress,
-)
+from .. import ProgressBar
+from .. import split_graphs as graph_stage
+from ..graph_inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
+from ..split_graphs import DONE, SPLITS, SplitGraphs
 from . import candidates as candidate_stage
-from . import graphs as graph_stage
 from . import reported as paper
 from . import suite as covr
 from .candidates import CandidateSpec
-from .graphs import DONE, SPLITS, SplitGraphs
-from .inputs import GraphInputs, OverlapSources, describe_left_out, identify_file, identify_pictures, read_schema
-from .suite import CovrSpec, CovrWork
+from .suite import CovrSpec
 from .train_classifier import ClassifierTraining, TrainedClassifiers, read_trained_classifiers, train_classifiers
 from .verify import YIELD_FILE, NamedClassifier, describe_verifier, find_classifier
 
@@ -66,7 +56,6 @@ class CovrYield(NamedTuple):
 def build_covr_spec(
     graphs: Sequence[Path], held_out: Sequence[Path], images: Path | None, overlap: Sequence[str], **rest: Any
 ) -> tuple[CovrSpec, GraphInputs]:
-    """The spec of a dataset from these files, and where they are."""
     inputs = GraphInputs(tuple(graphs), tuple(held_out), images)
     schema = read_schema(graphs[0])
     sources = OverlapSources.from_names(overlap, schema)
@@ -88,7 +77,7 @@ def build_covr_spec(
 @contextmanager
 def run_stages(
     spec: CovrSpec, out: Path, inputs: GraphInputs, workers: int, bar: ProgressBar
-) -> Iterator[PreparedInputs]:
+) -> Iterator[suites.PreparedInputs]:
     """The stages before the shards, each in a folder named by what it depends on; after these, the yield is kept."""
     work = out / WORK_FOLDER
     with explain_write_errors(out):
@@ -99,10 +88,16 @@ def run_stages(
             classifier = find_classifier(spec.verify, trusted=spec.trust_remote_code)
             classifier = replace(classifier, cache=inputs.cache, use_cache=inputs.use_cache)
         todo, found = _choose_questions(spec, work, inputs, classifier, workers, bar)
-        counts = {split: len(candidate_stage.read_selection(todo.chosen, split).rows) for split in SPLITS}
+        counts = {split: len(candidate_stage.read_selection(todo[1], split).rows) for split in SPLITS}
         if not any(counts.values()):
-            raise _build_empty_error(found)
-        yield PreparedInputs(spec.spec(), spec.jobs(counts), todo, found)
+            graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
+            sums = {name: sum(found.asked[split][name] for split in SPLITS) for name in found.asked["train"]}
+            candidates = ", ".join(f"{name} {n}" for name, n in sums.items())
+            raise UserError(
+                f"too few images: the {sum(found.graphs.values()):,} graphs ({graphs}) "
+                f"gave no question to keep ({candidates}); related images are needed in each split"
+            )
+        yield suites.PreparedInputs(spec.spec(), spec.jobs(counts), todo, found)
     except UserError:  # graphs that were read in part are read anew
         for folder in work.glob("graphs-*"):
             if not (folder / DONE).exists():
@@ -116,13 +111,13 @@ def run_stages(
 
 def _choose_questions(
     spec: CovrSpec, work: Path, inputs: GraphInputs, classifier: NamedClassifier | None, workers: int, bar: ProgressBar
-) -> tuple[CovrWork, CovrYield]:
+) -> tuple[tuple[CandidateSpec, Path], CovrYield]:
     """Read and index graphs, ask all that can be asked, choose."""
     try:
         graphs = _make_graphs(spec, work, inputs, workers, bar)
         trained, asking = _prepare_candidates(spec, work, graphs, inputs, classifier, workers, bar)
         with bar("asking, 25 images at a time") as progress:
-            candidate_stage.make_candidates(asking, workers, progress or ignore_progress, trained)
+            candidate_stage.make_candidates(asking, workers, progress or suites.ignore_progress, trained)
         picked = work / f"chosen-{_hash(asking.folder.name, spec.questions)}"
         asked = candidate_stage.select_questions(asking, picked, spec.splits())
     except KeyboardInterrupt:
@@ -132,7 +127,7 @@ def _choose_questions(
     counted = {split: len(SplitGraphs(graphs, split)) for split in SPLITS}
     sources = {split: len(candidate_stage.select_sources(asking, split)) for split in SPLITS}
     checked = candidate_stage.count_checked_images(asking) | ({"lessons": trained.examples} if trained else {})
-    return CovrWork(asking, picked), CovrYield(counted, sources, left_out, asked, checked)
+    return (asking, picked), CovrYield(counted, sources, left_out, asked, checked)
 
 
 def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, bar: ProgressBar) -> Path:
@@ -144,7 +139,7 @@ def _make_graphs(spec: CovrSpec, work: Path, inputs: GraphInputs, workers: int, 
         return folder
     about = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
     with bar("making scenes" if spec.world else "reading graphs") as progress:
-        tell = progress or ignore_progress
+        tell = progress or suites.ignore_progress
         if spec.world:
             counts = spec.scene_counts()
             lines = graph_stage.sample_world_graphs(partial(covr.sample_world_scene, spec), counts, workers, tell)
@@ -185,7 +180,7 @@ def _prepare_candidates(
         return before, asking
     training = ClassifierTraining(graphs, folder, inputs, spec.seed)
     with bar("training the verifier") as progress:
-        trained = train_classifiers(training, classifier, workers, progress or ignore_progress)
+        trained = train_classifiers(training, classifier, workers, progress or suites.ignore_progress)
     return trained, build_candidate_spec(trained.fingerprint)
 
 
@@ -193,7 +188,7 @@ def _hash(*data: Any) -> str:
     return content_id([CovrSpec.version, *data])[:16]
 
 
-def find_finished(out: Path, spec: Mapping[str, Any]) -> MadeDataset | None:
+def find_finished(out: Path, spec: Mapping[str, Any]) -> suites.MadeDataset | None:
     """The dataset if it is there and whole; a folder with another one is refused before any work."""
     there = read_manifest(out)
     if there is None:
@@ -204,7 +199,7 @@ def find_finished(out: Path, spec: Mapping[str, Any]) -> MadeDataset | None:
         return None
     dataset = Dataset(out, there, made=0)
     dataset.verify()
-    return MadeDataset(dataset, read_yield(out))
+    return suites.MadeDataset(dataset, read_yield(out))
 
 
 def read_yield(out: Path) -> CovrYield:
@@ -212,16 +207,6 @@ def read_yield(out: Path) -> CovrYield:
         return CovrYield(**json.loads(read_whole(out / YIELD_FILE)))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{out / YIELD_FILE}: cannot be read ({error}); make the dataset again") from None
-
-
-def _build_empty_error(found: CovrYield) -> UserError:
-    graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
-    names = found.asked["train"]
-    candidates = ", ".join(f"{name} {sum(found.asked[split][name] for split in SPLITS)}" for name in names)
-    return UserError(
-        f"too few images: the {sum(found.graphs.values()):,} graphs ({graphs}) "
-        f"gave no question to keep ({candidates}); related images are needed in each split"
-    )
 
 
 def compute_split_statistics(dataset: Dataset) -> list[statistics.CovrStatistics]:
@@ -240,19 +225,6 @@ def format_summary(found: CovrYield, dataset: Dataset) -> str:
         f"test {', '.join(accuracies)} (Table 6)."
     )
     measured = statistics.format_statistics(compute_split_statistics(dataset), found.asked)
-    return "\n".join([*_format_origin(found, spec, dataset.splits), "", measured, "", reported])
-
-
-def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
-    """A sentence for each split that got no question."""
-    return [
-        f"No question for {split}, which has {found.graphs[split]:,} graph{'s' * (found.graphs[split] != 1)}."
-        for split in SPLITS
-        if split not in splits
-    ]
-
-
-def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[str]) -> list[str]:
     graphs = ", ".join(f"{split} {n:,}" for split, n in found.graphs.items())
     candidates = sum(n for counts in found.asked.values() for n in counts.values())
     lines = [
@@ -264,22 +236,33 @@ def _format_origin(found: CovrYield, spec: Mapping[str, Any], splits: Sequence[s
         + ("Questions are paraphrased. " if spec["paraphrased"] else "")
         + (REWORDED if "graphs" in spec else "")
         + describe_verifier(spec, found.checked),
+        *list_empty_splits(found, dataset.splits),
+        *(f"{line.capitalize()}." for line in describe_left_out(found.left_out)),
     ]
-    lines += list_empty_splits(found, splits)
-    return lines + [f"{line.capitalize()}." for line in describe_left_out(found.left_out)]
+    return "\n".join([*lines, "", measured, "", reported])
 
 
-def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
+def list_empty_splits(found: CovrYield, splits: Sequence[str]) -> list[str]:
+    """A sentence for each split that got no question."""
+    return [
+        f"No question for {split}, which has {found.graphs[split]:,} graph{'s' * (found.graphs[split] != 1)}."
+        for split in SPLITS
+        if split not in splits
+    ]
+
+
+def describe_made(dataset: Dataset, found: CovrYield) -> suites.MakeReport:
     splits = compute_split_statistics(dataset)
-    data = describe_folder(dataset) | {"yield": found._asdict()}
+    data = suites.describe_folder(dataset) | {"yield": found._asdict()}
     data["splits"] = {f.split: f.to_json() | {"images": dataset.count(f.split)[0]} for f in splits}
     heads, tables = [f.split for f in splits], [f.table() for f in splits]
-    rows = [(name, *(_format_number(table[name]) for table in tables)) for name in tables[0]]
+    counted = {n: [f"{t[n]:,}" if isinstance(t[n], int) else f"{t[n]:.1f}" for t in tables] for n in tables[0]}
+    rows = [(name, *cells) for name, cells in counted.items()]
     names, asked = statistics.list_template_names(splits, found.asked), found.asked
     templates = [(n, *(f"{f.templates[n]:,} of {asked[f.split][n]:,}" for f in splits)) for n in names]
-    text: list[str | TextTable] = [
-        TextTable(("", *heads), rows, "statistics, as in the paper's Table 3"),
-        TextTable(("template", *heads), templates, "kept of what could be asked"),
+    text: list[str | suites.TextTable] = [
+        suites.TextTable(("", *heads), rows, "statistics, as in the paper's Table 3"),
+        suites.TextTable(("template", *heads), templates, "kept of what could be asked"),
     ]
     for f in splits:
         text.append(f"{f.split}: top answers {_format_shares(f.top_answers(), f.questions)}")
@@ -292,11 +275,7 @@ def describe_made(dataset: Dataset, found: CovrYield) -> MakeReport:
         text.append(describe_verifier(dataset.manifest.spec, found.checked))
         if found.checked.get("cached"):
             text.append(f"{found.checked['cached']:,} of the verifier's replies came from the cache")
-    return MakeReport(data, [*text, describe_done(dataset)])
-
-
-def _format_number(value: int | float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
+    return suites.MakeReport(data, [*text, suites.describe_done(dataset)])
 
 
 def _format_shares(counts: Sequence[tuple[Any, int]], total: int) -> str:
@@ -311,13 +290,7 @@ NAME = "covr.md"
 
 def write_page(data: Path, out: Path, seed: int = 0, source: str = "") -> Path:
     """Write `covr.md` with questions drawn from all splits; `source` says what the graphs are."""
-    dataset = Dataset.open(data)
-    with lock_folder(out):
-        write_whole(out / NAME, _format_page(dataset, read_yield(data), seed, source).encode())
-    return out / NAME
-
-
-def _format_page(dataset: Dataset, found: CovrYield, seed: int, source: str) -> str:
+    dataset, found = Dataset.open(data), read_yield(data)
     order = rng.derive("gallery", "covr", seed).permutation(len(dataset))[:SHOWN]
     examples = [dataset.example(k) for k in sorted(order.tolist())]
     spec = dataset.manifest.spec
@@ -347,14 +320,16 @@ def _format_page(dataset: Dataset, found: CovrYield, seed: int, source: str) -> 
         "|---|---|---|---|",
     ]
     lines += [_format_row(e.question, [i.scene for i in e.images]) for e in examples]
-    return "\n".join(lines) + "\n"
+    with lock_folder(out):
+        write_whole(out / NAME, ("\n".join(lines) + "\n").encode())
+    return out / NAME
 
 
 def _format_yield(dataset: Dataset, found: CovrYield) -> list[str]:
     splits = compute_split_statistics(dataset)
     heads = " | ".join(f"{s.split}, of {found.sources[s.split]:,} images" for s in splits)
     lines = [f"| kept of what could be asked | {heads} |", "|---" + "|---:" * len(splits) + "|"]
-    for name in list_template_names(splits, found.asked):
+    for name in statistics.list_template_names(splits, found.asked):
         cells = (f"{s.templates[name]:,} of {found.asked[s.split][name]:,}" for s in splits)
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return lines

@@ -6,32 +6,19 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from ... import suites
 from ...errors import UserError, unknown
 from ...geometry.camera import check_size
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from ...world import superclevr as world
-from .. import (
-    MadeDataset,
-    MakeReport,
-    Option,
-    PreparedInputs,
-    ProgressBar,
-    ShardPlan,
-    Suite,
-    SuiteSpec,
-    option,
-    seed_option,
-    shard_option,
-    size_option,
-)
+from .. import Option, ProgressBar, ShardPlan, option
+from ..graph_inputs import GraphInputs, list_input_options, load_stored_image
+from ..split_graphs import SPLITS, SplitGraphs
 from .candidates import CandidateSpec, SelectedQuestions, read_candidates, read_selection
-from .graphs import SPLITS, SplitGraphs
-from .inputs import GraphInputs, list_input_options, load_stored_image
 
 WORLDS = ("superclevr",)
 LEAST = 15  # questions per split: one of each template
@@ -57,9 +44,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class CovrSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
+class CovrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "covr"
     version: ClassVar[int] = 1
 
@@ -69,7 +54,7 @@ class CovrSpec(SuiteSpec):
     n: int = option(
         3000, "How many scenes of the world, over all splits; else 3,000.", shown=None, type=int, min=1, short="-n"
     )
-    size: tuple[int, int] = size_option("Width and height of their pictures; else 480x320.", default="")
+    size: tuple[int, int] = suites.size_option("Width and height of their pictures; else 480x320.", default="")
     graphs: tuple[str, ...] = ()  # given files, by name and content
     val: tuple[str, ...] = ()  # of these, the ones for val and test
     images: str = ""  # the folder of their pictures, by name and content, if there is one
@@ -88,7 +73,7 @@ class CovrSpec(SuiteSpec):
         min=1,
     )
     share: int = option(SHARE, "One image in so many is for val, and one for test.", min=3)
-    seed: int = seed_option("questions")
+    seed: int = suites.seed_option("questions")
     easy_distractors: bool = option(False, "Random images instead of nearly right ones.")
     paraphrased: bool = option(False, "Word the questions more freely.")
     overlap: tuple[str, ...] = ("schema",)  # who says which words exclude which
@@ -99,7 +84,7 @@ class CovrSpec(SuiteSpec):
         "MODULE:NAME of a class with probability(texts, images); one with fit is trained here.",
     )  # empty: nothing checked that graphs lack nothing
     trust_remote_code: bool = option(False, "With --verify hf:MODEL: run code of its own, and load pickled weights.")
-    shard: int = shard_option(500, "Questions")
+    shard: int = suites.shard_option(500, "Questions")
 
     def __post_init__(self) -> None:
         if bool(self.world) == bool(self.graphs):
@@ -141,17 +126,7 @@ class CovrSpec(SuiteSpec):
         return {"train": self.n - 2 * held, "val": held, "test": held}
 
 
-@dataclass(frozen=True, slots=True)
-class CovrWork:
-    """Where the stages before the last left what they made."""
-
-    asking: CandidateSpec
-    chosen: Path
-
-
-class CovrSuite(Suite[CovrSpec]):
-    """Questions over several images of scene graphs."""
-
+class CovrSuite(suites.Suite[CovrSpec]):
     spec = CovrSpec
     about = DatasetInfo(
         title="COVR, made by ShiftScope",
@@ -161,56 +136,54 @@ class CovrSuite(Suite[CovrSpec]):
     help = "Make a COVR dataset: questions over several images, from scene graphs or from a world of ours."
     parts = True
     has_page = True
-    options = MappingProxyType(
-        {
-            "graphs": Option(
-                "Scene graphs: GQA, Visual Genome regions, imSitu, CLEVR or Super-CLEVR scenes, or a "
-                "dataset of ours; several files are taken together.",
-                type=list[Path],
-            ),
-            "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
-            "val": Option(
-                "Graphs for val and test, half of the images each; else --share says how many.", type=list[Path]
-            ),
-            "overlap": Option(
-                "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
-                "nli:MODEL; may be repeated. Else WordNet for open vocabularies and the schema for closed ones.",
-                type=list[str],
-            ),
-            "cache": Option("Folder of the replies already paid for, where --verify names an endpoint.", type=Path),
-            "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
-        }
-    )
+    options: Mapping[str, Option] = {
+        "graphs": Option(
+            "Scene graphs: GQA, Visual Genome regions, imSitu, CLEVR or Super-CLEVR scenes, or a "
+            "dataset of ours; several files are taken together.",
+            type=list[Path],
+        ),
+        "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
+        "val": Option("Graphs for val and test, half of the images each; else --share says how many.", type=list[Path]),
+        "overlap": Option(
+            "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
+            "nli:MODEL; may be repeated. Else WordNet for open vocabularies and the schema for closed ones.",
+            type=list[str],
+        ),
+        "cache": Option("Folder of the replies already paid for, where --verify names an endpoint.", type=Path),
+        "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
+    }
 
     def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        """The questions of a shard, and the images that none before asked about."""
-        graphs, some = _load_split(inputs, split)
+        """The questions of a shard, and the images that none before asked about; inputs are what `run_stages` left."""
+        asking, chosen = inputs
+        graphs, some = _load_split(asking, chosen, split)
         first, last = k * spec.shard, min((k + 1) * spec.shard, len(some.rows))
         questions = []
-        for number, q in enumerate(read_candidates(inputs.asking, split, some, range(first, last)), first):
+        for number, q in enumerate(read_candidates(asking, split, some, range(first, last)), first):
             pair = int(some.pairs[number])
             notes = (*q.notes, ("pair", _format_question_id(split, pair))) if pair >= 0 else q.notes
             provenance = replace(q.provenance, split=split)
             questions.append(replace(q, id=_format_question_id(split, number), provenance=provenance, notes=notes))
         mine = some.images[(some.first >= first) & (some.first < last)].tolist()
-        given = inputs.asking.inputs
-        files = [given.files[graphs.sources[number]] for number in mine] if not spec.world else []
+        files = [asking.inputs.files[graphs.sources[number]] for number in mine] if not spec.world else []
         return ShardPlan([graphs.scene(number) for number in mine], questions, files)
 
     def draw(self, spec: CovrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         if spec.world:
             return super().draw(spec, split, plan)
-        images = inputs.asking.inputs.images
-        return [load_stored_image(s, f, images) for s, f in zip(plan.scenes, plan.files, strict=True)]
+        asking, _ = inputs
+        return [load_stored_image(s, f, asking.inputs.images) for s, f in zip(plan.scenes, plan.files, strict=True)]
 
     def prepare(
         self, spec: CovrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
-    ) -> AbstractContextManager[PreparedInputs]:
+    ) -> AbstractContextManager[suites.PreparedInputs]:
         from .make import run_stages
 
         return run_stages(spec, out, inputs or GraphInputs(), workers, bar)
 
-    def make(self, spec: CovrSpec, out: Path, inputs: Any = None, *, repair: bool = False, **how: Any) -> MadeDataset:
+    def make(
+        self, spec: CovrSpec, out: Path, inputs: Any = None, *, repair: bool = False, **how: Any
+    ) -> suites.MadeDataset:
         """A finished dataset is found before its graphs are read again."""
         from .make import find_finished
 
@@ -225,7 +198,7 @@ class CovrSuite(Suite[CovrSpec]):
 
         return format_summary(notes, dataset)
 
-    def describe(self, made: MadeDataset) -> MakeReport:
+    def describe(self, made: suites.MadeDataset) -> suites.MakeReport:
         from .make import describe_made
 
         return describe_made(made.dataset, made.notes)
@@ -261,7 +234,6 @@ class CovrSuite(Suite[CovrSpec]):
 
 
 def _refuse_conflicts(given: Mapping[str, Any]) -> None:
-    """Refuse options of `make covr` that exclude each other."""
     if given["no_cache"] and given["cache"] is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     if bool(given["graphs"]) == bool(given["world"]):
@@ -281,8 +253,8 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _load_split(work: CovrWork, split: str) -> tuple[SplitGraphs, SelectedQuestions]:
-    return SplitGraphs(work.asking.graphs, split), read_selection(work.chosen, split)
+def _load_split(asking: CandidateSpec, chosen: Path, split: str) -> tuple[SplitGraphs, SelectedQuestions]:
+    return SplitGraphs(asking.graphs, split), read_selection(chosen, split)
 
 
 def _format_question_id(split: str, number: int) -> str:

@@ -23,23 +23,12 @@ from ...executor import LocalExecutor, Progress
 from ...files import digest_of, write_whole
 from ...questions.covr.phrases import is_sayable, phrase_one
 from ...scene import Box
+from ...scene_graph import subgraph_classifier as _classifier
 from ...scene_graph.index import load_index
 from ...scene_graph.related_images import RelatedImages
 from ...scene_graph.subgraph import Subgraph
-from ...scene_graph.subgraph_classifier import (
-    FOLDS,
-    ClassifierFolds,
-    ImageArray,
-    RelatedImageChecker,
-    SubgraphClassifier,
-    assign_folds,
-    choose_hidden_boxes,
-    explain_model_errors,
-    generate_classifier_examples,
-    mask_boxes,
-)
-from .graphs import DONE, SPLITS, SplitGraphs
-from .inputs import GraphInputs, load_stored_image
+from ..graph_inputs import GraphInputs, load_stored_image
+from ..split_graphs import DONE, SPLITS, SplitGraphs
 from .verify import NamedClassifier
 
 KEPT = 64  # pictures in memory
@@ -56,12 +45,12 @@ def phrase_question(subgraph: Subgraph) -> str:
     return f"{be} there {phrase_subgraph(subgraph)}?"
 
 
-def open_pictures(inputs: GraphInputs, graphs: SplitGraphs) -> Callable[[str], ImageArray]:
+def open_pictures(inputs: GraphInputs, graphs: SplitGraphs) -> Callable[[str], _classifier.ImageArray]:
     """What loads the picture of an image of a split; the last ones stay in memory."""
     from PIL import Image
 
     @lru_cache(KEPT)
-    def load_picture(image: str) -> ImageArray:
+    def load_picture(image: str) -> _classifier.ImageArray:
         k = graphs.numbers[image]
         found = load_stored_image(graphs.scene(k), inputs.files[graphs.sources[k]], inputs.images)
         if not found.png:
@@ -76,10 +65,10 @@ def build_verifier(
     inputs: GraphInputs,
     related: RelatedImages,
     graphs: SplitGraphs,
-    classifier: SubgraphClassifier | ClassifierFolds,
+    classifier: _classifier.SubgraphClassifier | _classifier.ClassifierFolds,
     *,
     prompted: bool,
-) -> RelatedImageChecker:
+) -> _classifier.RelatedImageChecker:
     """The verifier of a split, whose classifier is prompted with questions or given phrases."""
 
     @lru_cache(KEPT)
@@ -87,7 +76,7 @@ def build_verifier(
         return [o.box for o in graphs.scene(graphs.numbers[image]).objects]
 
     describe = phrase_question if prompted else phrase_subgraph
-    return RelatedImageChecker(related, classifier, open_pictures(inputs, graphs), list_boxes, describe)
+    return _classifier.RelatedImageChecker(related, classifier, open_pictures(inputs, graphs), list_boxes, describe)
 
 
 # Training. Trained models stay in memory: a file of them would have to be a pickle, which runs what is in it.
@@ -115,7 +104,7 @@ class ClassifierTraining:
 class TrainedClassifiers:
     """The five models, how many examples they were trained on, and a digest of their predictions on some."""
 
-    classifiers: tuple[SubgraphClassifier, ...]
+    classifiers: tuple[_classifier.SubgraphClassifier, ...]
     examples: int
     fingerprint: str
 
@@ -131,7 +120,7 @@ class SubgraphExample(NamedTuple):
     hidden: tuple[Box, ...]  # painted over
 
 
-class ExamplePictures(Sequence[ImageArray]):
+class ExamplePictures(Sequence[_classifier.ImageArray]):
     """The pictures of tasks, each opened when it is looked at."""
 
     def __init__(self, inputs: GraphInputs, graphs: Path, tasks: Sequence[SubgraphExample]) -> None:
@@ -145,7 +134,7 @@ class ExamplePictures(Sequence[ImageArray]):
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         task = self._tasks[k]
-        return mask_boxes(self._pictures[task.split](task.image), task.hidden)
+        return _classifier.mask_boxes(self._pictures[task.split](task.image), task.hidden)
 
 
 def train_classifiers(
@@ -156,16 +145,22 @@ def train_classifiers(
     counted = f"{len(tasks):,} examples"
     fold = assign_picture_folds(training.graphs, training.seed)
     classifiers = []
-    for k in range(FOLDS):
-        tell(k, FOLDS, counted)
+    for k in range(_classifier.FOLDS):
+        tell(k, _classifier.FOLDS, counted)
         classifiers.append(_train_fold(training, factory, [task for task in tasks if fold[task.picture] != k], k))
     if workers > 1:  # other processes get a copy of the trained models
         unfit = "--verify: the trained models cannot be sent to other processes ("
-        with explain_model_errors(unfit, "); use --workers 1"):
+        with _classifier.explain_model_errors(unfit, "); use --workers 1"):
             for classifier in classifiers:
                 ForkingPickler.dumps(classifier)
-    tell(FOLDS, FOLDS, counted)
-    made = TrainedClassifiers(tuple(classifiers), len(tasks), _digest_judgements(training, classifiers, tasks[:TRIED]))
+    tell(_classifier.FOLDS, _classifier.FOLDS, counted)
+    texts, shown = (
+        [task.text for task in tasks[:TRIED]],
+        ExamplePictures(training.inputs, training.graphs, tasks[:TRIED]),
+    )
+    with _classifier.explain_model_errors("--verify: the model stopped with ", " at what it was trained on"):
+        predicted = [[round(float(p), 4) for p in s.probability(texts, shown[:])] for s in classifiers]
+    made = TrainedClassifiers(tuple(classifiers), len(tasks), digest_of(repr(predicted).encode())[:16])
     write_whole(training.folder / DONE, json.dumps({"lessons": made.examples, "voice": made.fingerprint}).encode())
     return made
 
@@ -179,16 +174,17 @@ def read_trained_classifiers(folder: Path) -> TrainedClassifiers | None:
         return None
 
 
-def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: int) -> ClassifierFolds:
+def assign_classifiers(graphs: SplitGraphs, trained: TrainedClassifiers, seed: int) -> _classifier.ClassifierFolds:
     """The five models, and which of them checks each image of a split."""
     fold = assign_picture_folds(graphs.folder, seed)
     of_image = {image: fold[picture] for image, picture in graphs.picture_of.items()}
-    return ClassifierFolds(of_image, list(trained.classifiers))
+    return _classifier.ClassifierFolds(of_image, list(trained.classifiers))
 
 
 def assign_picture_folds(graphs: Path, seed: int) -> Mapping[str, int]:
     """The fold of each picture of all splits; regions of one picture go together."""
-    return assign_folds((name for split in SPLITS for name in SplitGraphs(graphs, split).pictures), seed).fold
+    pictures = (name for split in SPLITS for name in SplitGraphs(graphs, split).pictures)
+    return _classifier.assign_folds(pictures, seed).fold
 
 
 def _list_examples(training: ClassifierTraining, workers: int) -> list[SubgraphExample]:
@@ -209,11 +205,13 @@ def _build_block_examples(training: ClassifierTraining, block: tuple[str, int, i
     graphs, related = _load_related(training, split)
     examples = []
     for number in range(k * BLOCK, min((k + 1) * BLOCK, len(graphs))):
-        for example in generate_classifier_examples(related, number, training.seed, most=each, sayable=is_sayable):
+        for example in _classifier.generate_classifier_examples(
+            related, number, training.seed, most=each, sayable=is_sayable
+        ):
             image, picture = graphs.ids[example.graph], graphs.pictures[example.graph]
             things = graphs.scene(example.graph).objects
             names = [next(iter(o.values("name")), "") for o in things]
-            boxes = choose_hidden_boxes(example, names, [o.box for o in things], training.seed, image)
+            boxes = _classifier.choose_hidden_boxes(example, names, [o.box for o in things], training.seed, image)
             text = phrase_subgraph(example.subgraph)
             examples.append(SubgraphExample(split, image, picture, text, example.truth, boxes))
     return examples
@@ -228,24 +226,14 @@ def _load_related(training: ClassifierTraining, split: str) -> tuple[SplitGraphs
 
 def _train_fold(
     training: ClassifierTraining, factory: NamedClassifier, tasks: Sequence[SubgraphExample], k: int
-) -> SubgraphClassifier:
+) -> _classifier.SubgraphClassifier:
     if len(tasks) < LEAST:
         raise UserError(f"--verify: the graphs give {len(tasks)} examples, too few to train a verifier")
     learner: Any = factory.make()
     texts, truths = [task.text for task in tasks], [task.truth for task in tasks]
     seed = rng.seed_of("verifier", training.seed, k) % (1 << 31)
     more = {"seed": seed} if "seed" in inspect.signature(learner.fit).parameters else {}
-    with explain_model_errors("--verify: the model stopped with ", " while it was trained"):
+    with _classifier.explain_model_errors("--verify: the model stopped with ", " while it was trained"):
         learner.fit(texts, ExamplePictures(training.inputs, training.graphs, tasks), truths, **more)
-    classifier: SubgraphClassifier = learner
+    classifier: _classifier.SubgraphClassifier = learner
     return classifier
-
-
-def _digest_judgements(
-    training: ClassifierTraining, classifiers: Sequence[SubgraphClassifier], tasks: Sequence[SubgraphExample]
-) -> str:
-    shown = ExamplePictures(training.inputs, training.graphs, tasks)
-    texts = [task.text for task in tasks]
-    with explain_model_errors("--verify: the model stopped with ", " at what it was trained on"):
-        predicted = [[round(float(p), 4) for p in s.probability(texts, shown[:])] for s in classifiers]
-    return digest_of(repr(predicted).encode())[:16]

@@ -15,21 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import json_files as _json
+from ... import model as _model
 from ...errors import UserError, warn
-from ...model import (
-    IMAGES,
-    Model,
-    ModelOptions,
-    ModelSetting,
-    Prompt,
-    Response,
-    ServedModel,
-    ServerIdentity,
-    build_model,
-    get_reads,
-    parse_model_name,
-    predict_checked,
-)
 from ...models.hf import TRUST
 from ...picture import Picture
 from ...prompt import format_prompt
@@ -61,24 +48,24 @@ class NamedClassifier:
             with explain_model_errors(f"--verify {self.name}: it cannot be made (", ")"):
                 classifier: SubgraphClassifier = found() if isinstance(found, type) else found
             return classifier
-        cached = self.use_cache and parse_model_name(self.name).traits.cached
+        cached = self.use_cache and _model.parse_model_name(self.name).traits.cached
         memory = DiskResponseCache(self.cache or find_cache_folder()) if cached else None
-        options = ModelOptions(trust_remote_code=self.trusted)
-        setting = ModelSetting(options=options, memory=memory, warn=warn)
-        return PromptedClassifier(self.name, build_model(self.name, setting))
+        options = _model.ModelOptions(trust_remote_code=self.trusted)
+        setting = _model.ModelSetting(options=options, memory=memory, warn=warn)
+        return PromptedClassifier(self.name, _model.build_model(self.name, setting))
 
-    def identify(self) -> ServerIdentity:
+    def identify(self) -> _model.ServerIdentity:
         """What an endpoint says of itself: checks of another are not mixed with its own."""
-        if not parse_model_name(self.name).traits.cached:
+        if not _model.parse_model_name(self.name).traits.cached:
             return {}
-        model = build_model(self.name, ModelSetting())
-        return (model.identify() or {}) if isinstance(model, ServedModel) else {}
+        model = _model.build_model(self.name, _model.ModelSetting())
+        return (model.identify() or {}) if isinstance(model, _model.ServedModel) else {}
 
 
 class PromptedClassifier:
     """A model's answers as probabilities."""
 
-    def __init__(self, name: str, model: Model) -> None:
+    def __init__(self, name: str, model: _model.Model) -> None:
         self._name, self._model = name, model
         self.answer_counts: Counter[str] = Counter()  # in which ways it answered last
 
@@ -87,16 +74,18 @@ class PromptedClassifier:
         prompts = []
         for k, (text, image) in enumerate(zip(texts, images, strict=True)):
             question = Question(id=f"verify {k}", text=text, scenes=(f"picture {k}",), kind=KIND)
-            prompts.append(Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),)))
+            prompts.append(
+                _model.Prompt(question, text=format_prompt(question), pictures=(Picture(encode_png(image)),))
+            )
         size = getattr(self._model, "batch", None) or BATCH
         self.answer_counts.clear()
         scores: list[float] = []
         for first in range(0, len(prompts), size):
             batch = prompts[first : first + size]
-            scores += map(self._parse_probability, batch, predict_checked(self._model, batch, self._name))
+            scores += map(self._parse_probability, batch, _model.predict_checked(self._model, batch, self._name))
         return scores
 
-    def _parse_probability(self, prompt: Prompt, reply: Response) -> float:
+    def _parse_probability(self, prompt: _model.Prompt, reply: _model.Response) -> float:
         """What cannot be read vouches for nothing: the thing may be there."""
         if reply.stored is not None:
             self.answer_counts["cached"] += 1
@@ -120,8 +109,8 @@ class PromptedClassifier:
 
 def find_classifier(name: str, *, tried: bool = False, trusted: bool = False) -> NamedClassifier:
     """The verifier that a user names; `tried` makes a model once, to say at once what it lacks."""
-    kind = parse_model_name(name).kind
-    if (reads := get_reads(name)) is not None and IMAGES not in reads:
+    kind = _model.parse_model_name(name).kind
+    if (reads := _model.get_reads(name)) is not None and _model.IMAGES not in reads:
         raise UserError(f"--verify {name}: it does not look at pictures; name a model that does")
     if kind == "python":
         found = _import_object(name)
@@ -135,7 +124,7 @@ def find_classifier(name: str, *, tried: bool = False, trusted: bool = False) ->
     if tried and kind != "hf":
         named.make()
     elif tried and not trusted:  # it takes long to load, but is soon looked at
-        refuse_untrusted(parse_model_name(name).target, TRUST)
+        refuse_untrusted(_model.parse_model_name(name).target, TRUST)
     return named
 
 

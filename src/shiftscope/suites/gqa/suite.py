@@ -8,43 +8,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar
 
+from ... import suites
 from ...errors import UserError
 from ...questions.gqa.scene_view import GqaVocabulary
 from ...questions.gqa.templates import GqaQuestioner
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
-from .. import (
-    MadeDataset,
-    MakeReport,
-    Option,
-    PreparedInputs,
-    ProgressBar,
-    ReportedFigures,
-    ShardPlan,
-    Suite,
-    SuiteSpec,
-    TextTable,
-    describe_done,
-    describe_folder,
-    ignore_progress,
-    option,
-    seed_option,
-    shard_option,
-)
-from ..covr import inputs as graph_inputs
-from ..covr.graphs import SPLITS, SplitGraphs, read_user_graphs, write_graphs
-from ..covr.inputs import GraphInputs
+from .. import Option, ProgressBar, ShardPlan, graph_inputs, option
+from ..split_graphs import SPLITS, SplitGraphs, read_user_graphs, write_graphs
 
 WORDS = "words.json"
 
 
 @dataclass(frozen=True, slots=True)
-class GqaSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
+class GqaSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "gqa"
     version: ClassVar[int] = 1
 
@@ -52,9 +31,9 @@ class GqaSpec(SuiteSpec):
     images: str = ""  # the folder of their pictures, by name and content, if there is one
     questions: int = option(4, "Questions per image, at most.", min=1)
     share: int = option(6, "One image in so many is for val, and one for test.", min=3)
-    seed: int = seed_option("questions")
+    seed: int = suites.seed_option("questions")
     overlap: tuple[str, ...] = ("schema",)  # who says which words exclude which
-    shard: int = shard_option(1000)
+    shard: int = suites.shard_option(1000)
 
     def __post_init__(self) -> None:
         if self.questions < 1 or self.shard < 1 or self.share < len(SPLITS):
@@ -65,17 +44,7 @@ class GqaSpec(SuiteSpec):
         return dict.fromkeys(SPLITS, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class GqaWork:
-    """Where the graphs were laid out, and what else the user gave."""
-
-    graphs: Path
-    inputs: GraphInputs
-
-
-class GqaSuite(Suite[GqaSpec]):
-    """Questions about one graph each, whose descriptions say more than is needed."""
-
+class GqaSuite(suites.Suite[GqaSpec]):
     spec = GqaSpec
     about = DatasetInfo(
         title="GQA-style questions, made by ShiftScope",
@@ -83,37 +52,37 @@ class GqaSuite(Suite[GqaSpec]):
         "descriptions often say more than is needed to tell what is meant.",
     )
     help = "Make GQA-style questions: about one image each, from scene graphs, saying more than they must."
-    options = MappingProxyType(
-        {
-            "graphs": Option(
-                "Scene graphs: GQA, Visual Genome regions, imSitu; several files are taken together.",
-                type=list[Path],
-                required=True,
-            ),
-            "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
-            "overlap": Option(
-                "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
-                "nli:MODEL; may be repeated.",
-                type=list[str],
-            ),
-        }
-    )
+    options: Mapping[str, Option] = {
+        "graphs": Option(
+            "Scene graphs: GQA, Visual Genome regions, imSitu; several files are taken together.",
+            type=list[Path],
+            required=True,
+        ),
+        "images": Option("The folder of their pictures; graphs without one are left out.", type=Path),
+        "overlap": Option(
+            "Who says which words exclude which: schema, wordnet, wordnet:FOLDER, table:FILE, "
+            "nli:MODEL; may be repeated.",
+            type=list[str],
+        ),
+    }
 
     def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
         """The graphs about which there is something to ask, and the questions."""
-        graphs, questioner = _load_questioner(inputs, split, spec.seed)
+        folder, given = inputs
+        graphs, questioner = _load_questioner(folder, given.overlap_sources, split, spec.seed)
         scenes, questions, files = [], [], []
         for number in range(k * spec.shard, min((k + 1) * spec.shard, len(graphs))):
             scene = graphs.scene(number)
             if found := questioner.generate_questions(scene, spec.questions, split):
                 questions += found
                 scenes.append(scene)
-                files.append(inputs.inputs.files[graphs.sources[number]])
+                files.append(given.files[graphs.sources[number]])
         return ShardPlan(scenes, questions, files)
 
     def draw(self, spec: GqaSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+        _, given = inputs
         pairs = zip(plan.scenes, plan.files, strict=True)
-        return [graph_inputs.load_stored_image(scene, file, inputs.inputs.images) for scene, file in pairs]
+        return [graph_inputs.load_stored_image(scene, file, given.images) for scene, file in pairs]
 
     def check(self, spec: GqaSpec, inputs: Any = None) -> None:
         """It has no world of its own."""
@@ -123,23 +92,26 @@ class GqaSuite(Suite[GqaSpec]):
     @contextmanager
     def prepare(
         self, spec: GqaSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
-    ) -> Iterator[PreparedInputs]:
+    ) -> Iterator[suites.PreparedInputs]:
         """Read the graphs, deal them into splits, collect their words."""
         self.check(spec)
         left_out = dict.fromkeys(("repeated", "empty", "without_picture"), 0)
         with TemporaryDirectory() as spool:
             folder = Path(spool)
             with bar("reading graphs") as progress:
-                lines = read_user_graphs(inputs, spec.share, progress or ignore_progress, left_out)
+                lines = read_user_graphs(inputs, spec.share, progress or suites.ignore_progress, left_out)
                 write_graphs(lines, folder, left_out)
-            write_vocabulary(folder)
             counts = {split: len(SplitGraphs(folder, split)) for split in SPLITS}
-            yield PreparedInputs(spec.spec(), spec.jobs(counts), GqaWork(folder, inputs), left_out)
+            # The words of the training graphs, or of all where none is for training.
+            learned = SPLITS[:1] if counts[SPLITS[0]] else SPLITS
+            scenes = (scene for split in learned for scene in SplitGraphs(folder, split).scenes())
+            (folder / WORDS).write_text(json.dumps(GqaVocabulary.from_scenes(scenes).to_json()), "utf-8")
+            yield suites.PreparedInputs(spec.spec(), spec.jobs(counts), (folder, inputs), left_out)
 
     def label(self, spec: GqaSpec, inputs: Any = None) -> str:
         return "asking"
 
-    def make(self, spec: GqaSpec, out: Path, inputs: Any = None, **how: Any) -> MadeDataset:
+    def make(self, spec: GqaSpec, out: Path, inputs: Any = None, **how: Any) -> suites.MadeDataset:
         made = super().make(spec, out, inputs, **how)
         if not len(made.dataset):
             raise UserError("the graphs were read, and none says anything that can be asked about")
@@ -153,39 +125,32 @@ class GqaSuite(Suite[GqaSpec]):
         given, needs = graph_inputs.list_input_options(spec, ("graphs", "images"))
         return MakeCommand({**given, **super().make_command(spec).options}, needs)
 
-    def describe(self, made: MadeDataset) -> MakeReport:
+    def describe(self, made: suites.MadeDataset) -> suites.MakeReport:
         data = made.dataset
         forms = {s: Counter(q.provenance.template for q in data.questions(s)) for s in data.splits}
         splits = {s: {"images": data.count(s)[0], "questions": dict(sorted(forms[s].items()))} for s in forms}
         names = sorted({name for found in forms.values() for name in found})
         rows = [(name, *(f"{found[name]:,}" for found in forms.values())) for name in names]
         rows.append(("all", *(f"{data.count(s)[1]:,} about {data.count(s)[0]:,} images" for s in data.splits)))
-        text: list[str | TextTable] = [TextTable(("form", *data.splits), rows)]
+        text: list[str | suites.TextTable] = [suites.TextTable(("form", *data.splits), rows)]
         text += graph_inputs.describe_left_out(made.notes)
-        record = describe_folder(data) | {"splits": splits, "graphs_left_out": made.notes}
-        return MakeReport(record, [*text, describe_done(data)])
+        record = suites.describe_folder(data) | {"splits": splits, "graphs_left_out": made.notes}
+        return suites.MakeReport(record, [*text, suites.describe_done(data)])
 
 
 @lru_cache(maxsize=1)
-def _load_questioner(work: GqaWork, split: str, seed: int) -> tuple[SplitGraphs, GqaQuestioner]:
-    graphs = SplitGraphs(work.graphs, split)
-    words = GqaVocabulary.from_json(json.loads((work.graphs / WORDS).read_bytes()))
-    return graphs, GqaQuestioner(words, work.inputs.overlap_sources.build_overlap(graphs.scene(0).schema), seed)
-
-
-def write_vocabulary(folder: Path) -> None:
-    """The words of the training graphs, or of all where none is for training."""
-    splits = [s for s in SPLITS if len(SplitGraphs(folder, s))]
-    splits = splits[:1] if splits[0] == SPLITS[0] else splits
-    words = GqaVocabulary.from_scenes(scene for split in splits for scene in SplitGraphs(folder, split).scenes())
-    (folder / WORDS).write_text(json.dumps(words.to_json()), "utf-8")
+def _load_questioner(
+    folder: Path, sources: graph_inputs.OverlapSources, split: str, seed: int
+) -> tuple[SplitGraphs, GqaQuestioner]:
+    graphs = SplitGraphs(folder, split)
+    words = GqaVocabulary.from_json(json.loads((folder / WORDS).read_bytes()))
+    return graphs, GqaQuestioner(words, sources.build_overlap(graphs.scene(0).schema), seed)
 
 
 def build_gqa_spec(
     graphs: Sequence[Path], images: Path | None, overlap: Sequence[str], **rest: Any
-) -> tuple[GqaSpec, GraphInputs]:
-    """The spec of a dataset from these files, and where they are."""
-    GraphInputs(tuple(graphs), images=images)  # they are there
+) -> tuple[GqaSpec, graph_inputs.GraphInputs]:
+    graph_inputs.GraphInputs(tuple(graphs), images=images)  # they are there
     schema = graph_inputs.read_schema(graphs[0])
     if schema.closed:
         raise UserError(f"{graphs[0]}: {schema.name} scenes have no graph of named relations to ask about")
@@ -193,7 +158,7 @@ def build_gqa_spec(
     files = tuple(map(graph_inputs.identify_file, graphs))
     pictures = graph_inputs.identify_pictures(images) if images else ""
     spec = GqaSpec(graphs=files, images=pictures, overlap=tuple(sources.to_spec()), **rest)
-    return spec, GraphInputs(tuple(graphs), images=images, overlap_sources=sources)
+    return spec, graph_inputs.GraphInputs(tuple(graphs), images=images, overlap_sources=sources)
 
 
 SUITE = GqaSuite()
@@ -209,7 +174,7 @@ CHANGE = {  # of accuracy, in points
     "NSVQA": (0, -3.47, -4.80, -7.01, -7.02, -7.02),
     "P-NSVQA": (0, -1.93, -3.15, -5.73, -5.91, -5.78),
 }
-REPORTED = ReportedFigures(
+REPORTED = suites.ReportedFigures(
     "reported: Super-CLEVR (Li et al., 2023), Table 3",
     tuple(CHANGE),
     {

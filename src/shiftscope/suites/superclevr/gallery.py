@@ -39,13 +39,6 @@ def place_vehicle(shape: str, size: str, color: str, material: str, texture: str
     return body(Object(attributes, position=(0.0, 0.0, -bottom * SIZES[size]), rotation=rotation, texture=texture))
 
 
-def aim_camera(shown: Body, size: tuple[int, int]) -> Camera:
-    """The usual camera, turned to the body: a pixel shows as much of it as in an image of the usual size."""
-    heights = shown.mesh.vertices[:, 2]
-    middle = shown.position[2] + shown.scale * float(heights.min() + heights.max()) / 2
-    return Camera(BASE_POSITION, (0.0, 0.0, middle), FOCAL * SIZE[0] / size[0])
-
-
 def fit_camera(shown: Body, size: tuple[int, int], share: float = 0.9) -> Camera:
     """The usual camera, turned and zoomed so that the body fills that share of the picture."""
     points = build_scene_mesh((shown,)).vertices
@@ -64,7 +57,6 @@ def fit_camera(shown: Body, size: tuple[int, int], share: float = 0.9) -> Camera
 
 
 def render_portrait(shown: Body, camera: Camera, size: tuple[int, int]) -> Picture:
-    """The body as the camera sees it."""
     out = np.empty((size[1], size[0], 3), np.uint8)
     paint_image(build_scene_mesh((shown,)), camera, (*LAMPS, SUN), Canvas(size), out)
     return out
@@ -161,7 +153,6 @@ SCENES = 6
 
 
 def build_sheets(seed: int) -> dict[str, Any]:
-    """The sheets by their file names."""
     drawn = {"colors": draw_colors, "materials": draw_materials, "textures": draw_textures, "parts": draw_parts}
     sheets = {f"superclevr_{name}.png": draw(SHAPE.values) for name, draw in drawn.items()}
     return sheets | {"superclevr_scenes.png": draw_scenes(seed)}
@@ -206,7 +197,6 @@ def _draw_rows(shapes: Sequence[str], cells: Sequence[Picture], heads: Sequence[
 
 
 def draw_scenes(seed: int) -> Any:
-    """Sampled scenes, each as easy, mid and hard."""
     rules = [world.SuperClevrRules(visual=level) for level in world.VISUAL_LEVELS]
     drawn = [world.sample_scene(seed, "gallery", i, rule) for i in range(SCENES) for rule in rules]
     images = render(drawn, layers=("rgb",))
@@ -217,7 +207,11 @@ def draw_scenes(seed: int) -> Any:
 
 def _draw_cell(shape: str, size: str, color: str, material: str, texture: str = "", turn: float = FRONT) -> Picture:
     shown = place_vehicle(shape, size, color, material, texture, turn)
-    return render_portrait(shown, aim_camera(shown, CELLS[size]), CELLS[size])
+    heights = shown.mesh.vertices[:, 2]
+    middle = shown.position[2] + shown.scale * float(heights.min() + heights.max()) / 2
+    # Turned to the body: a pixel shows as much of it as in an image of the usual size.
+    camera = Camera(BASE_POSITION, (0.0, 0.0, middle), FOCAL * SIZE[0] / CELLS[size][0])
+    return render_portrait(shown, camera, CELLS[size])
 
 
 def _pick_row_color(row: int) -> str:

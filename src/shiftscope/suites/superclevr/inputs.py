@@ -6,14 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import UserError
 from ...executor import LocalExecutor
 from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
-from ...geometry.camera import SIZE, camera_of
+from ...geometry.camera import camera_of
 from ...geometry.visibility import measure_labels
 from ...json_files import refuse_repeated_ids
 from ...scene import Box, Object, Pairs, Scene
@@ -63,13 +63,6 @@ def _read_rows(path: Path, spool: Path, shard: int, job: tuple[int, Sequence[Cle
     for k in range(0, len(scenes), shard):
         write_spool(spool / str((first + k) // shard), scenes[k : k + shard])
     return [scene.id for scene in scenes]
-
-
-def draw_user_scene(scene: Scene, size: tuple[int, int], given: UserScenes) -> StoredImage:
-    """A user's scene as it is stored, with a picture if one is wanted."""
-    if not given.pictured:
-        return StoredImage(scene)
-    return render_user_scene(scene, (scene.size or SIZE) if given.own_size else size)
 
 
 def render_user_scene(scene: Scene, size: tuple[int, int]) -> StoredImage:
@@ -188,57 +181,45 @@ def _scan(folder: Path, files: tuple[ShardFile, ...]) -> tuple[Counter[Pairs], l
             things.update(seen.objects)
             if visible:
                 rules = SuperClevrRules(size=(width, height))
-                parts = _count_part_pixels(table, k, seen.parts)
+                parts: list[float] = []  # visible pixels of the parts that the scene lists
+                if seen.parts and table["part_values"][k].is_valid:
+                    values, lengths = (table[name][k].values.to_numpy() for name in COLUMNS[4:])
+                    counted = np.bincount(values, lengths.astype(LENGTH_DTYPE), minlength=seen.parts + 1)
+                    parts = counted[1:].tolist()
                 for at, (pixels, least) in enumerate(((visible, rules.pixels), (parts, rules.part_pixels))):
                     looked[2 * at] += sum(n < rules.scale_pixels(least) for n in pixels)
                     looked[2 * at + 1] += len(pixels)
     return things, looked
 
 
-def _count_part_pixels(table: Any, k: int, count: int) -> list[int]:
-    """The visible pixels of the parts that the scene of row k lists."""
-    if not count or not table["part_values"][k].is_valid:
-        return []
-    values, lengths = (table[name][k].values.to_numpy() for name in ("part_values", "part_lengths"))
-    found = np.bincount(values, weights=lengths.astype(LENGTH_DTYPE), minlength=count + 1)
-    return [int(n) for n in found[1:].tolist()]
-
-
 def format_concepts(report: ConceptReport) -> str:
     """All of it as Markdown; what was not counted is left out."""
-    hidden = describe_low_visibility(report.low_visibility) if report.low_visibility else ""
-    passages = (_format_frequencies(report.frequencies), _format_shape_colors(report.shape_colors), hidden)
+    passages = []
+    if report.frequencies:
+        large = next(f for f in report.frequencies if (f.attribute, f.value) == ("size", "large"))
+        why = (
+            " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
+            "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
+            f"{large.measured:.1%} are."
+        )
+        lines = ["## Concepts", "", f"Shares of whole vehicles.{'' if large.asked is None else why}", ""]
+        lines += ["| attribute | value | asked for | measured | vehicles |", "|---|---|---:|---:|---:|"]
+        for f in report.frequencies:
+            asked = "" if f.asked is None else f"{f.asked:.2%}"
+            lines.append(f"| {f.attribute} | {f.value} | {asked} | {f.measured:.2%} | {f.vehicles:,} |")
+        passages.append("\n".join(lines))
+    if report.shape_colors:
+        lines = ["## Colors of each shape", "", "Percent of the vehicles of a shape: asked for / measured.", ""]
+        lines += [f"| shape | {' | '.join(COLORS)} | vehicles |", f"|---|{'---:|' * (len(COLORS) + 1)}"]
+        for k in range(0, len(report.shape_colors), len(COLORS)):
+            row = report.shape_colors[k : k + len(COLORS)]
+            measured = ("–" if cell.measured is None else f"{100 * cell.measured:.1f}" for cell in row)
+            shares = " | ".join(f"{100 * cell.asked:.1f} / {of}" for cell, of in zip(row, measured, strict=True))
+            lines.append(f"| {row[0].shape} | {shares} | {sum(cell.vehicles for cell in row):,} |")
+        passages.append("\n".join(lines))
+    if report.low_visibility:
+        passages.append(describe_low_visibility(report.low_visibility))
     return "\n\n".join(filter(None, passages))
-
-
-def _format_frequencies(found: Sequence[ConceptFrequency]) -> str:
-    if not found:
-        return ""
-    large = next(f for f in found if (f.attribute, f.value) == ("size", "large"))
-    why = (
-        " Sizes are drawn evenly, but where a scene is crowded large vehicles are made small until there is "
-        "room: in a large dataset about 47% are large, in every variant, rather than 50%; here "
-        f"{large.measured:.1%} are."
-    )
-    lines = ["## Concepts", "", f"Shares of whole vehicles.{'' if large.asked is None else why}", ""]
-    lines += ["| attribute | value | asked for | measured | vehicles |", "|---|---|---:|---:|---:|"]
-    for f in found:
-        asked = "" if f.asked is None else f"{f.asked:.2%}"
-        lines.append(f"| {f.attribute} | {f.value} | {asked} | {f.measured:.2%} | {f.vehicles:,} |")
-    return "\n".join(lines)
-
-
-def _format_shape_colors(together: Sequence[ShapeColorFrequency]) -> str:
-    if not together:
-        return ""
-    lines = ["## Colors of each shape", "", "Percent of the vehicles of a shape: asked for / measured.", ""]
-    lines += [f"| shape | {' | '.join(COLORS)} | vehicles |", f"|---|{'---:|' * (len(COLORS) + 1)}"]
-    for k in range(0, len(together), len(COLORS)):
-        row = together[k : k + len(COLORS)]
-        measured = ("–" if cell.measured is None else f"{100 * cell.measured:.1f}" for cell in row)
-        shares = " | ".join(f"{100 * cell.asked:.1f} / {of}" for cell, of in zip(row, measured, strict=True))
-        lines.append(f"| {row[0].shape} | {shares} | {sum(cell.vehicles for cell in row):,} |")
-    return "\n".join(lines)
 
 
 def describe_low_visibility(unseen: LowVisibility) -> str:

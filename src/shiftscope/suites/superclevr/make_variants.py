@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -24,7 +23,7 @@ from ...store.dataset import Dataset
 from ...store.shard import Shard, iterate_row_groups, read_questions
 from ...world.superclevr import SuperClevrRules
 from .. import MakeReport, ProgressBar, count_splits, show_no_bar
-from .suite import SHARED_QUESTIONS, SUITE, SuperclevrSpec, TwinBase
+from .suite import SHARED_QUESTIONS, SUITE, SuperclevrSpec
 from .variants import DEFAULT, VARIANTS, load_shift
 
 NAME = "study.json"
@@ -80,17 +79,13 @@ def make_study(
         raise UserError(f"{out} holds something else than a study ({min(other)}); choose another folder")
     with lock_folder(out):
         for member, own in members:
-            base = TwinBase(out / member.base) if member.base else None
-            own_bar = partial(_name_bar, bar, member.name)
+            base = out / member.base if member.base else None
+            own_bar = partial(lambda name, _: bar(name), member.name)
             made = SUITE.make(own, out / member.name, base, workers=workers, repair=repair, bar=own_bar)
             yield member, made.dataset
         listed = [m.to_json() for m, _ in members]
         data = {"format": FORMAT, "suite": SUITE.name, "order": members[0][1].spec(), "variants": listed}
         write_whole(out / NAME, (json.dumps(data, indent=1) + "\n").encode())
-
-
-def _name_bar(bar: ProgressBar, name: str, _: str) -> AbstractContextManager[Progress | None]:
-    return bar(name)
 
 
 def report_study(
@@ -123,7 +118,6 @@ def report_study(
 
 
 def read_study(folder: Path) -> list[StudyVariant]:
-    """The datasets of a finished study."""
     path = folder / NAME
     if not path.is_file():
         raise UserError(f"{folder}: no finished study there (no {NAME}); make it with --study")
@@ -158,7 +152,6 @@ class StoredRows(NamedTuple):
 
 
 def read_stored_rows(dataset: Dataset, shard: Shard) -> StoredRows:
-    """The scenes of a shard and what is stored with their pictures."""
     import pyarrow as pa
 
     if shard.images is None:
@@ -275,16 +268,14 @@ def _check_variant(folder: Path, member: StudyVariant, of: str, progress: Progre
     return check
 
 
-TwinHalf = tuple[Dataset, Shard]
-
-
-def _check_shard(check: TwinCheck, shift: ModuleType, base: TwinHalf, twin: TwinHalf) -> None:
-    both = (base, twin)
+def _check_shard(check: TwinCheck, shift: ModuleType, *both: tuple[Dataset, Shard]) -> None:
+    """The shard of the base and that of the twin."""
+    twin = both[1][1]
     rows = [read_stored_rows(*half) for half in both]
     _check_scenes(check, shift, *rows)
     images = {shard.images.digest if shard.images else "" for _, shard in both}
     if shift.FACTOR.name == "redundancy" and len(images) > 1:
-        check.add("its pictures", of=f"shard {twin[1].index} of {twin[1].split}")
+        check.add("its pictures", of=f"shard {twin.index} of {twin.split}")
     asked = [list(read_questions(d.folder / s.questions.path)) if s.questions else [] for d, s in both]
     if shift.FACTOR.name in SHARED_QUESTIONS:
         _check_questions(check, shift, {s.id: s for s in rows[1].scenes}, *asked)

@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UserError, unknown
 from ...metrics.relative_degrade import VARIANTS
-from ...models.nsvqa.trained_model import (
-    PARSERS,
-    QUESTION_PARSER,
-    SCENE_PARSER,
-    SHIPPED,
-    TrainedModel,
-    read_trained_model,
-    write_combined_model,
-)
+from ...models.nsvqa import trained_model as _trained
 from ...question import Question
 from ...records import JsonRecord, content_id
 from ...schemas.superclevr import SCHEMA
@@ -60,7 +52,6 @@ class StudyScale(JsonRecord):
 
     @property
     def test_images(self) -> int:
-        """How many images a test has."""
         return self.images // 6
 
 
@@ -83,16 +74,8 @@ class StudyDomain(JsonRecord):
         return self.variant if plain else f"{self.variant}@{self.visual}"
 
     def build_spec(self, scale: StudyScale) -> SuperclevrSpec:
-        """The spec of the data, as `make` takes it."""
-        return SuperclevrSpec(
-            variant=self.variant,
-            visual=self.visual,
-            images=scale.images,
-            size=scale.size,
-            questions=scale.questions,
-            part_questions=scale.part_questions,
-            shard=scale.shard,
-        )
+        names = ("images", "size", "questions", "part_questions", "shard")
+        return SuperclevrSpec(self.variant, self.visual, **{name: getattr(scale, name) for name in names})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StudyDomain:
@@ -148,7 +131,7 @@ class ParserTraining:
     def name(self) -> str:
         """Of its folder."""
         label = self.domain.label.replace("@", "-")
-        return f"{self.scale.name}-{PARSERS[self.part]}-{label}-{self.seed}"
+        return f"{self.scale.name}-{_trained.PARSERS[self.part]}-{label}-{self.seed}"
 
     @property
     def epochs(self) -> int | None:
@@ -194,7 +177,7 @@ class SuperclevrStudy(Study):
     adapting_models = frozenset(("p_nsvqa_exact",))  # depends on calibration and relations learned, and adapts
     comparisons = (("p_nsvqa", "nsvqa"), ("p_nsvqa_exact", "p_nsvqa"))
     trained_as = "p_nsvqa"  # one training serves all three
-    stages: Mapping[str, str] = {SCENE_PARSER: "scenes", QUESTION_PARSER: "questions"}
+    stages: Mapping[str, str] = {_trained.SCENE_PARSER: "scenes", _trained.QUESTION_PARSER: "questions"}
     question_groups = (OBJECT, PART)
     factors = tuple(VARIANTS)
     grids = (*map(factor_grid, VARIANTS), factor_grid("distribution", "hard"))
@@ -253,8 +236,8 @@ class SuperclevrStudy(Study):
     def list_parts(self, trained: TrainingSetup, scale: StudyScale) -> tuple[ParserTraining, ...]:
         questions = StudyDomain.from_name(trained.questions)
         return (
-            ParserTraining(SCENE_PARSER, trained.scenes, trained.seed, scale),
-            ParserTraining(QUESTION_PARSER, questions, trained.seed, scale),
+            ParserTraining(_trained.SCENE_PARSER, trained.scenes, trained.seed, scale),
+            ParserTraining(_trained.QUESTION_PARSER, questions, trained.seed, scale),
         )
 
     def find_base(self, trained: TrainingSetup) -> TrainingSetup:
@@ -275,17 +258,19 @@ class SuperclevrStudy(Study):
             if row and column:
                 yield grid.title.replace(", seen ", "-"), row, column
 
-    def find_shipped(self, part: str, digest: str | None) -> TrainedModel | None:
-        folder = SHIPPED / self.suite
+    def find_shipped(self, part: str, digest: str | None) -> _trained.TrainedModel | None:
+        folder = _trained.SHIPPED / self.suite
         if digest is None or not (folder / MODEL_FILE).is_file():
             return None
-        shipped = read_trained_model(folder)
+        shipped = _trained.read_trained_model(folder)
         if shipped.about.get(part, {}).get("blake2b") != digest:
             return None
-        return TrainedModel(folder, shipped.about | {"seconds": shipped.about["seconds"][PARSERS[part]]})
+        return _trained.TrainedModel(
+            folder, shipped.about | {"seconds": shipped.about["seconds"][_trained.PARSERS[part]]}
+        )
 
     def combine_parts(self, folder: Path, parts: Sequence[Any]) -> None:
-        write_combined_model(folder, *parts)
+        _trained.write_combined_model(folder, *parts)
 
     def hash_recipes(self, parts: Sequence[Any]) -> str:
         recipes = []

@@ -7,9 +7,9 @@ from enum import StrEnum
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from ... import suites
 from ...errors import UserError
 from ...geometry.camera import SIZE, check_size
 from ...geometry.shapes.superclevr import vehicles_digest
@@ -26,33 +26,9 @@ from ...store.manifest import DatasetInfo, MakeCommand
 from ...store.shard import SharedImages
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
-from .. import (
-    MadeDataset,
-    MakeReport,
-    Option,
-    PreparedInputs,
-    ProgressBar,
-    ShardPlan,
-    Suite,
-    SuiteSpec,
-    TextTable,
-    describe_splits,
-    digest_scene_files,
-    option,
-    seed_option,
-    shard_option,
-    size_option,
-)
+from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_shard_scenes, read_spool
-from .inputs import (
-    ConceptReport,
-    UserScenes,
-    count_concepts,
-    describe_low_visibility,
-    draw_user_scene,
-    format_concepts,
-    spool_user_scenes,
-)
+from . import inputs as _inputs
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
 SHARE = 6  # one image in so many is for validation, and one for testing, as in the release
@@ -71,9 +47,7 @@ class VisualLevel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SuperclevrSpec(SuiteSpec):
-    """What to make: everything that the data depend on."""
-
+class SuperclevrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "superclevr"
     version: ClassVar[int] = 2
     question_fields: ClassVar[tuple[str, ...]] = ("questions", "part_questions")
@@ -89,13 +63,13 @@ class SuperclevrSpec(SuiteSpec):
     images: int = option(
         30_000, "How many, over train, val and test (4 : 1 : 1); else 30,000.", shown=None, type=int, min=1
     )  # a variant for testing only has its test split alone
-    seed: int = seed_option()
-    size: tuple[int, int] = size_option(
+    seed: int = suites.seed_option()
+    size: tuple[int, int] = suites.size_option(
         "Width and height in pixels; else 480x320, or what the given scenes say.", default=""
     )
     questions: int = option(10, "Questions about vehicles, per image.", min=0)
     part_questions: int = option(10, "Questions about parts, per image.", min=0)  # none without parts
-    shard: int = shard_option(250)  # answers are balanced within a shard
+    shard: int = suites.shard_option(250)  # answers are balanced within a shard
     concepts: ConceptDistribution | None = None  # the user's own; else the variant's
 
     def __post_init__(self) -> None:
@@ -152,22 +126,12 @@ class SuperclevrSpec(SuiteSpec):
         return cls(**found | {"size": found["size"] or SIZE, "concepts": own})
 
     def splits(self) -> dict[str, int]:
-        """How many images each split has; every image is in one."""
         held = self.images // SHARE
         sizes = {"train": self.images - 2 * held, "val": held, "test": held}
         return {n: size for n, size in sizes.items() if size and (n == "test" or not self.kind.test_only)}
 
 
-@dataclass(frozen=True, slots=True)
-class TwinBase:
-    """The folder of the finished dataset whose scenes a twin changes: nothing is sampled twice."""
-
-    folder: Path
-
-
-class SuperclevrSuite(Suite[SuperclevrSpec]):
-    """Vehicles with parts, and variants of them that differ in one factor."""
-
+class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
     spec = SuperclevrSpec
     about = DatasetInfo(
         title="Super-CLEVR, made by ShiftScope",
@@ -179,60 +143,68 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
     trainable = True
     has_sheets = True
     parts = True
-    variants = MappingProxyType(VARIANTS)
-    options = MappingProxyType(
-        {
-            "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
-            "check": Option("Compare the twins of the study field by field.", default=False),
-            "distribution": Option(
-                "Your own shares of shapes, colors, materials or colors by shape: .npz or .csv.", type=list[Path]
-            ),
-            "scenes": Option("Ask about these Super-CLEVR scenes instead of new ones.", type=Path),
-            "no_images": Option("Do not render the given scenes.", default=False),
-        }
-    )
+    variants: Mapping[str, SuperclevrVariant] = VARIANTS
+    options: Mapping[str, Option] = {
+        "study": Option("Make every variant, each in OUT/VARIANT.", default=False),
+        "check": Option("Compare the twins of the study field by field.", default=False),
+        "distribution": Option(
+            "Your own shares of shapes, colors, materials or colors by shape: .npz or .csv.", type=list[Path]
+        ),
+        "scenes": Option("Ask about these Super-CLEVR scenes instead of new ones.", type=Path),
+        "no_images": Option("Do not render the given scenes.", default=False),
+    }
 
     def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        images = None
-        if isinstance(inputs, UserScenes):
+        """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
+        images, rules = None, spec.rules()
+        if isinstance(inputs, _inputs.UserScenes):
             scenes = read_spool(inputs.path / str(k))
-        elif isinstance(inputs, TwinBase):
-            scenes, shared = _sample_twins(spec, split, k, inputs.folder)
-            images = shared if spec.kind.factor == "redundancy" else None
+        elif isinstance(inputs, Path):
+            shard = next(s for s in Dataset.open(inputs).shards(split) if s.index == k)
+            assert shard.images is not None
+            scenes = read_shard_scenes(inputs / shard.images.path)
+            if spec.kind.factor == "visual":
+                scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
+            elif spec.kind.factor == "redundancy":
+                images = SharedImages(inputs, shard.images)
+            else:
+                scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
         else:
-            rules = spec.rules()
             scenes = [world.sample_scene(spec.seed, split, i, rules) for i in spec.shard_range(split, k)]
         return ShardPlan(scenes, make_questions(spec, scenes, split, k), images=images)
 
     def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
-        if isinstance(inputs, UserScenes):
-            return [draw_user_scene(scene, spec.size, inputs) for scene in plan.scenes]
+        if isinstance(inputs, _inputs.UserScenes):
+            if not inputs.pictured:
+                return [StoredImage(scene) for scene in plan.scenes]
+            size = None if inputs.own_size else spec.size
+            return [_inputs.render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
         return super().draw(spec, split, plan)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
         """Sample the first scene: a spec that no scene can meet is refused."""
-        if not isinstance(inputs, UserScenes):
+        if not isinstance(inputs, _inputs.UserScenes):
             world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
 
     @contextmanager
     def prepare(
         self, spec: SuperclevrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar
-    ) -> Iterator[PreparedInputs]:
-        if not isinstance(inputs, UserScenes):
-            yield PreparedInputs(spec.spec(), spec.jobs(), inputs)
+    ) -> Iterator[suites.PreparedInputs]:
+        if not isinstance(inputs, _inputs.UserScenes):
+            yield suites.PreparedInputs(spec.spec(), spec.jobs(), inputs)
             return
         with TemporaryDirectory() as spool:
-            count = spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
+            count = _inputs.spool_user_scenes(inputs.path, Path(spool), spec.shard, workers)
             stored = replace(spec, images=count).spec() | (OWN_SIZE if inputs.own_size else {})
-            stored |= {GIVEN: digest_scene_files(inputs.path), PICTURED: inputs.pictured}
-            yield PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
+            stored |= {GIVEN: suites.digest_scene_files(inputs.path), PICTURED: inputs.pictured}
+            yield suites.PreparedInputs(stored, spec.jobs({GIVEN: count}), replace(inputs, path=Path(spool)))
 
     def label(self, spec: SuperclevrSpec, inputs: Any = None) -> str:
-        return "asking" if isinstance(inputs, UserScenes) else f"making {self.name} {spec.name}"
+        return "asking" if isinstance(inputs, _inputs.UserScenes) else f"making {self.name} {spec.name}"
 
     def summarize(self, notes: Any, dataset: Dataset) -> str:
         """How often concepts occur, beside how often they were asked for."""
-        return format_concepts(measure_concepts(dataset))
+        return _inputs.format_concepts(measure_concepts(dataset))
 
     def read_options(self, given: Mapping[str, Any]) -> tuple[SuperclevrSpec, Any]:
         _refuse_conflicts(given)
@@ -244,9 +216,9 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
         spec = self.spec.from_variant(rest.pop("variant"), rest.pop("visual", ""), **rest)
         if given["scenes"] is None:
             return spec, None
-        return spec, UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
+        return spec, _inputs.UserScenes(given["scenes"], not given["no_images"], own_size=not given["size"])
 
-    def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[MakeReport]:
+    def run(self, given: Mapping[str, Any], out: Path, **how: Any) -> Iterator[suites.MakeReport]:
         if not given["study"]:
             yield from super().run(given, out, **how)
             return
@@ -270,10 +242,10 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
             needs.append("SHARES: the files of shares that were given, each with --distribution (concepts below)")
         return MakeCommand(options, tuple(needs))
 
-    def describe(self, made: MadeDataset) -> MakeReport:
+    def describe(self, made: suites.MadeDataset) -> suites.MakeReport:
         """How much was made, and how often concepts occur beside how often they were asked for."""
         data = made.dataset
-        plain = describe_splits(data, "images" if data.manifest.spec.get(PICTURED, True) else "scenes")
+        plain = suites.describe_splits(data, "images" if data.manifest.spec.get(PICTURED, True) else "scenes")
         found, matrix, hidden = measure_concepts(data)
         report = {**plain.data, "concepts": [f._asdict() for f in found]}
         report |= {"colors_by_shape": [t._asdict() for t in matrix]} if matrix else {}
@@ -281,12 +253,12 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
         *text, done = plain.text
         rows = [(f.attribute, f.value, "" if f.asked is None else f"{f.asked:.1%}", f"{f.measured:.1%}") for f in found]
         if rows:
-            text.append(TextTable(("attribute", "value", "asked for", "measured"), rows))
+            text.append(suites.TextTable(("attribute", "value", "asked for", "measured"), rows))
         if matrix:
             text.append("README.md has the colors of each shape, asked for beside measured")
         if hidden:
-            text.append(describe_low_visibility(hidden))
-        return MakeReport(report, [*text, done])
+            text.append(_inputs.describe_low_visibility(hidden))
+        return suites.MakeReport(report, [*text, done])
 
     def base_spec(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Given scenes are nobody's variant."""
@@ -302,7 +274,6 @@ class SuperclevrSuite(Suite[SuperclevrSpec]):
 
 
 def _refuse_conflicts(given: Mapping[str, Any]) -> None:
-    """Refuse options of `make superclevr` that exclude each other."""
     scenes, study, variant = given["scenes"], given["study"], given["variant"]
     if given["no_images"] and scenes is None:
         raise UserError("--no-images asks about given scenes alone; name them with --scenes")
@@ -323,19 +294,6 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
             raise UserError(f"--{name} is for new scenes; omit it with --scenes")
 
 
-def _sample_twins(spec: SuperclevrSpec, split: str, k: int, base: Path) -> tuple[list[Scene], SharedImages]:
-    """The twins of the scenes of a base's shard, and the pictures of these."""
-    shard = next(s for s in Dataset.open(base).shards(split) if s.index == k)
-    assert shard.images is not None
-    scenes = read_shard_scenes(base / shard.images.path)
-    if spec.kind.factor == "visual":
-        scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
-    elif spec.kind.factor != "redundancy":
-        rules = spec.rules()
-        scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
-    return scenes, SharedImages(base, shard.images)
-
-
 def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int) -> list[Question]:
     """The questions of a shard, image by image: first about the vehicles, then about their parts."""
     first, level = k * spec.shard, spec.kind.redundancy
@@ -351,33 +309,27 @@ def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k:
         found += generate_questions(subjects, builtin_part_templates(SCHEMA), **where)
     place = {scene.id: i for i, scene in enumerate(scenes)}
     found.sort(key=lambda q: place[q.scenes[0]])
-    return _name_questions(found, spec)
-
-
-def _name_questions(questions: Sequence[Question], spec: SuperclevrSpec) -> list[Question]:
-    """The questions under names that no other variant has; a twin says of which question it is one.
-
-    Scenes have one name in all variants, so that what is asked about one place is resampled together; but
-    where concepts differ, equal places in the list are unrelated questions, and these are nobody's twins.
-    """
+    # Questions get names that no other variant has; a twin says of which question it is one. Scenes have one name in
+    # all variants, so that what is asked about one place is resampled together; but where concepts differ, equal
+    # places in the list are unrelated questions, and these are nobody's twins.
     kind = spec.kind
     own, base = (f"_{s.name}" if s.name != DEFAULT else "" for s in (spec, spec.base()))  # what names end with
-    level: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
+    shifted: Notes = (("factor", kind.factor), ("level", kind.level)) if kind.factor else ()
     made = []
-    for q in questions:
+    for q in found:
         name = q.note("twin", q.id)
         notes = [n for n in q.notes if n[0] not in ("twin", "redundancy")]
         if kind.factor in SHARED_QUESTIONS:
             notes.append(("twin", f"{name}{base}"))
-        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *level, ("variant", spec.name))))
+        made.append(replace(q, id=f"{name}{own}", notes=(*notes, *shifted, ("variant", spec.name))))
     return made
 
 
-def measure_concepts(dataset: Dataset) -> ConceptReport:
+def measure_concepts(dataset: Dataset) -> _inputs.ConceptReport:
     """How often concepts occur, and were asked for unless the scenes were given; what of given ones is hardly seen."""
     spec = dataset.manifest.spec
     asked = None if GIVEN in spec else SuperclevrSpec.of(spec).rules().concepts
-    return count_concepts(dataset, asked, look=GIVEN in spec and bool(spec.get(PICTURED)))
+    return _inputs.count_concepts(dataset, asked, look=GIVEN in spec and bool(spec.get(PICTURED)))
 
 
 SUITE = SuperclevrSuite()

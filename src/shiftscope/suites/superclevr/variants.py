@@ -50,5 +50,4 @@ def find_variant(name: str) -> SuperclevrVariant:
 
 
 def load_shift(variant: SuperclevrVariant) -> ModuleType:
-    """The file of the factor that a variant differs in."""
     return next(shift for shift in FACTORS if shift.FACTOR.name == variant.factor)

@@ -134,9 +134,9 @@ def _build_scene(
     """The scene, its vehicles whole or with parts of their own; its notes name those that its base has elsewhere."""
     notes = (("moved", arranged.moved),) if arranged.moved else ()
     scene = build_scene(path, SCHEMA, arranged.objects, arranged.seen, camera, lamps, rules.size, notes)
-    return (
-        replace(scene, objects=_add_parts(scene.objects, arranged, rules, derive(*path, "parts"))) if parts else scene
-    )
+    if not parts:
+        return scene
+    return replace(scene, objects=_add_parts(scene.objects, arranged, rules, derive(*path, "parts")))
 
 
 # Appearance: parts with attributes of their own, and textures. Each part has random numbers of its own, so that it

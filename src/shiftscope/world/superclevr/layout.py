@@ -54,7 +54,6 @@ def outline(shape: str) -> tuple[float, float, float, float]:
 
 
 def put_on_ground(thing: Object, x: float, y: float, rotation: float) -> Object:
-    """The vehicle put on the ground."""
     (shape,), (size,) = thing.values("shape"), thing.values("size")
     return replace(thing, position=(x, y, outline(shape)[3] * SIZES[size]), rotation=rotation)
 
@@ -78,7 +77,11 @@ def arrange(
     refused: Counter[str] = Counter()
     for tried in range(1, rules.arrangements + 1):
         if tried % PATIENCE == 0 and not keep_sizes:
-            current = _shrink_one(current, generator)
+            large = [i for i, t in enumerate(current) if t.values("size") == ("large",)]
+            if large:  # one of them is made small
+                k = large[int(generator.integers(len(large)))]
+                attributes = tuple((a, "small" if a == "size" else v) for a, v in current[k].attributes)
+                current[k] = replace(current[k], attributes=attributes)
         turns = (360.0 * generator.random(len(current))).tolist()
         attempt = _PlacementAttempt(ground, current, turns, generator)
         found = attempt.fill(range(len(current)))
@@ -115,15 +118,6 @@ def rearrange(
                 return Arrangement(attempt.objects(), seen, tuple(sorted(attempt.moved | loose)))
     found = arrange(things, (), camera, rules, generator, keep_sizes=True)
     return replace(found, moved=tuple(range(len(things))))
-
-
-def _shrink_one(things: list[Object], generator: np.random.Generator) -> list[Object]:
-    large = [i for i, t in enumerate(things) if t.values("size") == ("large",)]
-    if not large:
-        return things
-    k = large[int(generator.integers(len(large)))]
-    attributes = tuple((a, "small" if a == "size" else v) for a, v in things[k].attributes)
-    return [*things[:k], replace(things[k], attributes=attributes), *things[k + 1 :]]
 
 
 class _Ground:

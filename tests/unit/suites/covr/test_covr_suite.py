@@ -22,11 +22,11 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.store.exports import export_dataset
 from shiftscope.suites import describe_verification
 from shiftscope.suites.covr import reported as paper
-from shiftscope.suites.covr.graphs import _assign_split
-from shiftscope.suites.covr.graphs import read_user_graphs as lines_of
-from shiftscope.suites.covr.inputs import GraphInputs, identify_pictures, iter_scenes, load_stored_image
 from shiftscope.suites.covr.make import CovrYield, build_covr_spec, list_empty_splits, read_yield
 from shiftscope.suites.covr.suite import SUITE, CovrSpec
+from shiftscope.suites.graph_inputs import GraphInputs, identify_pictures, iter_scenes, load_stored_image
+from shiftscope.suites.split_graphs import _assign_split
+from shiftscope.suites.split_graphs import read_user_graphs as lines_of
 from toy import THREE_AND_ONE
 
 ASKED = {"questions": (60, 30, 30), "sources": 3, "subgraphs": 3, "shard": 25}
@@ -282,8 +282,8 @@ def test_a_picture_is_in_one_split_whatever_files_have_regions_of_it(tmp_path):
     lines, about = laid_out(tmp_path / "train.csv", held_out=(tmp_path / "val.csv",))
     assert about["of_pictures_in_another_split"] == 30
     splits = defaultdict(set)
-    for line in lines:
-        splits[line.scene.note("image_id")].add(line.split)
+    for split, scene, _ in lines:
+        splits[scene.note("image_id")].add(split)
     assert all(len(found) == 1 for found in splits.values())
     assert splits["alone"] <= {"val", "test"}
 
@@ -300,7 +300,7 @@ def test_datasets_that_disagree_on_a_split_are_not_mixed(made, tmp_path):
             yield moved[split] if other else split, replace(scene, id=f"{scene.id}{other}", notes=notes)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shiftscope.suites.covr.graphs.iter_scenes", named)
+        patch.setattr("shiftscope.suites.split_graphs.iter_scenes", named)
         lines, about = laid_out(made.folder, folder)
     assert about["of_pictures_in_another_split"] == len(lines) == len(list(made.images()))
 

@@ -35,12 +35,12 @@ from shiftscope.scene_graph.subgraph_classifier import (
 from shiftscope.schemas.gqa import SCHEMA
 from shiftscope.suites import describe_verification
 from shiftscope.suites.covr import train_classifier as stage
-from shiftscope.suites.covr.graphs import SPLITS, SplitGraphs, index_graphs, read_user_graphs, write_graphs
-from shiftscope.suites.covr.inputs import GraphInputs, OverlapSources
 from shiftscope.suites.covr.make import build_covr_spec, read_yield
 from shiftscope.suites.covr.suite import SUITE
 from shiftscope.suites.covr.train_classifier import phrase_question, phrase_subgraph
 from shiftscope.suites.covr.verify import find_classifier
+from shiftscope.suites.graph_inputs import GraphInputs, OverlapSources
+from shiftscope.suites.split_graphs import SPLITS, SplitGraphs, index_graphs, read_user_graphs, write_graphs
 from shiftscope.world import superclevr as world
 from toy import THREE_AND_ONE
 

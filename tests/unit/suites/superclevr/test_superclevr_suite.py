@@ -12,7 +12,7 @@ from shiftscope.store.dataset import Dataset
 from shiftscope.store.shard import SharedImages
 from shiftscope.suites.superclevr.inputs import _scan, render_user_scene
 from shiftscope.suites.superclevr.make_variants import plan_study
-from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec, TwinBase, make_questions, measure_concepts
+from shiftscope.suites.superclevr.suite import SUITE, SuperclevrSpec, make_questions, measure_concepts
 from shiftscope.suites.superclevr.variants import VARIANTS
 from shiftscope.world.superclevr import SuperClevrRules, sample_scene
 from shiftscope.world.superclevr.concepts import ConceptDistribution
@@ -102,7 +102,7 @@ def test_an_image_has_questions_about_vehicles_and_about_parts(base):
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "default"])
 def test_a_twin_made_from_its_base_is_the_same_as_made_alone(base, name):
     spec = SuperclevrSpec.from_variant(name, **SMALL).spec()
-    images, questions = SUITE.make_shard(spec, "test", 0, TwinBase(base.folder))
+    images, questions = SUITE.make_shard(spec, "test", 0, base.folder)
     alone, asked = SUITE.make_shard(spec, "test", 0)
     assert questions == asked
     if isinstance(images, SharedImages):
@@ -113,7 +113,7 @@ def test_a_twin_made_from_its_base_is_the_same_as_made_alone(base, name):
 
 def test_a_twin_names_its_original(base):
     spec = SuperclevrSpec.from_variant("rd+", **SMALL).spec()
-    _, questions = SUITE.make_shard(spec, "test", 0, TwinBase(base.folder))
+    _, questions = SUITE.make_shard(spec, "test", 0, base.folder)
     originals = {q.id: q for q in base.questions("test")}
     for question in questions:
         assert question.id == f"{question.note('twin')}_rd+"
@@ -210,9 +210,7 @@ def test_a_given_scene_gets_the_boxes_of_its_picture():
 
 def test_shared_images_take_no_space(base, tmp_path):
     order = SuperclevrSpec.from_variant("rd-", **SMALL)
-    twin = build_dataset(
-        tmp_path / "rd-", order.spec(), order.jobs(), partial(SUITE.make_shard, inputs=TwinBase(base.folder))
-    )
+    twin = build_dataset(tmp_path / "rd-", order.spec(), order.jobs(), partial(SUITE.make_shard, inputs=base.folder))
     mine, theirs = (d.folder / d.shards("test")[0].images.path for d in (twin, base))
     assert mine.samefile(theirs)
     twin.verify()

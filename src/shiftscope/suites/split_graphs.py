@@ -1,4 +1,4 @@
-"""The first stage of a COVR dataset: scene graphs dealt into splits, kept to be read one by one, and indexed.
+"""Split graphs: scene graphs of files, or of a world, dealt into splits, kept to be read one by one, and indexed.
 
 Which split an image is in depends on its name alone: another seed, or more images, never moves one. Regions
 of one picture go together. Scenes of open vocabularies are kept in the words in which questions are asked.
@@ -10,26 +10,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from ... import rng
-from ...errors import UserError
-from ...executor import LocalExecutor, Progress
-from ...files import write_whole
-from ...scene import Scene
-from ...scene_graph.extract import normalize_scene
-from ...scene_graph.index import build_index
-from ...scene_graph.pack import pack_graphs
-from ...schema import Schema
-from .inputs import GraphInputs, find_picture_name, has_picture, iter_scenes
+from .. import rng
+from ..errors import UserError
+from ..executor import LocalExecutor, Progress
+from ..files import write_whole
+from ..scene import Scene
+from ..scene_graph.extract import normalize_scene
+from ..scene_graph.index import build_index
+from ..scene_graph.pack import pack_graphs
+from ..schema import Schema
+from .graph_inputs import GraphInputs, find_picture_name, has_picture, iter_scenes
 
 SPLITS = ("train", "val", "test")
 DONE = "done.json"
 ELSEWHERE = "of_pictures_in_another_split"
 TOGETHER = 50  # scenes of a world that a worker makes at a time
+
+SplitScene = tuple[str, Scene, int]  # the split that a scene goes into, the scene, and the number of its file
 
 
 @contextmanager
@@ -39,14 +41,6 @@ def open_stage_file(path: Path) -> Iterator[Path]:
         yield path
     except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, BadZipFile):
         raise UserError(f"{path} is damaged; delete {path.parent} and run the same command again") from None
-
-
-class SplitScene(NamedTuple):
-    """A scene on its way into a split."""
-
-    split: str
-    scene: Scene
-    source: int  # the number of its file
 
 
 class SplitGraphs:
@@ -171,7 +165,7 @@ def read_user_graphs(inputs: GraphInputs, share: int, tell: Progress, about: dic
             done += 1
             if done % 100 == 0:
                 tell(done, 0, "graphs")
-            yield SplitScene(place, normalize_scene(scene), number)
+            yield place, normalize_scene(scene), number
         if here and not things:
             raise UserError(f"{path}: none of its {here:,} graphs has an object")
     if not done and (lacking := about["without_picture"]):
@@ -208,7 +202,7 @@ def sample_world_graphs(
         for (split, _, _), scenes in zip(jobs, made, strict=True):
             done += len(scenes)
             tell(done, total, "scenes")
-            yield from (SplitScene(split, one, 0) for one in scenes)
+            yield from ((split, one, 0) for one in scenes)
 
 
 def _sample_block(scene: Callable[[str, int], Scene], job: tuple[str, int, int]) -> list[Scene]:

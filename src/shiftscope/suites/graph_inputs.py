@@ -1,4 +1,4 @@
-"""Inputs: what a COVR dataset is made from (files, images, sources of mutual exclusivity) and how its spec names them.
+"""Graph inputs: what COVR and GQA are made from (files, images, sources of exclusivity), and how specs name them.
 
 A spec names files, and folders of pictures, by name and content and never by where they lie.
 """
@@ -11,19 +11,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import UserError, unknown
-from ...files import digest_of, file_digest, read_whole, resolve_links
-from ...formats import iterate_scenes
-from ...formats.coco import image_id
-from ...formats.imsitu import SPACE
-from ...scene import Scene
-from ...scene_graph.exclusivity import MutualExclusivity, build_exclusivity
-from ...scene_graph.wordnet import FOLDER as WORDNET
-from ...schema import Schema
-from ...store.dataset import Dataset, ImageIndex
-from ...store.image import StoredImage
-from ...store.manifest import MANIFEST_FILE as MANIFEST
-from .._scene_images import read_shard_scenes
+from ..errors import UserError, unknown
+from ..files import digest_of, file_digest, read_whole, resolve_links
+from ..formats import iterate_scenes
+from ..formats.coco import image_id
+from ..formats.imsitu import SPACE
+from ..scene import Scene
+from ..scene_graph.exclusivity import MutualExclusivity, build_exclusivity
+from ..scene_graph.wordnet import FOLDER as WORDNET
+from ..schema import Schema
+from ..store.dataset import Dataset, ImageIndex
+from ..store.image import StoredImage
+from ..store.manifest import MANIFEST_FILE as MANIFEST
+from ._scene_images import read_shard_scenes
 
 OVERLAP_SOURCES = ("schema", "wordnet", "table", "nli")
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -150,18 +150,17 @@ def identify_pictures(folder: Path) -> str:
 
     A hundred thousand photographs are not read whole; both PNG and JPEG end in bytes that all else bears on.
     """
-    lines = [f"{p.relative_to(folder).as_posix()} {_digest_ends(p)}\n" for p in _list_pictures(folder)]
+    lines = []
+    for path in _list_pictures(folder):
+        try:
+            with path.open("rb") as file:
+                size, data = os.fstat(file.fileno()).st_size, file.read(EDGE)
+                file.seek(max(len(data), size - EDGE))
+                digest = digest_of(data + file.read())[:DIGITS]
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        lines.append(f"{path.relative_to(folder).as_posix()} {size} {digest}\n")
     return f"{resolve_links(folder).name} {digest_of(os.fsencode(''.join(lines)))[:DIGITS]}"
-
-
-def _digest_ends(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            size, data = os.fstat(file.fileno()).st_size, file.read(EDGE)
-            file.seek(max(len(data), size - EDGE))
-            return f"{size} {digest_of(data + file.read())[:DIGITS]}"
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def read_schema(path: Path) -> Schema:
