@@ -94,20 +94,16 @@ def normalize_text(text: str) -> str:
 def find_mentions(tokens: list[str], expected: ExpectedAnswer) -> Iterator[AnswerMention]:
     """Every place where an admitted answer is named, in order."""
     if expected.kind == "truth":
-        yield from _find_truths(tokens)
+        for k, token in enumerate(tokens):
+            if token in YES or token in NO:
+                denied = k > 0 and tokens[k - 1] in _NOT
+                yield AnswerMention((token in YES) != denied, k - denied, size=1 + denied)
+            elif token == "not" and tokens[k + 1 : k + 3] == ["at", "all"]:
+                yield AnswerMention(False, k, size=3)
     elif expected.kind == "number":
         yield from _find_numbers(tokens)
     else:
         yield from _find_values(tokens, expected)
-
-
-def _find_truths(tokens: list[str]) -> Iterator[AnswerMention]:
-    for k, token in enumerate(tokens):
-        if token in YES or token in NO:
-            denied = k > 0 and tokens[k - 1] in _NOT
-            yield AnswerMention((token in YES) != denied, k - denied, size=1 + denied)
-        elif token == "not" and tokens[k + 1 : k + 3] == ["at", "all"]:
-            yield AnswerMention(False, k, size=3)
 
 
 def _find_numbers(tokens: list[str]) -> Iterator[AnswerMention]:

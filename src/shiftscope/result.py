@@ -1,7 +1,5 @@
 """Results: a question's record, a model's prediction, scores, and a whole run in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -209,7 +207,7 @@ class RunRecords:
             raise unknown("column", name, known, "the run")
         return known[name]
 
-    def take(self, rows: npt.NDArray[Any]) -> RunRecords:
+    def take(self, rows: npt.NDArray[Any]) -> "RunRecords":
         """The rows given by a mask or by their numbers, in that order."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return RunRecords(
@@ -219,7 +217,7 @@ class RunRecords:
             data=self.data,
         )
 
-    def filter_condition(self, condition: str) -> RunRecords:
+    def filter_condition(self, condition: str) -> "RunRecords":
         """The rows of one condition."""
         return self.take(self.condition.equals(condition))
 

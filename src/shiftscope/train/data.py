@@ -168,8 +168,6 @@ def _open_dataset(path: Path, images: int, part: QuestionPart | None) -> Dataset
     return data
 
 
-# Examples: all images and questions of a split, gathered once; then batches are picked from memory.
-
 WARM = 8  # images of the block that is made first, in one process
 DECODED = 256  # images decoded together
 FREE = 0.6  # share of the free memory that the images may take
@@ -222,9 +220,6 @@ def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: S
     return {stage.name: stage.collect(scenes, questions) for stage in stages}
 
 
-# --- from a suite's world -------------------------------------------------------------------------------
-
-
 def _make_split(
     source: SuiteSource,
     size: int,
@@ -237,7 +232,9 @@ def _make_split(
     """Images if they are wanted, supervision, and scenes if they are wanted."""
     workers = min(workers, source.blocks())
     drawn = _want(stages, IMAGES)
-    _compile_first(source, device if drawn else "cpu", workers)
+    if workers > 1:  # compile in one process what all workers would else compile at once, each for itself
+        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
+            open_renderer(device if drawn else "cpu").pack([scene], source.size)
     collect = partial(_collect_examples, stages, scenes and drawn)
     pixels: Any = None
     blocks: Any  # generators of images and examples
@@ -263,16 +260,6 @@ def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: Sce
     scenes = tuple(scene for scene, _ in some)
     supervision = _collect(stages, scenes, [question for _, questions in some for question in questions])
     return len(some), scenes if keep_scenes else (), supervision
-
-
-def _compile_first(source: SuiteSource, device: str, workers: int) -> None:
-    """Compile in one process what all workers would else compile at once, each for itself."""
-    if workers > 1:
-        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
-            open_renderer(device).pack([scene], source.size)
-
-
-# --- from a folder --------------------------------------------------------------------------------------
 
 
 def _read_stored(

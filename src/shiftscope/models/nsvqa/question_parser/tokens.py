@@ -5,12 +5,10 @@ ends. Nodes that filter one after another are written innermost first, as adject
 again is written once and then named by its op and its place among those of the op: `again(parts, 0)`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ....errors import UserError
 from ....lang.check import plan_program
@@ -40,7 +38,7 @@ class ParserToken:
         return [self.op, list(self.words), [[t.name, t.of] for t in (*self.inputs, self.output)]]
 
     @classmethod
-    def from_json(cls, data: Sequence[Any]) -> ParserToken:
+    def from_json(cls, data: Sequence[Any]) -> Self:
         op, words, types = data
         *inputs, output = (Type(name, of) for name, of in types)
         return cls(op, tuple(words), tuple(inputs), output)
@@ -65,7 +63,7 @@ class TokenStep(NamedTuple):
             output = Type("Value", key[0])
         return ParserToken(self.op, self.again or words, inputs, output)
 
-    def generalize(self) -> tuple[int, TokenStep]:
+    def generalize(self) -> tuple[int, "TokenStep"]:
         """The node whose words tell its token, and what it shares with nodes of other programs."""
         at = self.at if self.compares < 0 else self.compares
         return at, self._replace(at=0, compares=min(self.compares, 0))

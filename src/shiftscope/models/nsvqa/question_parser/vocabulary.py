@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -126,14 +127,11 @@ class ParserVocabulary:
                 if not lenient:
                     raise
                 for i in rows:
-                    table[i, 1 : 1 + len(plan)] = self._encode_leniently(programs[i], len(plan))
+                    row = [BEGIN] + [PAD] * (len(plan) - 1)
+                    with suppress(UserError):
+                        row = self.encode_program(programs[i])
+                    table[i, 1 : 1 + len(plan)] = row
         return pad_rows(self.encode_text(text) for text, _ in questions), table
-
-    def _encode_leniently(self, program: Program, length: int) -> list[int]:
-        try:
-            return self.encode_program(program)
-        except UserError:
-            return [BEGIN] + [PAD] * (length - 1)
 
     def word_terms(self) -> npt.NDArray[np.float32]:
         """[word, term] how much of a term a word spells: of many terms less of each."""

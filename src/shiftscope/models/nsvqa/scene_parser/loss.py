@@ -13,19 +13,9 @@ from torch.nn import functional as F
 
 from ....schema import Schema
 from ..labels import SceneLabels
+from . import network
 from .config import SceneParserConfig
-from .network import (
-    COARSE,
-    DEEPEST,
-    FINE,
-    POINTED,
-    QueryLocations,
-    SceneParserOutput,
-    box_centres,
-    box_far_corners,
-    box_iou,
-    gather_rows,
-)
+from .network import COARSE, FINE, QueryLocations, SceneParserOutput, box_centres, box_iou, gather_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +112,7 @@ class HeatmapTargets:
 
 def make_targets(labels: SceneLabels, config: SceneParserConfig, size: tuple[int, int]) -> HeatmapTargets:
     """For images of that width and height; the maps cover whole cells of the deepest stride."""
-    width, height = (side + -side % DEEPEST for side in size)
+    width, height = (side + -side % network.DEEPEST for side in size)
     there, parts_there = labels.boxes[..., 2] > 0, labels.part_boxes[..., 2] > 0
     heat = draw_blobs(labels.boxes, there, COARSE, (width, height)).amax(1, keepdim=True)
     images = len(labels)
@@ -166,7 +156,7 @@ def make_locations(labels: SceneLabels, *, astray: bool = True) -> QueryLocation
         sides = boxes[..., 2:].repeat(1, 1, 2)
         off = (torch.rand_like(boxes) * 2 - 1) * (EDGE_JITTER * sides + EDGE_JITTER_PIXELS[stride])
         first = boxes[..., :2] + off[..., :2]
-        return points, torch.cat([first, (box_far_corners(boxes) + off[..., 2:] - first).clamp(min=1)], -1)
+        return points, torch.cat([first, (network.box_far_corners(boxes) + off[..., 2:] - first).clamp(min=1)], -1)
 
     points, boxes = jitter_boxes(labels.boxes, COARSE)
     part_points, part_boxes = jitter_boxes(labels.part_boxes, FINE)
@@ -260,7 +250,7 @@ def owner_error(pointed: torch.Tensor, boxes: torch.Tensor, owners: torch.Tensor
     if not owners.shape[1]:
         return pointed.sum()
     middles = gather_rows(box_centres(boxes), owners.long().clamp(min=0))
-    return _mean_where((pointed - middles).abs().sum(-1) / POINTED, there)
+    return _mean_where((pointed - middles).abs().sum(-1) / network.POINTED, there)
 
 
 def _attribute_error(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
