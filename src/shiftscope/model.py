@@ -277,9 +277,6 @@ def get_traits(kind: str) -> ModelTraits:
 DEFAULT_TRAITS = ModelTraits()
 
 
-# The one string that names a model: `oracle`, `nsvqa:FOLDER`, `hf:ORG/MODEL`, `package.module:Class`, ….
-
-
 @dataclass(frozen=True, slots=True)
 class ModelName:
     """A model of the registry, and what it is to be built for."""

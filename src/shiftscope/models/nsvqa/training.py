@@ -82,31 +82,26 @@ class SceneParserStage(TrainStage):
 
         Of several processes each does this on its own share of the split; the first one's is kept.
         """
-        posterior = _parse_validation(module, val, device, tell)
+        import torch
+
+        from .scene_parser.decode import parse
+
+        assert val.pixels is not None
+        pieces: list[ScenePosterior] = []
+        gpu = device.startswith("cuda")
+        together = GPU_IMAGES if gpu else CPU_IMAGES
+        for start in range(0, len(val.pixels), together):
+            some = val.pixels[start : start + together].to(device)
+            with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+                pieces.append(parse(module, some))
+            tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
+        posterior = concatenate_posteriors(pieces).to_numpy()
         truth = pack_scenes(val.scenes)
         found = match_to_truth(posterior, truth)
         calibration = Calibration.fit(posterior, truth, found)
         pairs = bool(((found.objects >= 0).sum(1) > 1).any())
         spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
         return {"calibration": calibration.to_json(), "spatial": spatial}
-
-
-def _parse_validation(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> ScenePosterior:
-    """The scene posterior of all images, as NumPy arrays."""
-    import torch
-
-    from .scene_parser.decode import parse
-
-    assert val.pixels is not None
-    pieces: list[ScenePosterior] = []
-    gpu = device.startswith("cuda")
-    together = GPU_IMAGES if gpu else CPU_IMAGES
-    for start in range(0, len(val.pixels), together):
-        some = val.pixels[start : start + together].to(device)
-        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
-            pieces.append(parse(module, some))
-        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
-    return concatenate_posteriors(pieces).to_numpy()
 
 
 class QuestionParserStage(TrainStage):

@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from ...errors import UserError
-from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ResponseCache, ServerIdentity
+from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ServerIdentity
 from ...records import content_id
 from ...schema import Schema
 from .endpoint import CallRefused, Completion, Endpoint
@@ -35,17 +35,10 @@ class OpenAI:
     Use it as `async with model:`, or call `predict`, which does so itself.
     """
 
-    def __init__(
-        self,
-        model: str,
-        url: str,
-        key: str,
-        options: ModelOptions,
-        memory: ResponseCache | None,
-        warn: Callable[[str], None] = lambda sentence: None,
-    ) -> None:
-        self._model, self._url, self._options, self._memory = model, url, options, memory
-        self._endpoint = Endpoint(url, model, key, options, warn)
+    def __init__(self, model: str, url: str, key: str, setting: ModelSetting) -> None:
+        options = setting.options
+        self._model, self._url, self._options, self._memory = model, url, options, setting.memory
+        self._endpoint = Endpoint(url, model, key, options, setting.warn)
         self._identity: ServerIdentity | None = None
         self._calls: dict[str, asyncio.Task[Completion]] = {}  # under way, by key
         self._own: set[str] = set()  # keys of what this object paid for
@@ -222,4 +215,4 @@ def build(target: str, setting: ModelSetting) -> OpenAI:
         )
     if not key and url == HOSTED:
         raise UserError(f"model 'openai:{model}' needs a key: set the environment variable {options.key_env}")
-    return OpenAI(model, url, key, options, setting.memory, setting.warn)
+    return OpenAI(model, url, key, setting)

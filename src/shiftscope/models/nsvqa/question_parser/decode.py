@@ -61,8 +61,6 @@ def decode_greedily(module: QuestionParser, words: Tensor) -> Tensor:
     return made
 
 
-# How well a parser does: programs that are exactly right, and tokens that are right after true ones.
-
 Counts = dict[str, tuple[int, int]]  # name -> right, of
 
 

@@ -85,8 +85,6 @@ def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Te
     return mean, {"token accuracy": right}
 
 
-# Epoch: the batches that a training shows once, with more or less in them than the questions have.
-#
 # A GPU takes as long to vary a thousand questions as to vary many thousands, so it varies some batches
 # together. What a batch holds does not depend on those before it: a training can begin with any of them.
 

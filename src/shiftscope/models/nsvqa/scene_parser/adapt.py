@@ -7,7 +7,7 @@ class priors helps where they show different things. Either is kept only if it m
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -75,19 +75,15 @@ SURER = 0.95  # of the entropy, what may be left: less of a difference is chance
 AS_MANY = 0.9  # of the objects, what must be found again: a parser that misses them is surer of the rest
 
 
-class AdaptedParser(NamedTuple):
-    """An adapted parser, and whether its batch-norm statistics are; priors are corrected where that helps."""
-
-    module: SceneParser
-    adapted_norms: bool
-
-
 def adapt_parser(
     module: SceneParser, images: torch.Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
-) -> AdaptedParser:
-    """A parser adapted to images [image, height, width, 3] of uint8, on its device; `kind` names what is adapted."""
+) -> tuple[SceneParser, bool]:
+    """A parser adapted to images [image, height, width, 3] of uint8, and whether its batch-norm statistics are.
+
+    `kind` names what is adapted; priors are corrected where that helps.
+    """
     if not len(images):
-        return AdaptedParser(module, False)
+        return module, False
     kinds = kind.split("+")
     found, adapted = parse_all(module, images), False
     if "normalisation" in kinds:
@@ -98,7 +94,7 @@ def adapt_parser(
             module, found, adapted = other, again, True
     if "label_shift" in kinds:
         module = correct_priors(module, found, calibration)
-    return AdaptedParser(module, adapted)
+    return module, adapted
 
 
 def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -76,8 +76,6 @@ def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> tor
         alike = alike & (name[:, :, None] == name[:, None])
     return alike
 
-
-# How well images are read: what is found is matched with the truth by its box, and compared.
 
 MATCH = 0.5  # boxes that overlap by as much may show one object
 PART_MATCH = 0.3  # of parts: a box of three pixels has no better edges
@@ -191,28 +189,17 @@ def _compare_attributes(
     return right
 
 
-# How good a scene parser is on images whose scenes are known, and what its confidence is worth.
-
-
-class ConfidenceRows(NamedTuple):
-    """Confidence in something, row by row, and whether it is so."""
-
-    name: str
-    confidence: Any  # [row] float
-    right: Any  # [row] bool
-
-
-class PartFigures(NamedTuple):
-    """Shares as (right, of how many), by name; and confidences."""
-
-    shares: dict[str, tuple[int, int]]
-    confidences: list[ConfidenceRows]
+ConfidenceRows = tuple[str, Any, Any]  # in what, confidence [row], whether it is so [row]
+Figures = tuple[dict[str, tuple[int, int]], list[ConfidenceRows]]  # shares as (right, of how many) by name; confidences
 
 
 def measure_scene_parser(
     parsers: NsvqaParsers, pictures: Sequence[Picture], scenes: Sequence[Scene], together: int
-) -> PartFigures:
-    """Figures of the parser as it is; `together` images are parsed at once."""
+) -> Figures:
+    """How good the parser is on images whose scenes are known, and what its confidence is worth.
+
+    `together` images are parsed at once.
+    """
     labels = label_scenes(scenes).to_tensors(parsers.device)
     counts: dict[str, tuple[int, int]] = {}
     found = []
@@ -224,7 +211,7 @@ def measure_scene_parser(
             before = counts.get(name, (0, 0))
             counts[name] = before[0] + int(right), before[1] + int(of)
     shares = {name.replace("_", " "): share for name, share in counts.items()}
-    return PartFigures(shares, list(_list_confidences(parsers, concatenate_posteriors(found), labels)))
+    return shares, list(_list_confidences(parsers, concatenate_posteriors(found), labels))
 
 
 def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: Any) -> Iterator[ConfidenceRows]:
@@ -237,11 +224,11 @@ def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: 
     real = np.zeros(exists.shape, np.bool_)
     real[image, seat] = True
     rows = exists > 0
-    yield ConfidenceRows("object is there", exists[rows], real[rows])
+    yield "object is there", exists[rows], real[rows]
     codes = labels.attributes.cpu().numpy()[image, thing]
     for suffix, held in (("", posterior), (", calibrated", parsers.trained.calibration.apply(posterior))):
         for k, attribute in enumerate(parsers.trained.schema.attributes):
             probabilities = held.attributes[k].float().cpu().numpy()[image, seat]
             known = codes[:, k] >= 0
             right = probabilities.argmax(-1) == codes[:, k]
-            yield ConfidenceRows(f"{attribute.name}{suffix}", probabilities.max(-1)[known], right[known])
+            yield f"{attribute.name}{suffix}", probabilities.max(-1)[known], right[known]

@@ -31,8 +31,6 @@ class SceneParserBatch:
 
 FLIP = True  # whether training mirrors every other image
 
-# Mirroring: an image seen in a mirror, with all that its labels say of left and right.
-
 MirrorTables = tuple[torch.Tensor | None, ...]  # for each part attribute [value] what it is in a mirror
 
 _SIDE = re.compile(r"(?<![a-z])(left|right)(?![a-z])")
@@ -89,8 +87,6 @@ def _mirror_boxes(boxes: torch.Tensor, width: int, which: torch.Tensor) -> torch
     turned = torch.where(which[:, None] & (across > 0), width - left - across, left)
     return torch.stack([turned, top, across, down], -1)
 
-
-# Targets: the maps that the network should paint for labelled images, and the seats where it learns to look.
 
 BREADTH = 1 / 12  # a blob's spread, in sides of the box it stands for
 NARROWEST = {COARSE: 0.5, FINE: 0.4}  # in cells
@@ -162,8 +158,6 @@ def make_locations(labels: SceneLabels, *, astray: bool = True) -> QueryLocation
     part_points, part_boxes = jitter_boxes(labels.part_boxes, FINE)
     return QueryLocations(points, boxes, part_points, part_boxes, labels.owners.long().clamp(min=0))
 
-
-# What the scene parser is to make small: errors of maps, boxes, places and attributes, summed.
 
 WEIGHTS = {"heat": 1.0, "part_heat": 1.0, "box": 1.0, "part_box": 0.5, "place": 1.0, "owner": 1.0}
 ATTRIBUTES, PART_ATTRIBUTES = 2.0, 0.5  # nearly every question is about objects
