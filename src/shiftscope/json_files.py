@@ -191,7 +191,7 @@ class JsonText:
 
 
 def parse_json(data: bytes) -> Any:
-    """The JSON value in the bytes, with no number that is not finite and no half of a surrogate pair, or a ValueError."""
+    """The JSON value in the bytes, its numbers finite and without half of a surrogate pair, or a ValueError."""
     text = JsonText(data)
     value = text.read_value()
     text.finish()

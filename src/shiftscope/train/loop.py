@@ -140,10 +140,7 @@ class _TrainingLoop:
         if self.state.done:
             self.average = WeightAverage(module)
             return
-        learned = [p for p in module.parameters() if p.requires_grad]
-        decaying, others = [p for p in learned if p.ndim > 1], [p for p in learned if p.ndim <= 1]  # biases and norms
-        rates = ((decaying, self.recipe.weight_decay), (others, 0.0))
-        groups = [{"params": params, "weight_decay": rate} for params, rate in rates if params]
+        groups = _group_parameters(module, self.recipe.weight_decay)
         optimizer = torch.optim.AdamW(groups, lr=self.recipe.lr, betas=(0.9, 0.98), fused=device.type == "cuda")
         self.prepared, self.optimizer = accelerator.prepare(_wrap_loss(module, task.loss), optimizer)
         self.average = WeightAverage(module)  # only now: preparing may move weights to another place in memory
@@ -284,6 +281,13 @@ def scale_learning_rate(step: int, steps: int, warmup: float) -> float:
     if step < rising:
         return (step + 1) / rising
     return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+
+
+def _group_parameters(module: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """Weights decay; biases and the scales of norms do not."""
+    learned = [p for p in module.parameters() if p.requires_grad]
+    wide, flat = [p for p in learned if p.ndim > 1], [p for p in learned if p.ndim <= 1]
+    return [{"params": params, "weight_decay": rate} for params, rate in ((wide, decay), (flat, 0.0)) if params]
 
 
 def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor, Losses]]) -> nn.Module:

@@ -42,10 +42,11 @@ class SceneParserStage(TrainStage):
     recipe = TrainRecipe(epochs=20, batch=128, lr=3e-3, weight_decay=0.02, warmup=0.1)  # for some 20,000 images
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from .scene_parser.loss import FLIP, list_loss_weights
+        from .scene_parser.loss import ATTRIBUTES, FLIP, PART_ATTRIBUTES, WEIGHTS
 
         config = SceneParserConfig(schema).to_json()
-        return {"loss": list_loss_weights(), "flip": FLIP, "config": config, "checked": self.check}
+        weights = {**WEIGHTS, "attributes": ATTRIBUTES, "part_attributes": PART_ATTRIBUTES}
+        return {"loss": weights, "flip": FLIP, "config": config, "checked": self.check}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> SceneLabels:
         return label_scenes(scenes)

@@ -186,12 +186,8 @@ class ModifierDropper(DescriptionTables):
 def _mark_plurals(vocabulary: ParserVocabulary) -> Tensor:
     """[word] whether it is the plural of another with the same meaning: buses, not bus."""
     known = dict(zip(vocabulary.words, vocabulary.meanings, strict=True))
-
-    def is_plural(word: str) -> bool:
-        singulars = [word.removesuffix(end) for end in ("s", "es") if word.endswith(end)]
-        return bool(known[word]) and any(known.get(one) == known[word] for one in singulars)
-
-    return torch.tensor([is_plural(w) for w in vocabulary.words])
+    singulars = {w: [w.removesuffix(end) for end in ("s", "es") if w.endswith(end)] for w in known}
+    return torch.tensor([bool(meant) and meant in map(known.get, singulars[w]) for w, meant in known.items()])
 
 
 def _number_columns(table: Tensor) -> Tensor:

@@ -69,14 +69,8 @@ class TokenStep(NamedTuple):
         return at, self._replace(at=0, compares=min(self.compares, 0))
 
 
-def tokenize_program(program: Program) -> tuple[ParserToken, ...]:
-    """The program's tokens; nodes that nothing reads are left out."""
-    parts = (step.generalize() for step in order_tokens(program))
-    return tuple(step.make_token(program.nodes[at].params) for at, step in parts)
-
-
 def order_tokens(program: Program) -> tuple[TokenStep, ...]:
-    """What to write, in order: the same for all programs of one skeleton."""
+    """What to write, in order: the same for all programs of one skeleton. Nodes that nothing reads are left out."""
     skeleton = program.skeleton()
     found = _orders.get(skeleton)
     if found is None:
@@ -130,11 +124,6 @@ def _make_step(i: int, nodes: Sequence[Node], types: Sequence[Type]) -> TokenSte
     return TokenStep(i, nodes[i].op, inputs, signature.output, compares, ())
 
 
-def build_program(tokens: Sequence[ParserToken]) -> Program:
-    """The program that the tokens write, in canonical order; they must be those of a whole program."""
-    return ProgramReader(tokens).read_program(range(len(tokens)))
-
-
 class ProgramReader:
     """Reads many programs of some tokens, each given by its number, and remembers how they are laid out."""
 
@@ -147,6 +136,7 @@ class ProgramReader:
         self._nodes: dict[tuple[int, ...], _NodeCache] = {}
 
     def read_program(self, numbers: Sequence[int]) -> Program:
+        """In canonical order; the tokens must be those of a whole program."""
         shape = tuple([self.shape[k] for k in numbers])
         plan = self._plans.get(shape)
         if plan is None:

@@ -159,6 +159,7 @@ def make_locations(labels: SceneLabels, *, astray: bool = True) -> QueryLocation
     return QueryLocations(points, boxes, part_points, part_boxes, labels.owners.long().clamp(min=0))
 
 
+# How much each error counts; training with others makes another parser.
 WEIGHTS = {"heat": 1.0, "part_heat": 1.0, "box": 1.0, "part_box": 0.5, "place": 1.0, "owner": 1.0}
 ATTRIBUTES, PART_ATTRIBUTES = 2.0, 0.5  # nearly every question is about objects
 
@@ -207,11 +208,6 @@ def compute_errors(
     others = {name: PART_ATTRIBUTES if name.startswith("part_") else ATTRIBUTES for name in errors}
     weights = others | WEIGHTS
     return torch.stack([weights[name] * error for name, error in errors.items()]).sum(), errors
-
-
-def list_loss_weights() -> dict[str, float]:
-    """How much each error counts; training with others makes another parser."""
-    return {**WEIGHTS, "attributes": ATTRIBUTES, "part_attributes": PART_ATTRIBUTES}
 
 
 def focal_loss(scores: torch.Tensor, wanted: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
