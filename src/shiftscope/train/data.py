@@ -33,6 +33,7 @@ from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
 
 TRAIN, VAL = "train", "val"
+Stages = Sequence[TrainStage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ class TrainValData:
 def gather_split(
     data: TrainingData,
     split: str,
-    stages: Sequence[TrainStage],
+    stages: Stages,
     *,
     device: str,
     workers: int = 1,
@@ -212,22 +213,16 @@ def gather_split(
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
-def _want(stages: Sequence[TrainStage], *kinds: str) -> bool:
+def _want(stages: Stages, *kinds: str) -> bool:
     return any(kind in stage.supervision for stage in stages for kind in kinds)
 
 
-def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: Sequence[Question]) -> dict[str, Any]:
+def _collect(stages: Stages, scenes: Sequence[Scene], questions: Sequence[Question]) -> dict[str, Any]:
     return {stage.name: stage.collect(scenes, questions) for stage in stages}
 
 
 def _make_split(
-    source: SuiteSource,
-    size: int,
-    stages: Sequence[TrainStage],
-    scenes: bool,
-    device: str,
-    workers: int,
-    tell: ProgressCallback,
+    source: SuiteSource, size: int, stages: Stages, scenes: bool, device: str, workers: int, tell: ProgressCallback
 ) -> SplitData:
     """Images if they are wanted, supervision, and scenes if they are wanted."""
     workers = min(workers, source.blocks())
@@ -256,7 +251,7 @@ def _make_split(
     return SplitData(pixels, tuple(scene for _, kept, _ in pieces for scene in kept), supervision)
 
 
-def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
+def _collect_examples(stages: Stages, keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
     scenes = tuple(scene for scene, _ in some)
     supervision = _collect(stages, scenes, [question for _, questions in some for question in questions])
     return len(some), scenes if keep_scenes else (), supervision
@@ -266,7 +261,7 @@ def _read_stored(
     data: DatasetTrainingData,
     split: str,
     size: int,
-    stages: Sequence[TrainStage],
+    stages: Stages,
     device: str,
     workers: int,
     share: tuple[int, int],

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
+Summarize = Callable[[SceneQuestions], T]
 BLOCKS_AHEAD = 2  # blocks made ahead for each worker
 
 
@@ -106,12 +107,7 @@ class Feed:
 
 
 def render_source(
-    source: SceneSource,
-    summarize: Callable[[SceneQuestions], T],
-    *,
-    batch: int | None = None,
-    device: str,
-    workers: int,
+    source: SceneSource, summarize: Summarize[T], *, batch: int | None = None, device: str, workers: int
 ) -> Generator[tuple[GpuImages, T], None, None]:
     """All images of a source in order, and what `summarize` makes of them; a batch is of one block.
 
@@ -127,7 +123,7 @@ def render_source(
 
 
 def summarize_source(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], *, workers: int
+    source: SceneSource, summarize: Summarize[T], *, workers: int
 ) -> Generator[tuple[None, T], None, None]:
     """The same without images, block by block."""
     return _send_packs(source, summarize, 0, None, workers)
@@ -139,7 +135,7 @@ def _check_batch(batch: int) -> None:
 
 
 def _send_packs(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer | None, workers: int
+    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, workers: int
 ) -> Generator[tuple[Any, T], None, None]:
     """Images on their way to where they are drawn, as the renderer packs them, each pack with its summary.
 
@@ -152,7 +148,7 @@ def _send_packs(
 
 
 def _pack_block(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer | None, k: int
+    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, k: int
 ) -> list[tuple[Any, T]]:
     """A block in packs of at most so many images."""
     block = source.block(k)

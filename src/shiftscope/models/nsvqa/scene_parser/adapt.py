@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ....lang.posterior_calibration import Calibration, Floats, correct_prior, estimate_label_shift
@@ -76,7 +76,7 @@ AS_MANY = 0.9  # of the objects, what must be found again: a parser that misses 
 
 
 def adapt_parser(
-    module: SceneParser, images: torch.Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
+    module: SceneParser, images: Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
 ) -> tuple[SceneParser, bool]:
     """A parser adapted to images [image, height, width, 3] of uint8, and whether its batch-norm statistics are.
 
@@ -97,7 +97,7 @@ def adapt_parser(
     return module, adapted
 
 
-def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParser:
+def adapt_normalisation(module: SceneParser, images: Tensor) -> SceneParser:
     """A copy whose batch norms hold the averages of these images, and a little of those they learned."""
     made = copy.deepcopy(module).eval()
     parts = zip(module.modules(), made.modules(), strict=True)
@@ -117,7 +117,7 @@ def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParse
     return made
 
 
-def parse_all(module: SceneParser, images: torch.Tensor) -> ScenePosterior:
+def parse_all(module: SceneParser, images: Tensor) -> ScenePosterior:
     """The scene posterior of images, as NumPy arrays."""
     return concatenate_posteriors([parse(module, some) for some in _split_batches(images)]).to_numpy()
 
@@ -129,5 +129,5 @@ def measure_uncertainty(posterior: ScenePosterior) -> tuple[float, int]:
     return mean_entropy([p[there].astype(float) for p in posterior.attributes]) if found else math.inf, found
 
 
-def _split_batches(images: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def _split_batches(images: Tensor) -> tuple[Tensor, ...]:
     return images.chunk(-(-len(images) // TOGETHER))
