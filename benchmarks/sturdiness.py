@@ -79,11 +79,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _ways(variant: str, as_trained: NsvqaParsers, first: torch.Tensor) -> Iterator[tuple[str, NsvqaParsers]]:
     """What each way of seeing is called, and the parsers that see so; adapted last."""
     calibration = as_trained.trained.calibration
-    used = as_trained.apply(partial(adapt_parser, calibration=calibration), first)
+    adapted, norms = as_trained.apply(partial(adapt_parser, calibration=calibration), first)
     made = {
         variant: as_trained.scene,
         "  with its averages": as_trained.apply(adapt_normalisation, first),
-        f"  adapted{', normalisation too' if used.adapted_norms else ''}": used.module,
+        f"  adapted{', normalisation too' if norms else ''}": adapted,
     }
     for told, scene in made.items():
         yield told, replace(as_trained, scene=scene)

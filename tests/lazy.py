@@ -6,6 +6,8 @@ from importlib import import_module
 class lazy:
     """`torch = lazy("torch")` in place of `import torch`."""
 
+    __slots__ = ("_name",)  # no __dict__, in which monkeypatch would look for what it has to restore
+
     def __init__(self, name):
         object.__setattr__(self, "_name", name)
 

@@ -1,7 +1,5 @@
 """Columns: values of many rows as codes into a list of the distinct ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +28,7 @@ class Column:
     def to_list(self) -> list[Any]:
         return [None if c < 0 else self.values[c] for c in self.codes.tolist()]
 
-    def take(self, rows: npt.NDArray[Any]) -> Column:
+    def take(self, rows: npt.NDArray[Any]) -> "Column":
         return Column(self.values, self.codes[rows])
 
     def equals(self, value: Any) -> Bools:
@@ -56,7 +54,7 @@ class ListColumn:
         """The row of each entry."""
         return np.repeat(np.arange(len(self.at) - 1), self.lengths)
 
-    def take(self, rows: npt.NDArray[Any]) -> ListColumn:
+    def take(self, rows: npt.NDArray[Any]) -> "ListColumn":
         """The lists of the rows given by their numbers, in that order."""
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths)

@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import operator
 import os
 import signal
 import threading
@@ -50,7 +51,7 @@ class LocalExecutor:
 
     def map_unordered(self, task: Callable[[J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
         """The results as they come."""
-        return self.map_unordered_with(task, _call, jobs)
+        return self.map_unordered_with(task, operator.call, jobs)
 
     def map_unordered_with(self, shared: S, task: Callable[[S, J], R], jobs: Sequence[J]) -> Generator[R, None, None]:
         """The same for a task that takes something large besides its job, which each worker gets once."""
@@ -101,10 +102,6 @@ def _start_worker(watched: Connection, shared: Any) -> None:
         os._exit(1)
 
     threading.Thread(target=watch_parent, daemon=True).start()
-
-
-def _call(task: Callable[[J], R], job: J) -> R:
-    return task(job)
 
 
 def _call_with_shared(task: Callable[[Any, J], R], job: J) -> R:

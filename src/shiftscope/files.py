@@ -48,14 +48,10 @@ def read_whole(path: Path, most: int = sys.maxsize) -> bytes:
     if not stat.S_ISFIFO(kind):
         raise UserError(f"{path} is a device, not a file")
     name = str(path.absolute())
-    if name not in _pipes:
-        _pipes[name] = _read_pipe(path, most)
-    return _pipes[name]
-
-
-def _read_pipe(path: Path, most: int) -> bytes:
-    """All that comes through a pipe; what writes to it must have begun, or nobody knows how long to wait."""
+    if name in _pipes:
+        return _pipes[name]
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        # What writes to it must have begun, or nobody knows how long to wait.
         first = pipe.read(1)  # None: somebody writes to it, but has not yet
         if first == b"":
             raise UserError(f"{path} is a pipe that nothing writes to; name a file, or write <(COMMAND)")
@@ -64,7 +60,8 @@ def _read_pipe(path: Path, most: int) -> bytes:
         held.seek(0, os.SEEK_END)
         while held.tell() < most and (piece := pipe.read(min(PIECE, most - held.tell()))):
             held.write(piece)
-        return held.getvalue()
+    _pipes[name] = held.getvalue()
+    return _pipes[name]
 
 
 def read_bytes(path: Path, head: int = 0) -> bytes:

@@ -14,16 +14,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from . import files
 from .errors import UserError
-from .files import (
-    PARTIAL,
-    explain_write_errors,
-    read_whole,
-    remove_partial_files,
-    remove_partial_siblings,
-    resolve_links,
-    write_whole,
-)
+from .files import PARTIAL, explain_write_errors
 
 LOCK_FILE = ".lock"
 LOCK_TRIES = 20  # at a lock that appears or vanishes between two steps
@@ -38,11 +31,11 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """The content of a file; FileNotFoundError where there is none."""
-        return read_whole(self.path / name)
+        return files.read_whole(self.path / name)
 
     def write_whole(self, name: str, data: Any, *, durable: bool = True) -> None:
         """Write a file, or leave it as it was."""
-        write_whole(self.path / name, data, durable=durable)
+        files.write_whole(self.path / name, data, durable=durable)
 
     def append_line(self, name: str, line: bytes) -> None:
         """Add a line to a file; once this returns, a kill does not lose it."""
@@ -129,7 +122,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     What a killed holder left half written goes. A folder that was made for this and stays empty is removed.
     """
     with _hold_lock(folder / LOCK_FILE, folder):
-        remove_partial_files(folder)
+        files.remove_partial_files(folder)
         yield
 
 
@@ -137,7 +130,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 def lock_path(path: Path) -> Iterator[None]:
     """Hold a file, or a folder that is put in place whole, by a lock beside it; a device is not held."""
     with explain_write_errors(path):
-        target = resolve_links(path)
+        target = files.resolve_links(path)
         if not target.name:
             raise UserError(f"{path} is the root of the file system; choose another name")
         is_device = path.exists() and not (path.is_file() or path.is_dir())
@@ -145,7 +138,7 @@ def lock_path(path: Path) -> Iterator[None]:
         yield
     else:
         with _hold_lock(target.with_name(f".{target.name}{LOCK_FILE}"), path):
-            remove_partial_siblings(target)
+            files.remove_partial_siblings(target)
             yield
 
 

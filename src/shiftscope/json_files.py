@@ -25,8 +25,6 @@ T = TypeVar("T")
 MAX_COORDINATE = 1e6  # units of a scene, or pixels; anything beyond is a slip
 _DATA_ERRORS = (UserError, KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
-# What is wrong with a value or a file, in one sentence.
-
 
 @contextmanager
 def explain_json_errors(data: bytes, path: Path) -> Iterator[None]:
@@ -193,10 +191,7 @@ class JsonText:
 
 
 def parse_json(data: bytes) -> Any:
-    """The JSON value in the bytes; a ValueError says what is wrong with it.
-
-    Refused are numbers beyond a float's range, NaN, and halves of surrogate pairs.
-    """
+    """The JSON value in the bytes, its numbers finite and without half of a surrogate pair, or a ValueError."""
     text = JsonText(data)
     value = text.read_value()
     text.finish()

@@ -97,17 +97,10 @@ class Model(Protocol):
     `identity(before)`: fields of a run's spec that say by content what responses depend on besides the model's
     name and options. `before` is the spec of the run that is resumed, if there is one.
     `check_questions(questions, asked, where, warn)`: refuses a split that it cannot be run on.
+    `adapt(pictures, kind)`: a model adapted to these unlabelled test images; itself stays as it is.
     """
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]: ...
-
-
-class Adaptable(Protocol):
-    """A model that can use unlabelled test images: a condition of a run, recorded in its spec."""
-
-    def adapt(self, pictures: Sequence[Picture], kind: str) -> Model:
-        """A model adapted to these images; itself stays as it is."""
-        ...
 
 
 @runtime_checkable
@@ -215,7 +208,16 @@ def _check_response(response: Any, where: str) -> Response:
     tokens = _to_python_number(response.tokens)
     if not (tokens is None or (type(tokens) is int and 0 <= tokens < 1 << 62)):
         raise UserError(f"{where}: tokens must be a whole number from 0 up, not {_shorten(response.tokens)}")
-    fields |= {name: _check_number(getattr(response, name), name, where, most) for name, most in _NUMBERS.items()}
+    for name, most in _NUMBERS.items():
+        if (value := getattr(response, name)) is None:
+            continue
+        number = _to_python_number(value)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= most:
+            limit = "up" if most == math.inf else f"to {most:g}"
+            raise UserError(f"{where}: {name} must be a number from 0 {limit}, not {_shorten(value)}")
+        if number == math.inf:
+            raise UserError(f"{where}: {name} must be finite")
+        fields[name] = float(number)
     return Response(answer=replace_surrogates(answer) if isinstance(answer, str) else answer, tokens=tokens, **fields)
 
 
@@ -236,18 +238,6 @@ def _to_python_number(value: Any) -> Any:
         return value.item()
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return value
-
-
-def _check_number(value: Any, what: str, where: str, most: float = math.inf) -> float | None:
-    if value is None:
-        return None
-    number = _to_python_number(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= most:
-        limit = "up" if most == math.inf else f"to {most:g}"
-        raise UserError(f"{where}: {what} must be a number from 0 {limit}, not {_shorten(value)}")
-    if number == math.inf:
-        raise UserError(f"{where}: {what} must be finite")
-    return float(number)
 
 
 def _shorten(value: Any) -> str:
@@ -285,9 +275,6 @@ def get_traits(kind: str) -> ModelTraits:
 
 
 DEFAULT_TRAITS = ModelTraits()
-
-
-# The one string that names a model: `oracle`, `nsvqa:FOLDER`, `hf:ORG/MODEL`, `package.module:Class`, ….
 
 
 @dataclass(frozen=True, slots=True)

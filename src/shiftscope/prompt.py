@@ -61,8 +61,6 @@ def check_mode(mode: str) -> None:
         raise unknown("mode", mode, MODES)
 
 
-# A scene in words: every object with its attributes and parts, and how the objects stand to each other.
-
 SCENE_OPENING = "The scene holds"  # so begins every scene in words
 RELATION_PHRASES = {"left": "Left of", "right": "Right of", "front": "In front of", "behind": "Behind"}
 

@@ -29,10 +29,7 @@ def unique_keys(keys: Keys) -> Keys:
 
 
 def number_keys(keys: Keys) -> tuple[Keys, Keys, Keys]:
-    """The distinct numbers, ascending, the place of each key among them, and how often each occurs.
-
-    `np.unique` with inverse and counts, a few times as fast; keys must not be negative.
-    """
+    """`np.unique` with inverse and counts, a few times as fast; keys must not be negative."""
     keys = np.ascontiguousarray(keys, np.int64)
     order = _radix_order(keys, int(keys.max(initial=0)).bit_length())
     ordered = keys[order]
@@ -182,10 +179,7 @@ def _encode_text(values: Sequence[Any]) -> Column | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSet:
-    """Samples by their places, as a shift by whole-corpus counts makes them.
-
-    Sets may overlap: every OOD-Test set is part of the IID-Test.
-    """
+    """Samples by their places. Sets may overlap: every OOD-Test set is part of the IID-Test."""
 
     name: str  # "train", "IID-Test", "OOD-Test/QT+KW", …
     rows: Rows

@@ -75,17 +75,15 @@ AS_OBJECT = "as object"  # Annotated[tuple[tuple[str, T], ...], AS_OBJECT]: pair
 Convert = Callable[[Any], Any]
 
 
-# name, whether it is required, default, encoder (None: the value is its own JSON), decoder
-_Field = tuple[str, bool, Any, Convert | None, Convert]
+# name, whether it is required, encoder (None: the value is its own JSON), decoder
+_Field = tuple[str, bool, Convert | None, Convert]
 
 
-def to_json(record: Any, *, omit_defaults: bool = False) -> dict[str, Any]:
+def to_json(record: Any) -> dict[str, Any]:
     """Plain JSON data of a frozen dataclass, in the order of its fields."""
     data = {}
-    for name, required, default, encode, _ in _list_fields(cast(Any, type(record))):
+    for name, _, encode, _ in _list_fields(cast(Any, type(record))):
         value = getattr(record, name)
-        if omit_defaults and not required and value == default:
-            continue
         data[name] = value if encode is None or value is None else encode(value)
     return data
 
@@ -100,7 +98,7 @@ def from_json(record: type[T], data: Any, what: str = "") -> T:
     if not isinstance(data, Mapping):
         raise UserError(f"{what}: expected an object, got {_shorten(data)}")
     values = {}
-    for name, required, _, _, decode in listed:
+    for name, required, _, decode in listed:
         if name in data:
             try:
                 values[name] = decode(data[name])
@@ -132,9 +130,8 @@ def _list_fields(record: Any) -> tuple[_Field, ...]:
     listed = []
     for entry in fields(record):
         if entry.init:
-            default = entry.default if entry.default_factory is MISSING else entry.default_factory()
-            kind = types[entry.name]
-            listed.append((entry.name, default is MISSING, default, _encoder(kind), _decoder(kind)))
+            required, kind = entry.default is entry.default_factory is MISSING, types[entry.name]
+            listed.append((entry.name, required, _encoder(kind), _decoder(kind)))
     return tuple(listed)
 
 

@@ -94,20 +94,16 @@ def normalize_text(text: str) -> str:
 def find_mentions(tokens: list[str], expected: ExpectedAnswer) -> Iterator[AnswerMention]:
     """Every place where an admitted answer is named, in order."""
     if expected.kind == "truth":
-        yield from _find_truths(tokens)
+        for k, token in enumerate(tokens):
+            if token in YES or token in NO:
+                denied = k > 0 and tokens[k - 1] in _NOT
+                yield AnswerMention((token in YES) != denied, k - denied, size=1 + denied)
+            elif token == "not" and tokens[k + 1 : k + 3] == ["at", "all"]:
+                yield AnswerMention(False, k, size=3)
     elif expected.kind == "number":
         yield from _find_numbers(tokens)
     else:
         yield from _find_values(tokens, expected)
-
-
-def _find_truths(tokens: list[str]) -> Iterator[AnswerMention]:
-    for k, token in enumerate(tokens):
-        if token in YES or token in NO:
-            denied = k > 0 and tokens[k - 1] in _NOT
-            yield AnswerMention((token in YES) != denied, k - denied, size=1 + denied)
-        elif token == "not" and tokens[k + 1 : k + 3] == ["at", "all"]:
-            yield AnswerMention(False, k, size=3)
 
 
 def _find_numbers(tokens: list[str]) -> Iterator[AnswerMention]:
@@ -430,7 +426,8 @@ def _find_statement(text: str, expected: ExpectedAnswer, *, first: bool) -> Answ
     subject = found[0].at <= 1 and len(rest) == 3 and rest[:2] == ["is", "the"] and rest[2] in STOP
     if first or len(different) == 1 or subject:
         return found[0].answer
-    after = [f for f in found if _follows_verb(tokens, f.at)]
+    before = ((f, next((k for k in range(f.at - 1, -1, -1) if tokens[k] not in _BETWEEN), None)) for f in found)
+    after = [f for f, k in before if k is not None and tokens[k] in BEFORE]
     if not after and expected.kind == "word" and _PLACED.search(text):
         return None  # where a thing is, not what it is
     return (after or found)[-1].answer
@@ -441,13 +438,6 @@ def _find_unnegated(text: str, expected: ExpectedAnswer) -> tuple[list[str], lis
     tokens = TOKEN.findall(re.sub(r"\s=\s|:", " is ", normalize_text(text)))
     found = [f for f in find_mentions(tokens, expected) if tokens[f.at - 1 : f.at] not in (["not"], ["isn't"])]
     return tokens, [f for f in found if not f.weak] or found
-
-
-def _follows_verb(tokens: list[str], at: int) -> bool:
-    k = at - 1
-    while k >= 0 and tokens[k] in _BETWEEN:
-        k -= 1
-    return k >= 0 and tokens[k] in BEFORE
 
 
 def _parse_unexpected(text: str, expected: ExpectedAnswer) -> Answer | None:

@@ -1,9 +1,7 @@
 """Results: a question's record, a model's prediction, scores, and a whole run in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -209,26 +207,18 @@ class RunRecords:
             raise unknown("column", name, known, "the run")
         return known[name]
 
-    def take(self, rows: npt.NDArray[Any]) -> RunRecords:
+    def take(self, rows: npt.NDArray[Any]) -> "RunRecords":
         """The rows given by a mask or by their numbers, in that order."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return RunRecords(
-            **{name: getattr(self, name).take(rows) for name in ROW_COLUMNS},
-            **{name: getattr(self, name)[rows] for name in ROW_NUMBERS},
+            **{f.name: getattr(self, f.name).take(rows) for f in fields(self) if f.name not in ("facts", "data")},
             facts=tuple((name, column.take(rows)) for name, column in self.facts),
             data=self.data,
         )
 
-    def filter_condition(self, condition: str) -> RunRecords:
+    def filter_condition(self, condition: str) -> "RunRecords":
         """The rows of one condition."""
         return self.take(self.condition.equals(condition))
-
-
-ROW_COLUMNS = (
-    *("question", "content", "condition", "images", "truth", "answer"),
-    *("literal", "status", "reason", "twin", "answers"),
-)
-ROW_NUMBERS = ("program_right", "seconds", "cost", "confidence")
 
 
 def add_missing_rows(records: RunRecords, conditions: Mapping[str, int]) -> RunRecords:

@@ -28,10 +28,6 @@ def derive(*path: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed_of(*path)))
 
 
-# Random choices, one after the other, that are a function of a path.
-#
-# There are two streams, for hypothetical actions and for scene graphs; stored datasets depend on both.
-
 T = TypeVar("T")
 FEWEST_BITS = 1 << 48  # below it, too few bits are left for a fair draw
 

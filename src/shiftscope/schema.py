@@ -55,10 +55,7 @@ class Schema:
 
     def attribute_of(self, value: str) -> str | None:
         """The first attribute one of whose values or kinds this is: `white` → `color`."""
-        for attribute in self.attributes:
-            if value in attribute.terms:
-                return attribute.name
-        return None
+        return next((a.name for a in self.attributes if value in a.terms), None)
 
     def kinds_of(self, attribute: str, value: str, *, part: bool = False) -> tuple[str, ...]:
         """The kinds that contain the value; none for a word the schema does not know."""
@@ -69,10 +66,7 @@ class Schema:
 
     def canonical(self, word: str) -> str:
         """The value a synonym stands for, or the word itself."""
-        for value, words in self.synonyms:
-            if word in words:
-                return value
-        return word
+        return next((value for value, words in self.synonyms if word in words), word)
 
     def to_json(self) -> dict[str, Any]:
         data = to_json(self)

@@ -54,10 +54,7 @@ class ExampleSet(Protocol):
     def __len__(self) -> int: ...
 
     def epoch(self, batch: int, random: np.random.Generator) -> Sequence[Rows]:
-        """The rows of each batch of an epoch, in random order: as many whole batches as there are.
-
-        A curriculum is an order that is less random.
-        """
+        """The rows of each whole batch of an epoch, in random order; a curriculum is an order that is less random."""
         ...
 
     def batch(self, rows: torch.Tensor) -> Any: ...

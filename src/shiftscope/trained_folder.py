@@ -1,7 +1,4 @@
-"""A trained model as a folder: model.json, which says all about it, and the weights of each part.
-
-Weights are float16, in safetensors.
-"""
+"""A trained model as a folder: model.json, which says all about it, and each part's weights, float16 in safetensors."""
 
 import json
 import re
@@ -41,10 +38,7 @@ WRONG = (AttributeError, KeyError, TypeError, ValueError, UserError)  # what rea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedFolder:
-    """What model.json says, as it was written; weights are read when they are needed.
-
-    A subclass names the kind of model and its parts.
-    """
+    """What model.json says; weights are read when they are needed. A subclass names the kind of model and its parts."""
 
     KIND: ClassVar[str]
     VERSION: ClassVar[int] = 1

@@ -5,6 +5,7 @@ code in a file beside it; a pickle runs code as it is read.
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ def refuse_untrusted(target: str, remedy: str) -> None:
     if not folder.is_dir():
         return
     for name in CONFIGS:
-        if _has_code(folder / name):
+        named = False
+        with suppress(OSError, ValueError, RecursionError):  # a broken one is reported when it is loaded
+            named = _names_code(json.loads(read_whole(folder / name)))
+        if named:
             raise UserError(
                 f"model {target} wants to run code of its own ({AUTO_MAP} in {folder / name}); {remedy}, or "
                 f"remove {AUTO_MAP} there to load it with transformers' own code"
@@ -56,15 +60,8 @@ def refuse_untrusted(target: str, remedy: str) -> None:
             )
 
 
-def _has_code(path: Path) -> bool:
-    """Whether a configuration names code, at any depth; a broken one is reported when it is loaded."""
-    try:
-        return _names_code(json.loads(read_whole(path)))
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
 def _names_code(value: Any) -> bool:
+    """Whether a configuration names code, at any depth."""
     if isinstance(value, dict):
         return bool(value.get(AUTO_MAP)) or any(map(_names_code, value.values()))
     return isinstance(value, list) and any(map(_names_code, value))

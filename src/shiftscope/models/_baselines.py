@@ -63,12 +63,8 @@ def read_training_answers(setting: ModelSetting, model: str) -> Iterable[tuple[Q
 
 def read_validation_answers(setting: ModelSetting) -> Iterable[tuple[Question, Answer]]:
     """The questions that a model may be chosen by, with their answers; there need not be any."""
-    for question in setting.choosing():
-        if question.answer is not None:
-            yield question, question.answer
+    return ((q, q.answer) for q in setting.choosing() if q.answer is not None)
 
-
-# Softmax regression over bags of features, such as the words of a question or the objects of an image.
 
 MOST_EXAMPLES = 100_000  # learned from; more change little and cost a minute
 MOST_FEATURES = 8_192

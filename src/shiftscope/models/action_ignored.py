@@ -18,14 +18,9 @@ class ActionIgnored(Oracle):
     """The oracle, deaf to actions; of a question without one it is the oracle itself."""
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        return super().predict([_drop_action(prompt) for prompt in batch])
-
-
-def _drop_action(prompt: Prompt) -> Prompt:
-    program = prompt.question.program
-    if program is None:
-        return prompt
-    return replace(prompt, question=replace(prompt.question, program=split_action(program)[1]))
+        questions = [p.question for p in batch]
+        unmoved = [replace(q, program=split_action(q.program)[1]) if q.program is not None else q for q in questions]
+        return super().predict([replace(p, question=q) for p, q in zip(batch, unmoved, strict=True)])
 
 
 def build(target: str, setting: ModelSetting) -> ActionIgnored:

@@ -26,13 +26,14 @@ class MajorityPerTemplate:
     seed: int = 0  # of the lots
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        return [self._respond(prompt.question) for prompt in batch]
-
-    def _respond(self, question: Question) -> Response:
-        if two := find_choices(question):
-            lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
-            return Response(answer=two[int(lot)], confidence=1 / len(two))
-        return next(self.responses[k] for k in _list_group_keys(question) if k in self.responses)
+        made = []
+        for question in (prompt.question for prompt in batch):
+            if two := find_choices(question):
+                lot = derive("majority_per_template", self.seed, question.id).integers(len(two))
+                made.append(Response(answer=two[int(lot)], confidence=1 / len(two)))
+            else:
+                made.append(next(self.responses[k] for k in _list_group_keys(question) if k in self.responses))
+        return made
 
 
 def _list_group_keys(question: Question) -> Iterator[Key]:

@@ -16,33 +16,21 @@ from ..lang.scene_posterior import ScenePosterior, build_certain_posterior
 from ..model import Adaptation, ModelOptions, ModelSetting, Response
 from ..scene_table import SceneTable
 from ..schema import Schema
-from .nsvqa.neuro_symbolic import (
-    ADAPTATIONS,
-    Execute,
-    NeuroSymbolicModel,
-    describe_weights,
-    load_named_parsers,
-    make_response,
-    make_traits,
-)
+from .nsvqa import neuro_symbolic
 from .nsvqa.trained_model import TrainedModel
 
 ADAPTATION_IMAGES = 64  # of a split, the first, that the scene parser is adapted to; no label is looked at
 ADAPTATION_VERSION = 2  # another number whenever adaptation changes, so that a run never mixes two of them
-TRAITS = make_traits("p_nsvqa_exact", Adaptation(ADAPTATIONS[0], ADAPTATION_IMAGES))
+TRAITS = neuro_symbolic.make_traits("p_nsvqa_exact", Adaptation(neuro_symbolic.ADAPTATIONS[0], ADAPTATION_IMAGES))
 BLOCK = 100  # scenes whose possible worlds are gone through by one thread
 UNSETTLED = "the question fits none of the likeliest scenes; answered by the soft rules"
 
 
-def make_executor(trained: TrainedModel) -> Execute:
+def make_executor(trained: TrainedModel) -> neuro_symbolic.Execute:
     """Runs programs on the likeliest possible scenes, as the model's own validation data weigh them."""
     answer = make_answerer(trained)
-
-    def execute(programs: Sequence[Program], posterior: ScenePosterior, rows: Sequence[int]) -> list[Response]:
-        """The answer that the possible scenes which the question fits give most weight, and that weight."""
-        return _make_responses(answer(programs, posterior, rows))
-
-    return execute
+    # The answer that the possible scenes which the question fits give most weight, and that weight.
+    return lambda programs, posterior, rows: _make_responses(answer(programs, posterior, rows))
 
 
 def make_answerer(trained: TrainedModel) -> Callable[[Programs, ScenePosterior, Iterable[int]], SoftAnswers]:
@@ -81,17 +69,17 @@ def execute_known(programs: Sequence[Program], table: SceneTable, rows: Sequence
 
 
 def _make_responses(found: SoftAnswers) -> list[Response]:
-    made = [make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
+    made = [neuro_symbolic.make_response(found[i], float(found.confidence[i])) for i in range(len(found))]
     return [r if ok else replace(r, trace=UNSETTLED) for r, ok in zip(made, found.settled, strict=True)]
 
 
 def describe_run(target: str, options: ModelOptions, schema: Callable[[], Schema]) -> dict[str, Any]:
-    return describe_weights("p_nsvqa_exact", target, schema()) | {
+    return neuro_symbolic.describe_weights("p_nsvqa_exact", target, schema()) | {
         "attuned": ADAPTATION_IMAGES,
         "attuning": ADAPTATION_VERSION,
     }
 
 
-def build(target: str, setting: ModelSetting) -> NeuroSymbolicModel:
-    parsers = load_named_parsers("p_nsvqa_exact", target, setting)
-    return NeuroSymbolicModel(parsers, make_executor(parsers.trained), execute_known)
+def build(target: str, setting: ModelSetting) -> neuro_symbolic.NeuroSymbolicModel:
+    parsers = neuro_symbolic.load_named_parsers("p_nsvqa_exact", target, setting)
+    return neuro_symbolic.NeuroSymbolicModel(parsers, make_executor(parsers.trained), execute_known)

@@ -65,7 +65,14 @@ def build(target: str, setting: ModelSetting) -> PredictionsFile:
     for at, (name, given) in enumerate(_read_pairs(data, path)):
         if name in responses:
             raise UserError(f"{path}: question {name} appears twice")
-        responses[name] = _make_response(given, f"{path}: entry {at}")
+        try:
+            answer = read_answer(given)
+        except UserError as error:
+            raise UserError(f"{path}: entry {at}: {error}") from None
+        if answer is None:
+            responses[name] = Response(status="undefined", reason="null in the file")
+        else:  # text is parsed like a model's response; a typed answer is taken as it is
+            responses[name] = Response(raw=str(given), answer=None if isinstance(answer, str) else answer)
     if not responses:
         raise UserError(f"{path}: there are no predictions in it")
     return PredictionsFile(responses, str(path), digest_of(data))
@@ -73,17 +80,6 @@ def build(target: str, setting: ModelSetting) -> PredictionsFile:
 
 def digest_target(target: str) -> str:
     return file_digest(Path(target))
-
-
-def _make_response(given: Any, where: str) -> Response:
-    """Text is parsed like a model's response; a typed answer is taken as it is; null is undefined."""
-    try:
-        answer = read_answer(given)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    if answer is None:
-        return Response(status="undefined", reason="null in the file")
-    return Response(raw=answer) if isinstance(answer, str) else Response(raw=str(given), answer=answer)
 
 
 def _read_pairs(data: bytes, path: Path) -> Iterable[tuple[str, Any]]:

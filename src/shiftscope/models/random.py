@@ -20,13 +20,12 @@ class RandomModel:
         self._seen: dict[str, tuple[Answer, ...]] = {}  # kind → answers, read when first needed
 
     def predict(self, batch: Sequence[Prompt]) -> list[Response]:
-        return [self._respond(prompt) for prompt in batch]
-
-    def _respond(self, prompt: Prompt) -> Response:
-        question = prompt.question
-        space = list_answers(question, self._setting.schema) or self._list_training_answers(question.kind)
-        random = derive("random", self._setting.options.seed, question.id)
-        return Response(answer=space[int(random.integers(len(space)))], confidence=1 / len(space))
+        responses = []
+        for question in (prompt.question for prompt in batch):
+            space = list_answers(question, self._setting.schema) or self._list_training_answers(question.kind)
+            drawn = derive("random", self._setting.options.seed, question.id).integers(len(space))
+            responses.append(Response(answer=space[int(drawn)], confidence=1 / len(space)))
+        return responses
 
     def _list_training_answers(self, kind: str) -> tuple[Answer, ...]:
         """Where the vocabulary is open: the answers that training questions of the kind had."""

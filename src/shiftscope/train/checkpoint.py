@@ -64,11 +64,6 @@ def read_state(folder: Folder, name: str) -> TrainState | None:
         raise UserError(f"{path} is damaged ({kind}); delete it, and training begins anew there") from None
 
 
-def is_done(folder: Folder, name: str) -> bool:
-    state = read_state(folder, name)
-    return state is not None and state.done
-
-
 def _flatten_state(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
     """Plain JSON data: a tensor stands as its number, a dict as its entries, whose keys may be numbers."""
     import torch

@@ -33,6 +33,7 @@ from ..world import load_world
 from .feed import SceneQuestions, SuiteSource, list_trainable_suites, render_source, summarize_source
 
 TRAIN, VAL = "train", "val"
+Stages = Sequence[TrainStage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,6 @@ def _open_dataset(path: Path, images: int, part: QuestionPart | None) -> Dataset
     return data
 
 
-# Examples: all images and questions of a split, gathered once; then batches are picked from memory.
-
 WARM = 8  # images of the block that is made first, in one process
 DECODED = 256  # images decoded together
 FREE = 0.6  # share of the free memory that the images may take
@@ -190,7 +189,7 @@ class TrainValData:
 def gather_split(
     data: TrainingData,
     split: str,
-    stages: Sequence[TrainStage],
+    stages: Stages,
     *,
     device: str,
     workers: int = 1,
@@ -214,30 +213,23 @@ def gather_split(
     return _make_split(source, size, stages, split != TRAIN, device, workers, tell)
 
 
-def _want(stages: Sequence[TrainStage], *kinds: str) -> bool:
+def _want(stages: Stages, *kinds: str) -> bool:
     return any(kind in stage.supervision for stage in stages for kind in kinds)
 
 
-def _collect(stages: Sequence[TrainStage], scenes: Sequence[Scene], questions: Sequence[Question]) -> dict[str, Any]:
+def _collect(stages: Stages, scenes: Sequence[Scene], questions: Sequence[Question]) -> dict[str, Any]:
     return {stage.name: stage.collect(scenes, questions) for stage in stages}
 
 
-# --- from a suite's world -------------------------------------------------------------------------------
-
-
 def _make_split(
-    source: SuiteSource,
-    size: int,
-    stages: Sequence[TrainStage],
-    scenes: bool,
-    device: str,
-    workers: int,
-    tell: ProgressCallback,
+    source: SuiteSource, size: int, stages: Stages, scenes: bool, device: str, workers: int, tell: ProgressCallback
 ) -> SplitData:
     """Images if they are wanted, supervision, and scenes if they are wanted."""
     workers = min(workers, source.blocks())
     drawn = _want(stages, IMAGES)
-    _compile_first(source, device if drawn else "cpu", workers)
+    if workers > 1:  # compile in one process what all workers would else compile at once, each for itself
+        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
+            open_renderer(device if drawn else "cpu").pack([scene], source.size)
     collect = partial(_collect_examples, stages, scenes and drawn)
     pixels: Any = None
     blocks: Any  # generators of images and examples
@@ -259,27 +251,17 @@ def _make_split(
     return SplitData(pixels, tuple(scene for _, kept, _ in pieces for scene in kept), supervision)
 
 
-def _collect_examples(stages: Sequence[TrainStage], keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
+def _collect_examples(stages: Stages, keep_scenes: bool, some: SceneQuestions) -> MadeExamples:
     scenes = tuple(scene for scene, _ in some)
     supervision = _collect(stages, scenes, [question for _, questions in some for question in questions])
     return len(some), scenes if keep_scenes else (), supervision
-
-
-def _compile_first(source: SuiteSource, device: str, workers: int) -> None:
-    """Compile in one process what all workers would else compile at once, each for itself."""
-    if workers > 1:
-        for scene, _ in SuiteSource(source.suite, replace(source.spec, shard=WARM), source.split).block(0):
-            open_renderer(device).pack([scene], source.size)
-
-
-# --- from a folder --------------------------------------------------------------------------------------
 
 
 def _read_stored(
     data: DatasetTrainingData,
     split: str,
     size: int,
-    stages: Sequence[TrainStage],
+    stages: Stages,
     device: str,
     workers: int,
     share: tuple[int, int],

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SceneQuestions = tuple[tuple[Scene, tuple[Question, ...]], ...]
+Summarize = Callable[[SceneQuestions], T]
 BLOCKS_AHEAD = 2  # blocks made ahead for each worker
 
 
@@ -41,10 +42,7 @@ class SceneSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SuiteSource:
-    """A split of a suite: the scenes and questions that `make` would write for the same spec.
-
-    Of several processes each trains on every so-manieth block.
-    """
+    """A split as `make` would write it for the same spec; each of several processes takes every so-manieth block."""
 
     suite: str  # one that can be trained on
     spec: Any  # the suite's
@@ -109,12 +107,7 @@ class Feed:
 
 
 def render_source(
-    source: SceneSource,
-    summarize: Callable[[SceneQuestions], T],
-    *,
-    batch: int | None = None,
-    device: str,
-    workers: int,
+    source: SceneSource, summarize: Summarize[T], *, batch: int | None = None, device: str, workers: int
 ) -> Generator[tuple[GpuImages, T], None, None]:
     """All images of a source in order, and what `summarize` makes of them; a batch is of one block.
 
@@ -130,17 +123,10 @@ def render_source(
 
 
 def summarize_source(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], *, workers: int
+    source: SceneSource, summarize: Summarize[T], *, workers: int
 ) -> Generator[tuple[None, T], None, None]:
     """The same without images, block by block."""
-    task = partial(_summarize_block, source, summarize)
-    with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as summaries:
-        for summary in summaries:
-            yield None, summary
-
-
-def _summarize_block(source: SceneSource, summarize: Callable[[SceneQuestions], T], k: int) -> T:
-    return summarize(source.block(k))
+    return _send_packs(source, summarize, 0, None, workers)
 
 
 def _check_batch(batch: int) -> None:
@@ -149,9 +135,12 @@ def _check_batch(batch: int) -> None:
 
 
 def _send_packs(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer, workers: int
+    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, workers: int
 ) -> Generator[tuple[Any, T], None, None]:
-    """Images on their way to where they are drawn, as the renderer packs them, each pack with its summary."""
+    """Images on their way to where they are drawn, as the renderer packs them, each pack with its summary.
+
+    Without a renderer, the summary of each block.
+    """
     task = partial(_pack_block, source, summarize, most, renderer)
     with closing(LocalExecutor(workers).map(task, range(source.blocks()), BLOCKS_AHEAD * workers)) as blocks:
         for block in blocks:
@@ -159,9 +148,11 @@ def _send_packs(
 
 
 def _pack_block(
-    source: SceneSource, summarize: Callable[[SceneQuestions], T], most: int, renderer: Renderer, k: int
+    source: SceneSource, summarize: Summarize[T], most: int, renderer: Renderer | None, k: int
 ) -> list[tuple[Any, T]]:
     """A block in packs of at most so many images."""
     block = source.block(k)
+    if renderer is None:
+        return [(None, summarize(block))]
     pieces = [block[start : start + most] for start in range(0, len(block), most)]
     return [(renderer.pack([scene for scene, _ in some], source.size), summarize(some)) for some in pieces]

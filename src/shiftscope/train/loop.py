@@ -199,23 +199,18 @@ class _TrainingLoop:
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
             self.average.update(self.recipe.ema, state.step)
-            self._add_losses({**parts, "loss": loss})
+            losses = {**parts, "loss": loss}  # summed on the device, as one tensor, for many small ones are slow
+            new = torch.stack([value.detach() for value in losses.values()]).double()
+            if self.summed is None:
+                self.names = list(losses)
+                before = [state.sums.get(name, 0.0) for name in self.names]
+                self.summed = torch.tensor(before, dtype=torch.float64, device=new.device)
+            self.summed += new
             state.step += 1
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 reported = time.monotonic()
                 tell(state.step, total, f"epoch {epoch + 1}, loss {float(loss.detach()):.3f}")
             yield
-
-    def _add_losses(self, losses: Mapping[str, torch.Tensor]) -> None:
-        """To the sums of the epoch, which stay on the device: as one tensor, for many small ones are slow."""
-        import torch
-
-        new = torch.stack([value.detach() for value in losses.values()]).double()
-        if self.summed is None:
-            self.names = list(losses)
-            before = [self.state.sums.get(name, 0.0) for name in self.names]
-            self.summed = torch.tensor(before, dtype=torch.float64, device=new.device)
-        self.summed += new
 
     def _store_sums(self) -> None:
         if self.summed is not None:
@@ -312,10 +307,7 @@ def _wrap_loss(module: nn.Module, loss: Callable[[Any, Any], tuple[torch.Tensor,
 
 @contextmanager
 def _use_deterministic(device: torch.device) -> Iterator[None]:
-    """Within, a processor gives the same weights each time, though threads share the sums.
-
-    A GPU is left as it is: not all of its sums can be made deterministic.
-    """
+    """Within, a processor gives the same weights each time; not all sums of a GPU can be made to."""
     import torch
 
     before = (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled())

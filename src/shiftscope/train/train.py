@@ -28,7 +28,7 @@ from ..store.question_part import QuestionPart
 from ..store.response_cache import find_cache_folder
 from ..trainable import PROGRAMS, Gather, ProgressCallback, SplitData, Trainable, TrainRecipe, TrainStage
 from ..trained_folder import MODEL_FILE, TRAINING_FOLDER, TrainedFolder, pack_weights, round_weights
-from .checkpoint import SPEC_FILE, claim_spec, find_difference, is_done
+from .checkpoint import SPEC_FILE, claim_spec, find_difference, read_state
 from .data import TRAIN, VAL, TrainingData, TrainValData, gather_split, open_training_data
 from .loop import SEEDS, TrainTask, compute_shares, count_validation, fit
 
@@ -227,15 +227,15 @@ class _Training:
 
         start = time.monotonic()
         stages, trained = self.spec.stages, self.spec.trainable.folder
-        left = [stage for stage in stages if not is_done(self.checkpoints, stage.name)]
+        left = [s for s in stages if not ((state := read_state(self.checkpoints, s.name)) and state.done)]
         train = self._gather_split(TRAIN, left) if left else None
         val = self._gather_split(VAL, stages)
-        schema = self.data.schema
+        schema, size = self.data.schema, (self.data if self.other is None else self.other).size
         about: dict[str, Any] = {
             "kind": trained.KIND,
             "version": trained.VERSION,
             "schema": schema.name if schema.name in SCHEMAS.names() else schema.to_json(),
-            "size": self._image_size(val),
+            "size": list(size if val.pixels is None else val.pixels.shape[2:0:-1]),
         }
         files: dict[str, bytes] = {}
         for stage in stages:
@@ -289,11 +289,6 @@ class _Training:
                 raise UserError(f"{self.spec.data} has no questions with {what} in {split}{hint}")
         self.seconds["data"] = self.seconds.get("data", 0.0) + time.monotonic() - began
         return found
-
-    def _image_size(self, val: SplitData) -> list[int]:
-        if val.pixels is not None:
-            return [int(val.pixels.shape[2]), int(val.pixels.shape[1])]
-        return list(self.other.size if self.other is not None else self.data.size)
 
     def _train_stage(self, stage: TrainStage, train: SplitData | None, val: SplitData) -> tuple[dict[str, Any], bytes]:
         """What model.json says of a part, and its file."""

@@ -28,7 +28,7 @@ from .trained_model import PARSERS, TrainedModel, find_trained_model
 from .training import NeuroSymbolicTraining
 
 if TYPE_CHECKING:
-    from .scene_parser.decode import PartFigures
+    from .scene_parser.decode import Figures
 
 CACHED_IMAGES = 512  # whose scene posteriors are cached: questions about one come one after the other
 CACHED_QUESTIONS = 250_000  # whose programs are cached
@@ -85,8 +85,8 @@ class NsvqaParsers:
         from .scene_parser.adapt import adapt_parser
 
         with self._autocast():
-            used = adapt_parser(self.scene, images.to(self.device), self.trained.calibration, kind)
-        return replace(self, scene=used.module, adapted=used.adapted_norms, seen=ParserCache())
+            scene, norms = adapt_parser(self.scene, images.to(self.device), self.trained.calibration, kind)
+        return replace(self, scene=scene, adapted=norms, seen=ParserCache())
 
     def synchronize(self) -> None:
         """Wait for the GPU, so that seconds are those of the stage that took them."""
@@ -168,7 +168,7 @@ class NeuroSymbolicModel:
         programs = [program for program, _ in self._find_programs(batch)]
         return self._execute_group(programs, certain, [row_of[id(p.scenes[0])] for p in batch])
 
-    def measure_parts(self, pictures: Sequence[Picture], scenes: Sequence[Scene]) -> PartFigures:
+    def measure_parts(self, pictures: Sequence[Picture], scenes: Sequence[Scene]) -> Figures:
         """How good the scene parser is on images that show these scenes."""
         from .scene_parser.decode import measure_scene_parser
 
@@ -194,7 +194,14 @@ class NeuroSymbolicModel:
 
     def _locate_scenes(self, prompts: Sequence[Prompt]) -> list[SceneRow]:
         shown = {p.pictures[0].id: p.pictures[0] for p in prompts if not p.scene_text}
-        self._parse_pictures([picture for name, picture in shown.items() if name not in self._seen])
+        if new := [picture for name, picture in shown.items() if name not in self._seen]:
+            start = time.perf_counter()
+            blocks = [new[k : k + self._together] for k in range(0, len(new), self._together)]
+            parsed = [self.parsers.parse_images(self._stack_pictures(some)) for some in blocks]
+            posterior = concatenate_posteriors(parsed) if len(parsed) > 1 else parsed[0]
+            self.parsers.synchronize()
+            each = (time.perf_counter() - start) / len(new)
+            self._seen |= {picture.id: (posterior, row, each) for row, picture in enumerate(new)}
         self.stage_seconds["see"] += sum(self._seen[name][2] for name in shown if name not in self._counted)
         self._counted |= shown.keys()
         scenes = list({id(p.scenes[0]): p.scenes[0] for p in prompts if p.scene_text}.values())
@@ -209,19 +216,6 @@ class NeuroSymbolicModel:
             self._seen.move_to_end(name)
         self._seen.trim(max(CACHED_IMAGES, len(shown)))
         return found
-
-    def _parse_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Parse and cache them, as one posterior."""
-        if not pictures:
-            return
-        start = time.perf_counter()
-        blocks = [pictures[k : k + self._together] for k in range(0, len(pictures), self._together)]
-        found = [self.parsers.parse_images(self._stack_pictures(some)) for some in blocks]
-        posterior = concatenate_posteriors(found) if len(found) > 1 else found[0]
-        self.parsers.synchronize()
-        each = (time.perf_counter() - start) / len(pictures)
-        for row, picture in enumerate(pictures):
-            self._seen[picture.id] = posterior, row, each
 
     def _stack_pictures(self, pictures: Sequence[Picture]) -> Any:
         return stack(pictures, self.parsers.device, self.parsers.trained.size)

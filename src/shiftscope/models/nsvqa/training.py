@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import trainable
 from ...lang.posterior_calibration import Calibration, fit_spatial_likelihood
 from ...lang.program import Program
 from ...lang.scene_posterior import ScenePosterior, concatenate_posteriors, match_to_truth
@@ -15,22 +16,11 @@ from ...question import Question
 from ...scene import Scene
 from ...scene_table import pack_scenes
 from ...schema import Schema
-from ...trainable import (
-    IMAGES,
-    PROGRAMS,
-    SCENES,
-    Counts,
-    Gather,
-    Losses,
-    ProgressCallback,
-    Rows,
-    SplitData,
-    Trainable,
-    TrainRecipe,
-    TrainStage,
-    shuffle_batches,
-)
+from ...trainable import PROGRAMS, Counts, Gather, Losses, ProgressCallback, Rows, SplitData, TrainRecipe, TrainStage
 from .labels import SceneLabels, join_labels, label_scenes
+from .question_parser.tokens import order_tokens
+from .question_parser.vocabulary import ParserVocabulary, QuestionParserConfig
+from .scene_parser.config import SceneParserConfig
 from .trained_model import PARSERS, QUESTION_PARSER, SCENE_PARSER, TrainedModel
 
 if TYPE_CHECKING:
@@ -47,16 +37,16 @@ class SceneParserStage(TrainStage):
     """From images to a scene posterior; calibrated once it is trained."""
 
     name, word = SCENE_PARSER, PARSERS[SCENE_PARSER]
-    supervision = frozenset((IMAGES, SCENES))
+    supervision = frozenset((trainable.IMAGES, trainable.SCENES))
     figures = ("calibration", "spatial")
     recipe = TrainRecipe(epochs=20, batch=128, lr=3e-3, weight_decay=0.02, warmup=0.1)  # for some 20,000 images
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from .scene_parser.config import SceneParserConfig
-        from .scene_parser.loss import FLIP, list_loss_weights
+        from .scene_parser.loss import ATTRIBUTES, FLIP, PART_ATTRIBUTES, WEIGHTS
 
         config = SceneParserConfig(schema).to_json()
-        return {"loss": list_loss_weights(), "flip": FLIP, "config": config, "checked": self.check}
+        weights = {**WEIGHTS, "attributes": ATTRIBUTES, "part_attributes": PART_ATTRIBUTES}
+        return {"loss": weights, "flip": FLIP, "config": config, "checked": self.check}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> SceneLabels:
         return label_scenes(scenes)
@@ -65,13 +55,9 @@ class SceneParserStage(TrainStage):
         return join_labels(pieces)
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        from .scene_parser.config import SceneParserConfig
-
         return SceneParserConfig(schema)
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .scene_parser.config import SceneParserConfig
-
         return SceneParserConfig.from_json(data)
 
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
@@ -97,31 +83,26 @@ class SceneParserStage(TrainStage):
 
         Of several processes each does this on its own share of the split; the first one's is kept.
         """
-        posterior = _parse_validation(module, val, device, tell)
+        import torch
+
+        from .scene_parser.decode import parse
+
+        assert val.pixels is not None
+        pieces: list[ScenePosterior] = []
+        gpu = device.startswith("cuda")
+        together = GPU_IMAGES if gpu else CPU_IMAGES
+        for start in range(0, len(val.pixels), together):
+            some = val.pixels[start : start + together].to(device)
+            with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
+                pieces.append(parse(module, some))
+            tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
+        posterior = concatenate_posteriors(pieces).to_numpy()
         truth = pack_scenes(val.scenes)
         found = match_to_truth(posterior, truth)
         calibration = Calibration.fit(posterior, truth, found)
         pairs = bool(((found.objects >= 0).sum(1) > 1).any())
         spatial = fit_spatial_likelihood(posterior, truth, found.objects).to_json() if pairs else None
         return {"calibration": calibration.to_json(), "spatial": spatial}
-
-
-def _parse_validation(module: Any, val: SplitData, device: str, tell: ProgressCallback) -> ScenePosterior:
-    """The scene posterior of all images, as NumPy arrays."""
-    import torch
-
-    from .scene_parser.decode import parse
-
-    assert val.pixels is not None
-    pieces: list[ScenePosterior] = []
-    gpu = device.startswith("cuda")
-    together = GPU_IMAGES if gpu else CPU_IMAGES
-    for start in range(0, len(val.pixels), together):
-        some = val.pixels[start : start + together].to(device)
-        with torch.autocast("cuda", torch.bfloat16, enabled=gpu):
-            pieces.append(parse(module, some))
-        tell(min(start + together, len(val.pixels)), len(val.pixels), "images")
-    return concatenate_posteriors(pieces).to_numpy()
 
 
 class QuestionParserStage(TrainStage):
@@ -134,16 +115,12 @@ class QuestionParserStage(TrainStage):
     recipe = TrainRecipe(epochs=4, batch=1024, lr=4e-3, weight_decay=0.01, warmup=0.1, ema=0.995, clip=1.0)
 
     def describe(self, schema: Schema) -> dict[str, Any]:
-        from .question_parser.vocabulary import QuestionParserConfig
-
         return {"config": QuestionParserConfig.list_default_sizes(), "checked": self.check}
 
     def collect(self, scenes: Sequence[Scene], questions: Sequence[Question]) -> list[TextProgram]:
         return [(q.text, q.program) for q in questions if q.program is not None]
 
     def fit_vocabulary(self, schema: Schema, train: SplitData | None, gather: Gather | None) -> Any:
-        from .question_parser.vocabulary import ParserVocabulary, QuestionParserConfig
-
         assert train is not None
         pairs: Sequence[TextProgram] = train.supervision[self.name]
         if gather is not None:
@@ -151,8 +128,6 @@ class QuestionParserStage(TrainStage):
         return QuestionParserConfig(ParserVocabulary.learn(pairs, schema))
 
     def read_config(self, data: Mapping[str, Any]) -> Any:
-        from .question_parser.vocabulary import QuestionParserConfig
-
         return QuestionParserConfig.from_json(data)
 
     def build(self, config: Any, parts: Mapping[str, nn.Module]) -> nn.Module:
@@ -180,7 +155,7 @@ class QuestionParserStage(TrainStage):
         return MEASURED if device != "cpu" else None
 
 
-class NeuroSymbolicTraining(Trainable):
+class NeuroSymbolicTraining(trainable.Trainable):
     """One folder serves nsvqa, p_nsvqa and p_nsvqa_exact: they differ in how programs are executed."""
 
     stages = (SceneParserStage(), QuestionParserStage())
@@ -200,7 +175,7 @@ class ImageExamples:
         return len(self.pixels)
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
-        return shuffle_batches(len(self), batch, random)
+        return trainable.shuffle_batches(len(self), batch, random)
 
     def batch(self, rows: torch.Tensor) -> Any:
         from .scene_parser.loss import SceneParserBatch
@@ -247,8 +222,6 @@ class QuestionExamples:
 
 def _select_covering(pairs: Sequence[TextProgram]) -> list[TextProgram]:
     """Some of the questions, in which every word and every token of all of them occurs."""
-    from .question_parser.tokens import order_tokens
-
     plans: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # skeleton → its nodes and their kinds
     kinds: dict[object, int] = {}
     seen: set[object] = set()

@@ -1,7 +1,5 @@
 """Any OpenAI-compatible endpoint, `openai:MODEL@URL`: vLLM, llama.cpp, hosted; several images a question."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -11,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from ...errors import UserError
-from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ResponseCache, ServerIdentity
+from ...model import ModelOptions, ModelSetting, ModelTraits, Prompt, Response, ServerIdentity
 from ...records import content_id
 from ...schema import Schema
 from .endpoint import CallRefused, Completion, Endpoint
@@ -37,17 +35,10 @@ class OpenAI:
     Use it as `async with model:`, or call `predict`, which does so itself.
     """
 
-    def __init__(
-        self,
-        model: str,
-        url: str,
-        key: str,
-        options: ModelOptions,
-        memory: ResponseCache | None,
-        warn: Callable[[str], None] = lambda sentence: None,
-    ) -> None:
-        self._model, self._url, self._options, self._memory = model, url, options, memory
-        self._endpoint = Endpoint(url, model, key, options, warn)
+    def __init__(self, model: str, url: str, key: str, setting: ModelSetting) -> None:
+        options = setting.options
+        self._model, self._url, self._options, self._memory = model, url, options, setting.memory
+        self._endpoint = Endpoint(url, model, key, options, setting.warn)
         self._identity: ServerIdentity | None = None
         self._calls: dict[str, asyncio.Task[Completion]] = {}  # under way, by key
         self._own: set[str] = set()  # keys of what this object paid for
@@ -56,7 +47,7 @@ class OpenAI:
         self.fingerprints: set[str] = set()  # of the responses it paid for; "" where one came without
         self.unconfirmed = 0  # cached ones without a fingerprint, used before the server was known to give one
 
-    async def __aenter__(self) -> OpenAI:
+    async def __aenter__(self) -> Self:
         await self._endpoint.open()
         try:
             self._identity = await self._endpoint.identify(patient=True)
@@ -100,7 +91,8 @@ class OpenAI:
 
     async def ask(self, prompt: Prompt) -> Response:
         """The response to one prompt, from the cache where the same server gave it before."""
-        key = self._cache_key(prompt)
+        parts = [self._identity, self._request_parameters(), prompt.text, [*map(_digest_image, prompt.images)]]
+        key = content_id([KEY_VERSION, self._url, *parts])  # of everything that the response depends on
         known = self._read_cache(key)
         while known is not None and known.fingerprint and not self.fingerprints and self._calls:
             # Only a new response says what the server calls itself now: one is under way.
@@ -154,11 +146,6 @@ class OpenAI:
         content = b",".join([*map(_encode_image_part, prompt.images), text])
         rest = json.dumps(self._request_parameters(), ensure_ascii=False).encode()
         return b'{"messages":[{"role":"user","content":[' + content + b"]}]," + rest[1:]
-
-    def _cache_key(self, prompt: Prompt) -> str:
-        """Of everything that the response depends on."""
-        images = [_digest_image(png) for png in prompt.images]
-        return content_id([KEY_VERSION, self._url, self._identity, self._request_parameters(), prompt.text, images])
 
     def _make_response(self, completion: Completion) -> Response:
         read, wrote, price = completion.read, completion.wrote, self._options.price
@@ -228,4 +215,4 @@ def build(target: str, setting: ModelSetting) -> OpenAI:
         )
     if not key and url == HOSTED:
         raise UserError(f"model 'openai:{model}' needs a key: set the environment variable {options.key_env}")
-    return OpenAI(model, url, key, options, setting.memory, setting.warn)
+    return OpenAI(model, url, key, setting)

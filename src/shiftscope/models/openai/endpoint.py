@@ -127,14 +127,7 @@ class RetryableError(Exception):
 class Endpoint:
     """A URL to post JSON to. The key is sent and never shown: what a server says of it is struck out."""
 
-    def __init__(
-        self,
-        base: str,
-        model: str,
-        key: str,
-        options: ModelOptions,
-        warn: Callable[[str], None] = lambda sentence: None,
-    ) -> None:
+    def __init__(self, base: str, model: str, key: str, options: ModelOptions, warn: Callable[[str], None]) -> None:
         self._base, self._model, self._key, self._options, self._warn = base, model, key, options, warn
         self._url = f"{base}/chat/completions"
         self._session: Any = None

@@ -326,11 +326,9 @@ def diagnose_models(
     shares |= {f"program, {group} questions": share for group, share in exact.items()}
     reliability: tuple[tuple[str, Reliability], ...] = ()
     if hasattr(base, "measure_parts"):
-        figures = base.measure_parts(testset.pictures, testset.scenes)
-        shares |= figures.shares
-        reliability = tuple(
-            (rows.name, Reliability.from_confidences(rows.confidence, rows.right)) for rows in figures.confidences
-        )
+        part_shares, confidences = base.measure_parts(testset.pictures, testset.scenes)
+        shares |= part_shares
+        reliability = tuple((what, Reliability.from_confidences(sure, right)) for what, sure, right in confidences)
     return OracleDiagnosis(origin, testset.test, tuple(oracles), tuple(shares.items()), reliability)
 
 

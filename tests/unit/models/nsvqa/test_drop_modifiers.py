@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lazy import lazy
+from parser_tokens import decode_program, tokenize_program
 from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
@@ -100,7 +101,7 @@ def stripped(questions, variant="", seed=0):
     pairs = [
         (
             " ".join(vocabulary.words[w] for w in text[1:] if w != vocabulary_module.PAD),
-            vocabulary.decode_program([k for k in ids[1:] if k != vocabulary_module.PAD]),
+            decode_program(vocabulary, [k for k in ids[1:] if k != vocabulary_module.PAD]),
         )
         for text, ids in zip(words.tolist(), tokens.tolist(), strict=True)
     ]
@@ -156,7 +157,7 @@ def told_by_text(text):
 def told_by_program(meant):
     """The same of a program: the filters of each thing, relations, and which things these lead to."""
     runs, run, kind = [], [], None
-    for token in tokens_module.tokenize_program(meant):
+    for token in tokenize_program(meant):
         if token.op != "filter" or token.output != kind:
             runs.append(tuple(run))
             run, kind = [], token.output if token.op == "filter" else None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lazy import lazy
+from parser_tokens import decode_program
 from shiftscope.errors import UserError
 from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
@@ -174,7 +175,7 @@ def test_random_walks_of_the_grammar_are_well_typed_and_read_nodes_again():
     assert not stack.depth.any() and not stack.need.any()
     walks = [[k for k in row if k != vocabulary_module.PAD] for row in torch.stack(rows, 1).tolist()]
     for walk in walks:
-        check(vocabulary.decode_program(walk), SCHEMA)
+        check(decode_program(vocabulary, walk), SCHEMA)
     assert sum(bool(again & set(walk)) for walk in walks) > 20
 
 
@@ -272,7 +273,7 @@ def test_enriched_questions_say_what_their_programs_ask():
     words, tokens = enrich()(batch.words, batch.tokens, every)
     described = related = 0
     for k, (text, ids) in enumerate(zip(words.tolist(), tokens[:, 1:].tolist(), strict=True)):
-        found = vocabulary.decode_program([i for i in ids if i != vocabulary_module.PAD])
+        found = decode_program(vocabulary, [i for i in ids if i != vocabulary_module.PAD])
         check(found, SCHEMA)
         old, new = (Counter((n.op, *n.params) for n in p.nodes) for p in (QUESTIONS[k % 16][1], found))
         assert not old - new
@@ -318,8 +319,8 @@ def test_enriching_puts_adjectives_in_their_order():
     )
     words, tokens = enrich()(one.words, one.tokens, torch.ones(600, dtype=torch.bool))
     found = {
-        " ".join(vocabulary.words[w] for w in text if w > vocabulary_module.BEGIN): vocabulary.decode_program(
-            [i for i in ids if i != vocabulary_module.PAD]
+        " ".join(vocabulary.words[w] for w in text if w > vocabulary_module.BEGIN): decode_program(
+            vocabulary, [i for i in ids if i != vocabulary_module.PAD]
         )
         for text, ids in zip(words.tolist(), tokens[:, 1:].tolist(), strict=True)
     }

@@ -67,8 +67,6 @@ def mark_tokens(vocabulary: ParserVocabulary, holds: Callable[[ParserToken], boo
     return torch.tensor([False] * SPECIAL_TOKENS + [holds(t) for t in vocabulary.tokens])
 
 
-# Enrich: more adjectives and relations in a question and its program alike, so that none is too long.
-#
 # A word that spells a value and occurs once is matched with the one filter for that value. Before both stands
 # what comes earlier in a description: "the rubber thing" becomes "the small rubber thing", with filters for
 # both. Where a description ends, a relation to another thing may follow: "the rubber thing left of the red

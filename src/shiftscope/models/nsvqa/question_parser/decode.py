@@ -1,6 +1,6 @@
 """Decoding: the likeliest token at each step among those the grammar allows, and how often programs are exact."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -19,9 +19,14 @@ PAUSE = 4  # tokens between two looks at which programs have ended; a GPU would 
 def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None) -> list[Program]:
     """A well-typed program for each text, the likeliest as far as a greedy search finds it."""
     found: dict[int, Program] = {}
-    reading = ProgramReader(module.config.vocabulary.tokens)
-    with use_one_thread(module.bias.device):
-        for some, words in _batch_texts(module, texts, batch):
+    vocabulary, device = module.config.vocabulary, module.bias.device
+    reading = ProgramReader(vocabulary.tokens)
+    batch = batch or (BATCH if device.type == "cpu" else GPU_BATCH)
+    ids = [vocabulary.encode_text(text) for text in texts]
+    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))  # texts of like length together
+    with use_one_thread(device):
+        for some in (order[start : start + batch] for start in range(0, len(order), batch)):
+            words = torch.from_numpy(pad_rows([ids[i] for i in some])).to(device).long()
             made = decode_greedily(module, words)
             long = (made != PAD).sum(1).tolist()
             rows = (made[:, : max(long)] - SPECIAL_TOKENS).tolist()
@@ -55,19 +60,6 @@ def decode_greedily(module: QuestionParser, words: Tensor) -> Tensor:
                 state = tuple(part[going] for part in state)
     return made
 
-
-def _batch_texts(module: QuestionParser, texts: Sequence[str], batch: int | None) -> Iterator[tuple[list[int], Tensor]]:
-    """Texts of like length together: which they are, and their words."""
-    device = module.bias.device
-    batch = batch or (BATCH if device.type == "cpu" else GPU_BATCH)
-    ids = [module.config.vocabulary.encode_text(text) for text in texts]
-    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    for start in range(0, len(order), batch):
-        some = order[start : start + batch]
-        yield some, torch.from_numpy(pad_rows([ids[i] for i in some])).to(device).long()
-
-
-# How well a parser does: programs that are exactly right, and tokens that are right after true ones.
 
 Counts = dict[str, tuple[int, int]]  # name -> right, of
 

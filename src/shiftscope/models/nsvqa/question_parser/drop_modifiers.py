@@ -50,12 +50,17 @@ class ModifierDropper(DescriptionTables):
         random = derive("question parser", "strip")
         relations = {w for t in v.tokens if t.op == "relate" for w in (t.words[0], *SYNONYMS.get(t.words[0], ()))}
         phrases = {k for phrase in sorted(relations) for k in v.encode_text(phrase)[1:]} - {UNKNOWN}
+        things = [v.encode_text(" ".join(THINGS[k : k + 2]))[1:] for k in range(0, len(THINGS), 2)]
+        written = {w.lower(): w for ways in SYNONYMS.values() for way in ways for w in way.split()}
+        number = {w: k for k, w in enumerate(v.words)}
+        articles = [article(written.get(w, w)) if w.isalpha() else "" for w in v.words]
         self.register_tables(
             code=torch.from_numpy(random.integers(CODES, size=len(v.terms))),  # [term]
             bare=mark_words(v, *THINGS, PART, PART + "s"),  # nouns that no filter is for
-            things=_find_thing_words(v),  # [noun, 2] words for one and for several
+            # [noun, 2] words for one and for several; an unknown plural is read as its singular
+            things=torch.tensor([pair for pair in things if UNKNOWN not in pair], dtype=torch.long).view(-1, 2),
             several=_mark_plurals(v),
-            article=_choose_articles(v),  # [word] the article before it
+            article=torch.tensor([number.get(a, PAD) for a in articles]),  # [word] before it; PAD before what is none
             articles=mark_words(v, "a", "an"),
             that=mark_words(v, "that"),
             being=mark_words(v, "is", "are"),
@@ -156,7 +161,8 @@ class ModifierDropper(DescriptionTables):
         if len(self.things):
             which = torch.randint(len(self.things), words.shape, device=words.device, generator=random)
             new = self.things[which, self.several[_take_at(words, found.end)].long()]
-            words = _write_at(words, found.end, new, noun)
+            spare = functional.pad(words, (0, 1), value=PAD)  # a column for what is not written
+            words = spare.scatter(1, torch.where(noun, found.end, words.shape[1]), new)[:, :-1]
         words = _remove_marked(words, lost)
         wanted = self.article[functional.pad(words[:, 1:], (0, 1), value=PAD)]  # a or an, by the next word
         words = torch.where((share > 0) & self.articles[words] & (wanted != PAD), wanted, words)
@@ -177,29 +183,11 @@ class ModifierDropper(DescriptionTables):
         return words, lost & ~other
 
 
-def _find_thing_words(vocabulary: ParserVocabulary) -> Tensor:
-    """The words for one and for several; an unknown plural is read as its singular."""
-    found = [vocabulary.encode_text(" ".join(THINGS[k : k + 2]))[1:] for k in range(0, len(THINGS), 2)]
-    return torch.tensor([ids for ids in found if UNKNOWN not in ids], dtype=torch.long).view(-1, 2)
-
-
 def _mark_plurals(vocabulary: ParserVocabulary) -> Tensor:
     """[word] whether it is the plural of another with the same meaning: buses, not bus."""
     known = dict(zip(vocabulary.words, vocabulary.meanings, strict=True))
-
-    def is_plural(word: str) -> bool:
-        singulars = [word.removesuffix(end) for end in ("s", "es") if word.endswith(end)]
-        return bool(known[word]) and any(known.get(one) == known[word] for one in singulars)
-
-    return torch.tensor([is_plural(w) for w in vocabulary.words])
-
-
-def _choose_articles(vocabulary: ParserVocabulary) -> Tensor:
-    """[word] the article before it; PAD before what is no word."""
-    written = {w.lower(): w for ways in SYNONYMS.values() for way in ways for w in way.split()}
-    number = {w: k for k, w in enumerate(vocabulary.words)}
-    articles = [article(written.get(w, w)) if w.isalpha() else "" for w in vocabulary.words]
-    return torch.tensor([number.get(a, PAD) for a in articles])
+    singulars = {w: [w.removesuffix(end) for end in ("s", "es") if w.endswith(end)] for w in known}
+    return torch.tensor([bool(meant) and meant in map(known.get, singulars[w]) for w, meant in known.items()])
 
 
 def _number_columns(table: Tensor) -> Tensor:
@@ -235,13 +223,6 @@ def _mark_places(table: Tensor, places: Tensor, good: Tensor) -> Tensor:
     wide = table.shape[1]
     marks = torch.zeros(len(table), wide + 1, dtype=torch.bool, device=table.device)
     return marks.scatter(1, torch.where(good, places, wide), True)[:, :wide]
-
-
-def _write_at(table: Tensor, places: Tensor, new: Tensor, good: Tensor) -> Tensor:
-    """The table with something new at these places, where they are good."""
-    wide = table.shape[1]
-    spare = functional.pad(table, (0, 1), value=PAD)
-    return spare.scatter(1, torch.where(good, places, wide), new)[:, :wide]
 
 
 def _remove_marked(table: Tensor, lost: Tensor) -> Tensor:

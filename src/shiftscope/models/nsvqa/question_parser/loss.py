@@ -1,9 +1,8 @@
 """Loss of the question parser: batches, their augmentation, and the cross entropy of each program token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +35,6 @@ class QuestionAugmenter(nn.Module):
         return words, tokens
 
 
-# What training lowers: the cross entropy of each token, given the true ones before it.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionParserBatch:
     """Questions and their programs, BEGIN first and PAD behind."""
@@ -48,7 +44,7 @@ class QuestionParserBatch:
     lengths: Tensor  # [question, 2] of words and tokens; on the host, which would else wait for the device
 
     @classmethod
-    def from_encoded(cls, words: Ids, tokens: Ids, device: str | torch.device = "cpu") -> QuestionParserBatch:
+    def from_encoded(cls, words: Ids, tokens: Ids, device: str | torch.device = "cpu") -> Self:
         """Everything as one batch, from which `take` makes smaller ones; lies on the device."""
         both = [torch.from_numpy(table) for table in (words, tokens)]
         lengths = torch.stack([(t != PAD).sum(1) for t in both], 1)
@@ -57,22 +53,22 @@ class QuestionParserBatch:
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: Tensor) -> QuestionParserBatch:
+    def take(self, rows: Tensor) -> "QuestionParserBatch":
         """Some of the questions, by numbers on the host; without columns that are empty for all of them."""
         here = rows.to(self.words.device, non_blocking=True)
         return QuestionParserBatch(self.words[here], self.tokens[here], self.lengths[rows]).trim()
 
-    def trim(self) -> QuestionParserBatch:
+    def trim(self) -> "QuestionParserBatch":
         words, tokens = self.lengths.amax(0).tolist()
         return QuestionParserBatch(self.words[:, :words].long(), self.tokens[:, :tokens].long(), self.lengths)
 
-    def split(self, size: int) -> list[QuestionParserBatch]:
+    def split(self, size: int) -> list["QuestionParserBatch"]:
         """Batches of so many questions each, one after another."""
         tables = (self.words, self.tokens, self.lengths)
         parts = zip(*(torch.split(t, size) for t in tables), strict=True)
         return [QuestionParserBatch(*some).trim() for some in parts]
 
-    def augment(self, vary: QuestionAugmenter, random: Random = None) -> QuestionParserBatch:
+    def augment(self, vary: QuestionAugmenter, random: Random = None) -> "QuestionParserBatch":
         """The same questions, some with more in them and some with less."""
         words, tokens = vary(self.words, self.tokens, random)
         lengths = torch.stack([(t != PAD).sum(1) for t in (words, tokens)], 1).cpu()
@@ -89,8 +85,6 @@ def compute_loss(module: QuestionParser, batch: QuestionParserBatch) -> tuple[Te
     return mean, {"token accuracy": right}
 
 
-# Epoch: the batches that a training shows once, with more or less in them than the questions have.
-#
 # A GPU takes as long to vary a thousand questions as to vary many thousands, so it varies some batches
 # together. What a batch holds does not depend on those before it: a training can begin with any of them.
 
@@ -134,11 +128,8 @@ class QuestionEpoch:
             return None
         start = k - k % self._together
         if start != self._start or not self._made:
-            self._start, self._made = start, self._augment_batches(start)
+            some = self.rows[start : start + self._together]
+            random = torch.Generator(self.table.words.device).manual_seed(self._seeds[start])
+            questions = self.table.take(torch.from_numpy(np.concatenate(some)))
+            self._start, self._made = start, questions.augment(self.vary, random).split(len(some[0]))
         return self._made[k - start]
-
-    def _augment_batches(self, start: int) -> list[QuestionParserBatch]:
-        some = self.rows[start : start + self._together]
-        random = torch.Generator(self.table.words.device).manual_seed(self._seeds[start])
-        questions = self.table.take(torch.from_numpy(np.concatenate(some)))
-        return questions.augment(self.vary, random).split(len(some[0]))

@@ -43,13 +43,11 @@ def use_one_thread(device: torch.device) -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-# Packing: texts of different lengths as the one run of words that a recurrent network reads.
-#
-# The same as torch's own packing, which takes a kernel for each length, and many more to learn through it.
-
-
 class TextPacking(NamedTuple):
-    """Where each word of the run stands in a table of texts."""
+    """Where each word of the one run that a recurrent network reads stands in a table of texts.
+
+    The same as torch's own packing, which takes a kernel for each length, and many more to learn through it.
+    """
 
     shape: torch.Size  # [text, word]
     places: Tensor  # [packed word] in the table, counted row by row
@@ -77,12 +75,6 @@ class TextPacking(NamedTuple):
         """The run as [text, word, width], 0 where there are no words."""
         empty = run.data.new_zeros(self.shape.numel(), run.data.shape[-1])
         return empty.index_copy(0, self.places, run.data).view(*self.shape, -1)
-
-
-# Grammar: which tokens may come next, so that whatever is decoded is a well-typed program that ends.
-#
-# Kept for many programs at once: the types still wanted, as a stack for each; which nodes may be read again;
-# and how many tokens are left, so that what is begun can be ended.
 
 
 class TableModule(nn.Module):
@@ -120,7 +112,7 @@ class GrammarStack:
 
 
 class ProgramGrammar(TableModule):
-    """Which tokens may follow."""
+    """Which tokens may come next, so that whatever is decoded is a well-typed program that ends."""
 
     def __init__(self, vocabulary: ParserVocabulary, longest: int) -> None:
         super().__init__()

@@ -5,12 +5,10 @@ ends. Nodes that filter one after another are written innermost first, as adject
 again is written once and then named by its op and its place among those of the op: `again(parts, 0)`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ....errors import UserError
 from ....lang.check import plan_program
@@ -40,7 +38,7 @@ class ParserToken:
         return [self.op, list(self.words), [[t.name, t.of] for t in (*self.inputs, self.output)]]
 
     @classmethod
-    def from_json(cls, data: Sequence[Any]) -> ParserToken:
+    def from_json(cls, data: Sequence[Any]) -> Self:
         op, words, types = data
         *inputs, output = (Type(name, of) for name, of in types)
         return cls(op, tuple(words), tuple(inputs), output)
@@ -65,20 +63,14 @@ class TokenStep(NamedTuple):
             output = Type("Value", key[0])
         return ParserToken(self.op, self.again or words, inputs, output)
 
-    def generalize(self) -> tuple[int, TokenStep]:
+    def generalize(self) -> tuple[int, "TokenStep"]:
         """The node whose words tell its token, and what it shares with nodes of other programs."""
         at = self.at if self.compares < 0 else self.compares
         return at, self._replace(at=0, compares=min(self.compares, 0))
 
 
-def tokenize_program(program: Program) -> tuple[ParserToken, ...]:
-    """The program's tokens; nodes that nothing reads are left out."""
-    parts = (step.generalize() for step in order_tokens(program))
-    return tuple(step.make_token(program.nodes[at].params) for at, step in parts)
-
-
 def order_tokens(program: Program) -> tuple[TokenStep, ...]:
-    """What to write, in order: the same for all programs of one skeleton."""
+    """What to write, in order: the same for all programs of one skeleton. Nodes that nothing reads are left out."""
     skeleton = program.skeleton()
     found = _orders.get(skeleton)
     if found is None:
@@ -132,11 +124,6 @@ def _make_step(i: int, nodes: Sequence[Node], types: Sequence[Type]) -> TokenSte
     return TokenStep(i, nodes[i].op, inputs, signature.output, compares, ())
 
 
-def build_program(tokens: Sequence[ParserToken]) -> Program:
-    """The program that the tokens write, in canonical order; they must be those of a whole program."""
-    return ProgramReader(tokens).read_program(range(len(tokens)))
-
-
 class ProgramReader:
     """Reads many programs of some tokens, each given by its number, and remembers how they are laid out."""
 
@@ -149,6 +136,7 @@ class ProgramReader:
         self._nodes: dict[tuple[int, ...], _NodeCache] = {}
 
     def read_program(self, numbers: Sequence[int]) -> Program:
+        """In canonical order; the tokens must be those of a whole program."""
         shape = tuple([self.shape[k] for k in numbers])
         plan = self._plans.get(shape)
         if plan is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -17,7 +18,7 @@ from ....errors import UserError
 from ....lang.op import PAIR, PART, PARTS, Type, get_op
 from ....lang.program import Node, Program
 from ....schema import Schema
-from .tokens import AGAIN, CACHED_SKELETONS, ParserToken, TokenStep, build_program, order_tokens
+from .tokens import AGAIN, CACHED_SKELETONS, ParserToken, TokenStep, order_tokens
 
 Ids = npt.NDArray[np.int16]
 
@@ -100,10 +101,6 @@ class ParserVocabulary:
                 self._steps[skeleton] = steps
         return steps
 
-    def decode_program(self, ids: Sequence[int]) -> Program:
-        """The program that these tokens write."""
-        return build_program([self.tokens[k - SPECIAL_TOKENS] for k in ids])
-
     def encode(self, questions: Sequence[tuple[str, Program]], lenient: bool = False) -> tuple[Ids, Ids]:
         """Texts and their programs as two tables, [question, word] and [question, token], BEGIN first and PAD behind.
 
@@ -126,14 +123,11 @@ class ParserVocabulary:
                 if not lenient:
                     raise
                 for i in rows:
-                    table[i, 1 : 1 + len(plan)] = self._encode_leniently(programs[i], len(plan))
+                    row = [BEGIN] + [PAD] * (len(plan) - 1)
+                    with suppress(UserError):
+                        row = self.encode_program(programs[i])
+                    table[i, 1 : 1 + len(plan)] = row
         return pad_rows(self.encode_text(text) for text, _ in questions), table
-
-    def _encode_leniently(self, program: Program, length: int) -> list[int]:
-        try:
-            return self.encode_program(program)
-        except UserError:
-            return [BEGIN] + [PAD] * (length - 1)
 
     def word_terms(self) -> npt.NDArray[np.float32]:
         """[word, term] how much of a term a word spells: of many terms less of each."""
@@ -203,8 +197,7 @@ class QuestionParserConfig:
         return {f.name: f.default for f in fields(cls) if f.name != "vocabulary"}
 
     def to_json(self) -> dict[str, Any]:
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return plain | {"vocabulary": self.vocabulary.to_json()}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"vocabulary": self.vocabulary.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> QuestionParserConfig:
@@ -270,12 +263,9 @@ def _to_singular(word: str, known: Iterable[str]) -> str:
 
 def _list_spellings(terms: Iterable[str], schema: Schema) -> dict[str, set[str]]:
     """Each word of the schema's language, with the terms that it helps to spell."""
-    synonyms: dict[str, list[str]] = {}
-    for value, words in schema.synonyms:
-        synonyms.setdefault(value, []).extend(words)
     found: dict[str, set[str]] = {}
     for term in terms:
-        for phrase in (term, *synonyms.get(term, ())):
+        for phrase in (term, *(way for value, ways in schema.synonyms if value == term for way in ways)):
             for word in _split_words(phrase.replace("_", " ")):
                 found.setdefault(word, set()).add(term)
     return found

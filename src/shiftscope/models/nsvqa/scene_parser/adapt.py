@@ -7,11 +7,11 @@ class priors helps where they show different things. Either is kept only if it m
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ....lang.posterior_calibration import Calibration, Floats, correct_prior, estimate_label_shift
@@ -75,19 +75,15 @@ SURER = 0.95  # of the entropy, what may be left: less of a difference is chance
 AS_MANY = 0.9  # of the objects, what must be found again: a parser that misses them is surer of the rest
 
 
-class AdaptedParser(NamedTuple):
-    """An adapted parser, and whether its batch-norm statistics are; priors are corrected where that helps."""
-
-    module: SceneParser
-    adapted_norms: bool
-
-
 def adapt_parser(
-    module: SceneParser, images: torch.Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
-) -> AdaptedParser:
-    """A parser adapted to images [image, height, width, 3] of uint8, on its device; `kind` names what is adapted."""
+    module: SceneParser, images: Tensor, calibration: Calibration, kind: str = "normalisation+label_shift"
+) -> tuple[SceneParser, bool]:
+    """A parser adapted to images [image, height, width, 3] of uint8, and whether its batch-norm statistics are.
+
+    `kind` names what is adapted; priors are corrected where that helps.
+    """
     if not len(images):
-        return AdaptedParser(module, False)
+        return module, False
     kinds = kind.split("+")
     found, adapted = parse_all(module, images), False
     if "normalisation" in kinds:
@@ -98,10 +94,10 @@ def adapt_parser(
             module, found, adapted = other, again, True
     if "label_shift" in kinds:
         module = correct_priors(module, found, calibration)
-    return AdaptedParser(module, adapted)
+    return module, adapted
 
 
-def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParser:
+def adapt_normalisation(module: SceneParser, images: Tensor) -> SceneParser:
     """A copy whose batch norms hold the averages of these images, and a little of those they learned."""
     made = copy.deepcopy(module).eval()
     parts = zip(module.modules(), made.modules(), strict=True)
@@ -121,7 +117,7 @@ def adapt_normalisation(module: SceneParser, images: torch.Tensor) -> SceneParse
     return made
 
 
-def parse_all(module: SceneParser, images: torch.Tensor) -> ScenePosterior:
+def parse_all(module: SceneParser, images: Tensor) -> ScenePosterior:
     """The scene posterior of images, as NumPy arrays."""
     return concatenate_posteriors([parse(module, some) for some in _split_batches(images)]).to_numpy()
 
@@ -133,5 +129,5 @@ def measure_uncertainty(posterior: ScenePosterior) -> tuple[float, int]:
     return mean_entropy([p[there].astype(float) for p in posterior.attributes]) if found else math.inf, found
 
 
-def _split_batches(images: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def _split_batches(images: Tensor) -> tuple[Tensor, ...]:
     return images.chunk(-(-len(images) // TOGETHER))

@@ -1,10 +1,8 @@
 """Config: the size of the scene parser, and the words it describes scenes in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from ....errors import UserError, unknown
 from ....registry import SCHEMAS
@@ -72,7 +70,7 @@ class SceneParserConfig:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in named.items()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> SceneParserConfig:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         known = {f.name for f in fields(cls)}
         for name in data:
             if name not in known:

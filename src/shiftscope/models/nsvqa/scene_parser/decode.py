@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ....lang.scene_posterior import ScenePosterior, concatenate_posteriors
 from ....picture import Picture, stack
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BESIDE = 2.0  # cells within which two parts of one object and one name are one part, found twice
 
 
-def parse(module: nn.Module, images: torch.Tensor) -> ScenePosterior:
+def parse(module: nn.Module, images: Tensor) -> ScenePosterior:
     """The scene posterior that a trained module, in eval mode, gives images [image, height, width, 3] of uint8."""
     with torch.inference_mode():
         return decode_posterior(module(images), get_config(module))
@@ -60,12 +60,12 @@ def decode_posterior(readings: SceneParserOutput, config: SceneParserConfig) -> 
     )
 
 
-def _threshold_existence(scores: torch.Tensor, least: float) -> torch.Tensor:
+def _threshold_existence(scores: Tensor, least: float) -> Tensor:
     chance = torch.sigmoid(scores)
     return torch.where(chance > least, chance, 0.0)
 
 
-def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> torch.Tensor:
+def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> Tensor:
     """[image, part, part] whether two parts lie at one place, of one object, under one name."""
     points, owners = readings.seats.part_points, readings.seats.owners
     away = (points[:, :, None] - points[:, None]).abs().amax(-1)
@@ -77,13 +77,11 @@ def _is_same_part(readings: SceneParserOutput, config: SceneParserConfig) -> tor
     return alike
 
 
-# How well images are read: what is found is matched with the truth by its box, and compared.
-
 MATCH = 0.5  # boxes that overlap by as much may show one object
 PART_MATCH = 0.3  # of parts: a box of three pixels has no better edges
 SURE = 0.5  # what is likelier counts as found
 
-Counts = dict[str, tuple[torch.Tensor, torch.Tensor]]
+Counts = dict[str, tuple[Tensor, Tensor]]
 
 
 def measure(module: nn.Module, batch: SceneParserBatch) -> Counts:
@@ -105,8 +103,8 @@ def compare_posterior(
     """The counts for the posterior of images whose labels are known."""
     there, found = labels.boxes[..., 2] > 0, posterior.exists > SURE
     match = match_boxes(posterior.boxes, found, labels.boxes, there, MATCH)  # [image, true object]
-    counts = _count_detections(match, there, found)
-    right = _compare_attributes(config.schema.attributes, posterior.attributes, labels.attributes, match, counts)
+    of_objects = config.schema.attributes, posterior.attributes, labels.attributes
+    counts, right = _compare_things(match, there, found, *of_objects)
     places = gather_rows(readings.places, match.clamp(min=0))
     known = (match >= 0) & labels.places.isfinite().all(-1)
     near = ((places - labels.places).abs() < 0.2).all(-1)
@@ -120,14 +118,12 @@ def compare_posterior(
     return counts
 
 
-def match_boxes(
-    boxes: torch.Tensor, found: torch.Tensor, true: torch.Tensor, there: torch.Tensor, least: float
-) -> torch.Tensor:
+def match_boxes(boxes: Tensor, found: Tensor, true: Tensor, there: Tensor, least: float) -> Tensor:
     """[image, true thing] which found thing it was matched with, or −1: the best pairs first, each once."""
     return assign_greedily(box_iou(true[:, :, None], boxes[:, None]), found, there, least)
 
 
-def assign_greedily(likeness: torch.Tensor, found: torch.Tensor, there: torch.Tensor, least: float) -> torch.Tensor:
+def assign_greedily(likeness: Tensor, found: Tensor, there: Tensor, least: float) -> Tensor:
     """The greedy matching of [image, true thing, found thing]: again and again the likest pair left."""
     images, things, seats = likeness.shape
     likeness = likeness.masked_fill(~(there[:, :, None] & found[:, None]), -1.0).clone()
@@ -146,8 +142,8 @@ def _measure_parts(
     posterior: ScenePosterior,
     readings: SceneParserOutput,
     labels: SceneLabels,
-    objects: torch.Tensor,
-    exact: torch.Tensor,
+    objects: Tensor,
+    exact: Tensor,
     config: SceneParserConfig,
 ) -> Counts:
     there, found = labels.part_boxes[..., 2] > 0, posterior.part_exists > SURE
@@ -157,62 +153,41 @@ def _measure_parts(
         alike = labels.part_attributes[..., config.split_attribute][:, :, None] == code[:, None]
         likeness = torch.where(likeness >= PART_MATCH, likeness + alike, likeness)
     match = assign_greedily(likeness, found, there, PART_MATCH)
-    counts = _count_detections(match, there, found)
-    names = config.schema.part_attributes
-    right = _compare_attributes(names, posterior.part_attributes, labels.part_attributes, match, counts)
+    of_parts = config.schema.part_attributes, posterior.part_attributes, labels.part_attributes
+    counts, right = _compare_things(match, there, found, *of_parts)
     owners = posterior.part_owner.gather(1, match.clamp(min=0))
     same = objects.gather(1, labels.owners.long().clamp(min=0)) == owners
     counts["owner"] = ((same & (match >= 0)).sum(), (match >= 0).sum())
-    right = right & same
-    exact = exact & (right | ~there).all(1) & (found.sum(1) == there.sum(1))
+    exact = exact & (right & same | ~there).all(1) & (found.sum(1) == there.sum(1))
     counts["exact"] = (exact.sum(), torch.ones_like(exact).sum())
     return counts
 
 
-def _count_detections(match: torch.Tensor, there: torch.Tensor, found: torch.Tensor) -> Counts:
-    hits = (match >= 0).sum()
-    return {"recall": (hits, there.sum()), "precision": (hits, found.sum())}
-
-
-def _compare_attributes(
-    attributes: Sequence[Attribute],
-    probabilities: Sequence[torch.Tensor],
-    codes: torch.Tensor,
-    match: torch.Tensor,
-    counts: Counts,
-) -> torch.Tensor:
-    """[image, true thing] whether a matched one has all known values; `counts` gets those of each attribute."""
-    right = match >= 0
-    for k, attribute in enumerate(attributes):
-        same = probabilities[k].argmax(-1).gather(1, match.clamp(min=0)) == codes[..., k]
+def _compare_things(
+    match: Tensor, there: Tensor, found: Tensor, kinds: Sequence[Attribute], values: Sequence[Tensor], codes: Tensor
+) -> tuple[Counts, Tensor]:
+    """The counts of objects or parts, and [image, true thing] whether a matched one has all known values."""
+    right, hits = match >= 0, (match >= 0).sum()
+    counts = {"recall": (hits, there.sum()), "precision": (hits, found.sum())}
+    for k, attribute in enumerate(kinds):
+        same = values[k].argmax(-1).gather(1, match.clamp(min=0)) == codes[..., k]
         known = (match >= 0) & (codes[..., k] >= 0)
         counts[attribute.name] = ((same & known).sum(), known.sum())
         right = right & (same | (codes[..., k] < 0))
-    return right
+    return counts, right
 
 
-# How good a scene parser is on images whose scenes are known, and what its confidence is worth.
-
-
-class ConfidenceRows(NamedTuple):
-    """Confidence in something, row by row, and whether it is so."""
-
-    name: str
-    confidence: Any  # [row] float
-    right: Any  # [row] bool
-
-
-class PartFigures(NamedTuple):
-    """Shares as (right, of how many), by name; and confidences."""
-
-    shares: dict[str, tuple[int, int]]
-    confidences: list[ConfidenceRows]
+ConfidenceRows = tuple[str, Any, Any]  # in what, confidence [row], whether it is so [row]
+Figures = tuple[dict[str, tuple[int, int]], list[ConfidenceRows]]  # shares as (right, of how many) by name; confidences
 
 
 def measure_scene_parser(
     parsers: NsvqaParsers, pictures: Sequence[Picture], scenes: Sequence[Scene], together: int
-) -> PartFigures:
-    """Figures of the parser as it is; `together` images are parsed at once."""
+) -> Figures:
+    """How good the parser is on images whose scenes are known, and what its confidence is worth.
+
+    `together` images are parsed at once.
+    """
     labels = label_scenes(scenes).to_tensors(parsers.device)
     counts: dict[str, tuple[int, int]] = {}
     found = []
@@ -224,7 +199,7 @@ def measure_scene_parser(
             before = counts.get(name, (0, 0))
             counts[name] = before[0] + int(right), before[1] + int(of)
     shares = {name.replace("_", " "): share for name, share in counts.items()}
-    return PartFigures(shares, list(_list_confidences(parsers, concatenate_posteriors(found), labels)))
+    return shares, list(_list_confidences(parsers, concatenate_posteriors(found), labels))
 
 
 def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: Any) -> Iterator[ConfidenceRows]:
@@ -237,11 +212,11 @@ def _list_confidences(parsers: NsvqaParsers, posterior: ScenePosterior, labels: 
     real = np.zeros(exists.shape, np.bool_)
     real[image, seat] = True
     rows = exists > 0
-    yield ConfidenceRows("object is there", exists[rows], real[rows])
+    yield "object is there", exists[rows], real[rows]
     codes = labels.attributes.cpu().numpy()[image, thing]
     for suffix, held in (("", posterior), (", calibrated", parsers.trained.calibration.apply(posterior))):
         for k, attribute in enumerate(parsers.trained.schema.attributes):
             probabilities = held.attributes[k].float().cpu().numpy()[image, seat]
             known = codes[:, k] >= 0
             right = probabilities.argmax(-1) == codes[:, k]
-            yield ConfidenceRows(f"{attribute.name}{suffix}", probabilities.max(-1)[known], right[known])
+            yield f"{attribute.name}{suffix}", probabilities.max(-1)[known], right[known]

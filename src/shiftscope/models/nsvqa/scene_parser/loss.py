@@ -8,42 +8,27 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ....schema import Schema
 from ..labels import SceneLabels
+from . import network
 from .config import SceneParserConfig
-from .network import (
-    COARSE,
-    DEEPEST,
-    FINE,
-    POINTED,
-    QueryLocations,
-    SceneParserOutput,
-    box_centres,
-    box_far_corners,
-    box_iou,
-    gather_rows,
-)
+from .network import COARSE, FINE, QueryLocations, SceneParserOutput, box_centres, box_iou, gather_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneParserBatch:
     """What a step learns from, or is measured on: images and labels on one device."""
 
-    images: torch.Tensor  # [image, height, width, 3] uint8
+    images: Tensor  # [image, height, width, 3] uint8
     labels: SceneLabels  # of tensors
-
-    def __len__(self) -> int:
-        return len(self.images)
 
 
 FLIP = True  # whether training mirrors every other image
 
-# Mirroring: an image seen in a mirror, with all that its labels say of left and right.
-
-MirrorTables = tuple[torch.Tensor | None, ...]  # for each part attribute [value] what it is in a mirror
+MirrorTables = tuple[Tensor | None, ...]  # for each part attribute [value] what it is in a mirror
 
 _SIDE = re.compile(r"(?<![a-z])(left|right)(?![a-z])")
 
@@ -68,7 +53,7 @@ def make_mirror_tables(schema: Schema, device: torch.device) -> MirrorTables:
     )
 
 
-def mirror_batch(batch: SceneParserBatch, names: MirrorTables, which: torch.Tensor) -> SceneParserBatch:
+def mirror_batch(batch: SceneParserBatch, names: MirrorTables, which: Tensor) -> SceneParserBatch:
     """The batch with the images of `which` ([image] bool, on the batch's device) mirrored."""
     labels, width = batch.labels, batch.images.shape[2]
     images = torch.where(which[:, None, None, None], batch.images.flip(2), batch.images)
@@ -93,14 +78,12 @@ def mirror_batch(batch: SceneParserBatch, names: MirrorTables, which: torch.Tens
     )
 
 
-def _mirror_boxes(boxes: torch.Tensor, width: int, which: torch.Tensor) -> torch.Tensor:
+def _mirror_boxes(boxes: Tensor, width: int, which: Tensor) -> Tensor:
     """Boxes from the other side; those of no width stand for nothing and stay."""
     left, top, across, down = boxes.unbind(-1)
     turned = torch.where(which[:, None] & (across > 0), width - left - across, left)
     return torch.stack([turned, top, across, down], -1)
 
-
-# Targets: the maps that the network should paint for labelled images, and the seats where it learns to look.
 
 BREADTH = 1 / 12  # a blob's spread, in sides of the box it stands for
 NARROWEST = {COARSE: 0.5, FINE: 0.4}  # in cells
@@ -114,15 +97,15 @@ EDGE_JITTER_PIXELS = {COARSE: 2.0, FINE: 1.5}  # and pixels besides
 class HeatmapTargets:
     """Maps from 0 to 1, 1 where something's middle lies; and which rows of the labels are real."""
 
-    heat: torch.Tensor  # [image, 1, y, x] at stride 8
-    part_heat: torch.Tensor  # [image, map, y, x] at stride 4
-    there: torch.Tensor  # [image, object] bool
-    parts_there: torch.Tensor  # [image, part] bool
+    heat: Tensor  # [image, 1, y, x] at stride 8
+    part_heat: Tensor  # [image, map, y, x] at stride 4
+    there: Tensor  # [image, object] bool
+    parts_there: Tensor  # [image, part] bool
 
 
 def make_targets(labels: SceneLabels, config: SceneParserConfig, size: tuple[int, int]) -> HeatmapTargets:
     """For images of that width and height; the maps cover whole cells of the deepest stride."""
-    width, height = (side + -side % DEEPEST for side in size)
+    width, height = (side + -side % network.DEEPEST for side in size)
     there, parts_there = labels.boxes[..., 2] > 0, labels.part_boxes[..., 2] > 0
     heat = draw_blobs(labels.boxes, there, COARSE, (width, height)).amax(1, keepdim=True)
     images = len(labels)
@@ -141,12 +124,12 @@ def make_targets(labels: SceneLabels, config: SceneParserConfig, size: tuple[int
     return HeatmapTargets(heat, part_heat, there, parts_there)
 
 
-def draw_blobs(boxes: torch.Tensor, there: torch.Tensor, stride: int, size: tuple[int, int]) -> torch.Tensor:
+def draw_blobs(boxes: Tensor, there: Tensor, stride: int, size: tuple[int, int]) -> Tensor:
     """[image, thing, y, x] a bump for each box, exactly 1 in the cell of its middle; 0 without a box."""
     middle = box_centres(boxes) / stride
     breadth = (boxes[..., 2:] / stride * BREADTH).clamp(min=NARROWEST[stride])
 
-    def draw_bump(axis: int) -> torch.Tensor:
+    def draw_bump(axis: int) -> Tensor:
         cells = torch.arange(size[axis] // stride, device=boxes.device) + 0.5
         away = ((cells - middle[..., axis, None]).abs() - (0.5 + BORDER)).clamp(min=0)
         beyond = torch.where(away > 0, away + BORDER, 0.0)  # from the edge of the cell on
@@ -158,7 +141,7 @@ def draw_blobs(boxes: torch.Tensor, there: torch.Tensor, stride: int, size: tupl
 def make_locations(labels: SceneLabels, *, astray: bool = True) -> QueryLocations:
     """Where to look while learning: the true places, or with `astray` a little beside, as found ones are."""
 
-    def jitter_boxes(boxes: torch.Tensor, stride: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def jitter_boxes(boxes: Tensor, stride: int) -> tuple[Tensor, Tensor]:
         points = box_centres(boxes)
         if not astray:
             return points, boxes
@@ -166,20 +149,19 @@ def make_locations(labels: SceneLabels, *, astray: bool = True) -> QueryLocation
         sides = boxes[..., 2:].repeat(1, 1, 2)
         off = (torch.rand_like(boxes) * 2 - 1) * (EDGE_JITTER * sides + EDGE_JITTER_PIXELS[stride])
         first = boxes[..., :2] + off[..., :2]
-        return points, torch.cat([first, (box_far_corners(boxes) + off[..., 2:] - first).clamp(min=1)], -1)
+        return points, torch.cat([first, (network.box_far_corners(boxes) + off[..., 2:] - first).clamp(min=1)], -1)
 
     points, boxes = jitter_boxes(labels.boxes, COARSE)
     part_points, part_boxes = jitter_boxes(labels.part_boxes, FINE)
     return QueryLocations(points, boxes, part_points, part_boxes, labels.owners.long().clamp(min=0))
 
 
-# What the scene parser is to make small: errors of maps, boxes, places and attributes, summed.
-
+# How much each error counts; training with others makes another parser.
 WEIGHTS = {"heat": 1.0, "part_heat": 1.0, "box": 1.0, "part_box": 0.5, "place": 1.0, "owner": 1.0}
 ATTRIBUTES, PART_ATTRIBUTES = 2.0, 0.5  # nearly every question is about objects
 
 
-def compute_loss(module: nn.Module, batch: SceneParserBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+def compute_loss(module: nn.Module, batch: SceneParserBatch) -> tuple[Tensor, dict[str, Tensor]]:
     """The weighted sum, and each error by name: maps, boxes, places, `color`, …, `part_color`, …."""
     config = get_config(module)
     size = (batch.images.shape[2], batch.images.shape[1])
@@ -191,7 +173,7 @@ def compute_loss(module: nn.Module, batch: SceneParserBatch) -> tuple[torch.Tens
 
 def compute_augmented_loss(
     module: nn.Module, batch: SceneParserBatch, flip: bool = FLIP
-) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The same on a batch whose images are mirrored at random."""
     if flip:
         device = batch.images.device
@@ -202,7 +184,7 @@ def compute_augmented_loss(
 
 def compute_errors(
     readings: SceneParserOutput, batch: SceneParserBatch, targets: HeatmapTargets, config: SceneParserConfig
-) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+) -> tuple[Tensor, dict[str, Tensor]]:
     """How far readings at the labels' seats lie from the labels."""
     labels, there, parts_there = batch.labels, targets.there, targets.parts_there
     errors = {
@@ -225,12 +207,7 @@ def compute_errors(
     return torch.stack([weights[name] * error for name, error in errors.items()]).sum(), errors
 
 
-def list_loss_weights() -> dict[str, float]:
-    """How much each error counts; training with others makes another parser."""
-    return {**WEIGHTS, "attributes": ATTRIBUTES, "part_attributes": PART_ATTRIBUTES}
-
-
-def focal_loss(scores: torch.Tensor, wanted: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def focal_loss(scores: Tensor, wanted: Tensor, there: Tensor) -> Tensor:
     """Cross-entropy of a map, where what is nearly right counts little, for each thing that is there.
 
     A cell near a middle is wrong the less, the nearer it lies.
@@ -243,32 +220,32 @@ def focal_loss(scores: torch.Tensor, wanted: torch.Tensor, there: torch.Tensor) 
     return -torch.where(peak, hit, miss).sum() / there.sum().clamp(min=1)
 
 
-def box_error(boxes: torch.Tensor, true: torch.Tensor, there: torch.Tensor, stride: int) -> torch.Tensor:
+def box_error(boxes: Tensor, true: Tensor, there: Tensor, stride: int) -> Tensor:
     """How little boxes overlap, how many cells their middles lie off, and how far their sides differ."""
     middle = (box_centres(boxes) - box_centres(true)).abs().sum(-1) / stride
     sides = (boxes[..., 2:].log() - true[..., 2:].clamp(min=1).log()).abs().sum(-1)
     return _mean_where(1 - box_iou(boxes, true, general=True) + 0.5 * middle + 0.5 * sides, there)
 
 
-def place_error(places: torch.Tensor, true: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def place_error(places: Tensor, true: Tensor, there: Tensor) -> Tensor:
     """World units off, along both directions; objects whose place is not known do not count."""
     return _mean_where((places - true.nan_to_num()).abs().sum(-1), there & true.isfinite().all(-1))
 
 
-def owner_error(pointed: torch.Tensor, boxes: torch.Tensor, owners: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def owner_error(pointed: Tensor, boxes: Tensor, owners: Tensor, there: Tensor) -> Tensor:
     """How far a part points beside the middle of its object."""
     if not owners.shape[1]:
         return pointed.sum()
     middles = gather_rows(box_centres(boxes), owners.long().clamp(min=0))
-    return _mean_where((pointed - middles).abs().sum(-1) / POINTED, there)
+    return _mean_where((pointed - middles).abs().sum(-1) / network.POINTED, there)
 
 
-def _attribute_error(scores: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+def _attribute_error(scores: Tensor, codes: Tensor) -> Tensor:
     rows = F.cross_entropy(scores.flatten(0, 1), codes.long().clamp(min=0).flatten(), reduction="none")
     return _mean_where(rows, (codes >= 0).flatten())
 
 
-def _mean_where(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def _mean_where(values: Tensor, there: Tensor) -> Tensor:
     """Over what is there; 0 where nothing is."""
     return torch.where(there, values, 0.0).sum() / there.sum().clamp(min=1)
 

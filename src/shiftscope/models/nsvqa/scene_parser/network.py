@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ....errors import UserError
 from .config import SceneParserConfig
 
 
-def box_centres(boxes: torch.Tensor) -> torch.Tensor:
+def box_centres(boxes: Tensor) -> Tensor:
     """[…, x y] the middles."""
     return boxes[..., :2] + boxes[..., 2:] / 2
 
 
-def box_far_corners(boxes: torch.Tensor) -> torch.Tensor:
+def box_far_corners(boxes: Tensor) -> Tensor:
     """[…, x y] right and bottom."""
     return boxes[..., :2] + boxes[..., 2:]
 
 
-def widen_boxes(boxes: torch.Tensor, times: float, least: float) -> torch.Tensor:
+def widen_boxes(boxes: Tensor, times: float, least: float) -> Tensor:
     """Boxes with the same middle, so many times as large and of at least that side."""
     sides = (boxes[..., 2:] * times).clamp(min=least)
     return torch.cat([box_centres(boxes) - sides / 2, sides], -1)
 
 
-def clip_boxes(boxes: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+def clip_boxes(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """What of the boxes lies in an image of that width and height."""
     corners = torch.cat([boxes[..., :2], box_far_corners(boxes)], -1).clamp(min=0)
     left, right = corners[..., 0::2].clamp(max=size[0]).unbind(-1)
@@ -38,12 +38,12 @@ def clip_boxes(boxes: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
     return torch.stack([left, top, right - left, bottom - top], -1)
 
 
-def normalise_points(points: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+def normalise_points(points: Tensor, size: tuple[int, int]) -> Tensor:
     """Points, or pairs of sides, as shares of the width and height of an image."""
     return torch.stack([points[..., 0] / size[0], points[..., 1] / size[1]], -1)
 
 
-def box_iou(boxes: torch.Tensor, others: torch.Tensor, *, general: bool = False) -> torch.Tensor:
+def box_iou(boxes: Tensor, others: Tensor, *, general: bool = False) -> Tensor:
     """Intersection over union; `general` goes below 0 as boxes part, so that those apart attract."""
     near = torch.maximum(boxes[..., :2], others[..., :2])
     far = torch.minimum(box_far_corners(boxes), box_far_corners(others))
@@ -57,7 +57,7 @@ def box_iou(boxes: torch.Tensor, others: torch.Tensor, *, general: bool = False)
     return both / either - (hull - either) / hull
 
 
-def spread_points(boxes: torch.Tensor, count: int) -> torch.Tensor:
+def spread_points(boxes: Tensor, count: int) -> Tensor:
     """[…, box, count, count, x y] points spread evenly over boxes, row by row."""
     steps = (torch.arange(count, device=boxes.device, dtype=boxes.dtype) + 0.5) / count
     x = boxes[..., 0, None] + boxes[..., 2, None] * steps
@@ -66,7 +66,7 @@ def spread_points(boxes: torch.Tensor, count: int) -> torch.Tensor:
     return torch.stack([x[..., None, :].expand(shape), y[..., :, None].expand(shape)], -1)
 
 
-def sample_features(features: torch.Tensor, points: torch.Tensor, stride: int) -> torch.Tensor:
+def sample_features(features: Tensor, points: Tensor, stride: int) -> Tensor:
     """[image, channel, …] what lies at [image, …, x y] of a map of that stride, between cells by nearness.
 
     Both are float32: halves of it could not tell neighbouring pixels apart.
@@ -93,11 +93,11 @@ RARE = -4.0  # the score a map starts from, before it learns: most cells hold no
 class QueryLocations:
     """Where to look, instead of at the peaks, while learning; points and boxes in pixels."""
 
-    points: torch.Tensor  # [image, object, x y]
-    boxes: torch.Tensor  # [image, object, 4]
-    part_points: torch.Tensor  # [image, part, x y]
-    part_boxes: torch.Tensor  # [image, part, 4]
-    owners: torch.Tensor  # [image, part] int64
+    points: Tensor  # [image, object, x y]
+    boxes: Tensor  # [image, object, 4]
+    part_points: Tensor  # [image, part, x y]
+    part_boxes: Tensor  # [image, part, 4]
+    owners: Tensor  # [image, part] int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,17 +105,17 @@ class SceneParserOutput:
     """The network's output for some images: maps of scores, and what stands at each seat. Scores are logits."""
 
     size: tuple[int, int]  # of the images
-    heat: torch.Tensor  # [image, 1, y, x] at stride 8
-    part_heat: torch.Tensor  # [image, map, y, x] at stride 4; no map without part attributes
+    heat: Tensor  # [image, 1, y, x] at stride 8
+    part_heat: Tensor  # [image, map, y, x] at stride 4; no map without part attributes
     seats: QueryLocations
-    scores: torch.Tensor | None  # [image, object] of the peaks; None where seats were given
-    part_scores: torch.Tensor | None  # [image, part]
-    boxes: torch.Tensor  # [image, object, 4] as predicted at the points
-    part_boxes: torch.Tensor
-    pointed: torch.Tensor  # [image, part, x y] where a part supposes the middle of its object
-    places: torch.Tensor  # [image, object, 2] how far right and front, world units
-    attributes: tuple[torch.Tensor, ...]  # for each attribute [image, object, value]
-    part_attributes: tuple[torch.Tensor, ...]  # for each of Config.own_part_attributes [image, part, value]
+    scores: Tensor | None  # [image, object] of the peaks; None where seats were given
+    part_scores: Tensor | None  # [image, part]
+    boxes: Tensor  # [image, object, 4] as predicted at the points
+    part_boxes: Tensor
+    pointed: Tensor  # [image, part, x y] where a part supposes the middle of its object
+    places: Tensor  # [image, object, 2] how far right and front, world units
+    attributes: tuple[Tensor, ...]  # for each attribute [image, object, value]
+    part_attributes: tuple[Tensor, ...]  # for each of Config.own_part_attributes [image, part, value]
 
 
 class SceneParser(nn.Module):
@@ -145,7 +145,7 @@ class SceneParser(nn.Module):
             self.part_point = _build_dense(fine + coarse, coarse, 6)
             self.part = PartHead(config)
 
-    def forward(self, images: torch.Tensor, seats: QueryLocations | None = None) -> SceneParserOutput:
+    def forward(self, images: Tensor, seats: QueryLocations | None = None) -> SceneParserOutput:
         """Read images [image, height, width, 3] of uint8, at the peaks of the maps or at the seats given."""
         pixels, size = _normalise_pixels(images)
         fine, coarse = self._extract_features(pixels)
@@ -183,7 +183,7 @@ class SceneParser(nn.Module):
         peaks = (heat, part_heat, seats, scores, part_scores)
         return SceneParserOutput(size, *peaks, boxes, part_boxes, pointed, places, attributes, part_attributes)
 
-    def _extract_features(self, pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _extract_features(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         """At strides 4 and 8, with what the deeper strides know handed down."""
         c2, c3, c4, c5 = self.backbone(pixels).feature_maps
         p4 = self.at_16(self.from_c4(c4) + _upsample(self.from_c5(c5)))
@@ -202,9 +202,7 @@ class PatchHead(nn.Module):
         self.second = _build_group_conv(patch, patch, 2)
         self.embed = _build_normed_layer(patch * ((grid + 1) // 2) ** 2 + 3 * grid**2 + frame, hidden)
 
-    def encode_patches(
-        self, pixels: torch.Tensor, fine: torch.Tensor, coarse: torch.Tensor, boxes: torch.Tensor
-    ) -> torch.Tensor:
+    def encode_patches(self, pixels: Tensor, fine: Tensor, coarse: Tensor, boxes: Tensor) -> Tensor:
         """[image, seat, …] what two convolutions make of the grids of points, and the colours there as they are.
 
         The norms of the convolutions hide how bright and how colourful a patch is; its pixels do not.
@@ -227,8 +225,8 @@ class ObjectHead(PatchHead):
         self.place = _build_dense(hidden + 4, hidden // 2, 2)
 
     def forward(
-        self, pixels: torch.Tensor, fine: torch.Tensor, coarse: torch.Tensor, boxes: torch.Tensor, size: tuple[int, int]
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor]:
+        self, pixels: Tensor, fine: Tensor, coarse: Tensor, boxes: Tensor, size: tuple[int, int]
+    ) -> tuple[Tensor, tuple[Tensor, ...], Tensor]:
         """[image, object, hidden] what stands for each object, then its attributes and its place."""
         seen = self.encode_patches(pixels, fine, coarse, widen_boxes(boxes, 1.1, 16.0))
         middles, sides = normalise_points(box_centres(boxes), size), normalise_points(boxes[..., 2:], size)
@@ -250,14 +248,9 @@ class PartHead(PatchHead):
         self.attributes = nn.ModuleList(nn.Linear(hidden * 2, count) for count in self.values)
 
     def forward(
-        self,
-        pixels: torch.Tensor,
-        fine: torch.Tensor,
-        coarse: torch.Tensor,
-        seats: QueryLocations,
-        known: torch.Tensor,  # [image, object, hidden]
-    ) -> tuple[torch.Tensor, ...]:
-        """For each attribute that parts have of their own [image, part, value]."""
+        self, pixels: Tensor, fine: Tensor, coarse: Tensor, seats: QueryLocations, known: Tensor
+    ) -> tuple[Tensor, ...]:
+        """For each attribute that parts have of their own [image, part, value]; `known` is [image, object, hidden]."""
         boxes = seats.part_boxes
         if not boxes.shape[1]:
             return tuple(boxes.new_zeros(len(boxes), 0, count) for count in self.values)
@@ -269,7 +262,7 @@ class PartHead(PatchHead):
         return tuple(head(torch.cat([part, both], -1)).float() for head in self.attributes)
 
 
-def find_peaks(heat: torch.Tensor, most: int, stride: int, size: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
+def find_peaks(heat: Tensor, most: int, stride: int, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
     """[image, seat] the highest peaks' scores, best first, and [image, seat, x y] the middles of their cells.
 
     A peak is higher than its eight neighbours on its map. Where there are fewer, or one lies beyond the
@@ -289,7 +282,7 @@ def find_peaks(heat: torch.Tensor, most: int, stride: int, size: tuple[int, int]
     return scores, points * stride
 
 
-def decode_boxes(points: torch.Tensor, offsets: torch.Tensor, stride: int) -> torch.Tensor:
+def decode_boxes(points: Tensor, offsets: Tensor, stride: int) -> Tensor:
     """Boxes from how far their middle lies from a point, in cells, and how large they are, as logarithms."""
     offsets = offsets.float()
     middle = points + offsets[..., :2] * stride
@@ -297,17 +290,17 @@ def decode_boxes(points: torch.Tensor, offsets: torch.Tensor, stride: int) -> to
     return torch.cat([middle - sides / 2, sides], -1)
 
 
-def suppress_duplicates(scores: torch.Tensor, boxes: torch.Tensor) -> torch.Tensor:
+def suppress_duplicates(scores: Tensor, boxes: Tensor) -> Tensor:
     """Scores, best first, where an object that was found before, by its box, has −inf."""
     return scores.masked_fill(is_repeated(box_iou(boxes[:, :, None], boxes[:, None]) > TWICE), -torch.inf)
 
 
-def is_repeated(alike: torch.Tensor) -> torch.Tensor:
+def is_repeated(alike: Tensor) -> Tensor:
     """[image, row] whether a row is like one before it: rows come best first."""
     return (alike & torch.ones(alike.shape[-2:], dtype=torch.bool, device=alike.device).tril(-1)).any(-1)
 
 
-def find_nearest_object(pointed: torch.Tensor, boxes: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def find_nearest_object(pointed: Tensor, boxes: Tensor, there: Tensor) -> Tensor:
     """[image, part] the object, of those that are there, whose middle lies nearest to where a part points.
 
     A large object reaches further: the distance is divided by the root of its side.
@@ -317,7 +310,7 @@ def find_nearest_object(pointed: torch.Tensor, boxes: torch.Tensor, there: torch
     return away.masked_fill(~there[:, None], torch.inf).argmin(-1)
 
 
-def _normalise_pixels(images: torch.Tensor) -> tuple[torch.Tensor, tuple[int, int]]:
+def _normalise_pixels(images: Tensor) -> tuple[Tensor, tuple[int, int]]:
     """[image, 3, height, width] around 0, padded on the right and below to whole cells; and the true size."""
     if images.ndim != 4 or images.shape[3] != 3 or images.dtype != torch.uint8:
         raise UserError(
@@ -359,10 +352,10 @@ def _build_map_head(inside: int, outside: int) -> nn.Module:
     return conv
 
 
-def _upsample(features: torch.Tensor) -> torch.Tensor:
+def _upsample(features: Tensor) -> Tensor:
     return F.interpolate(features, scale_factor=2.0, mode="nearest")
 
 
-def gather_rows(rows: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+def gather_rows(rows: Tensor, numbers: Tensor) -> Tensor:
     """[image, part, …] the row of each of [image, part] numbers."""
     return rows.gather(1, numbers[..., None].expand(*numbers.shape, rows.shape[-1]))
