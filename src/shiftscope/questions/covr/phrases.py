@@ -54,8 +54,11 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if thing.attribute and predicate.rest.startswith(thing.attribute):  # a walking dog that is walking on a road
         return False
-    if target.name == thing.name and not _can_relate_to_another(thing, target, predicate):
-        return False
+    if target.name == thing.name:  # next to another man, not wearing another man
+        worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
+        plain = not target.relations and not target.attribute
+        if worn or nouns.grammatical_number(thing.name) != "one" or not plain:
+            return False
     if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
         return False
     if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
@@ -65,13 +68,6 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
     if link.modifiers and (has_more_to_say(target) or not all(map(_is_modifier_fluent, link.modifiers))):
         return False
     return is_fluent(target, above)
-
-
-def _can_relate_to_another(thing: ObjectNode, target: ObjectNode, predicate: RelationPredicate) -> bool:
-    """Whether one of them can be so related to another: next to another man, not wearing another man."""
-    worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
-    plain = not target.relations and not target.attribute
-    return not worn and nouns.grammatical_number(thing.name) == "one" and plain
 
 
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
