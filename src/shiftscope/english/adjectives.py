@@ -12,8 +12,6 @@ from .word_lists import word_set, word_table
 
 
 class AdjectivePhrase(NamedTuple):
-    """How an attribute is worded."""
-
     words: str
     before: bool  # it can stand before the noun
     after: bool  # it can stand after "is"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 @cache
 def word_list(file: str, section: str) -> tuple[str, ...]:
-    """The words of a section in order."""
     return _split_words(" ".join(_read_sections(file)[section]))
 
 

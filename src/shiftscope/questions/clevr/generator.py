@@ -37,8 +37,6 @@ class TemplateMatches(NamedTuple):
 
 
 class BoundTemplate(NamedTuple):
-    """All that is needed to dress up a question of one template."""
-
     template: Template
     program: TemplateProgramBuilder
     text: QuestionWording
@@ -50,8 +48,6 @@ TracedQuestion = tuple[Question, tuple[Any, ...]]  # with the value of every nod
 
 
 class ClevrQuestionGenerator:
-    """Templates bound to a schema."""
-
     def __init__(self, templates: TemplateSet, schema: Schema) -> None:
         self.lowered = compile_templates(templates.templates, schema, templates.synonyms)
         vocabulary = self.lowered.vocabulary

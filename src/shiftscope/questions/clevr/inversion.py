@@ -39,8 +39,6 @@ class SlotPattern(NamedTuple):
 
 
 class OptionalWords(NamedTuple):
-    """Words that may be left out."""
-
     items: tuple[TextItem, ...]
 
 
@@ -48,8 +46,6 @@ TextItem = str | SlotPattern | OptionalWords
 
 
 class QuestionReading(NamedTuple):
-    """One way to understand a question."""
-
     template: Template
     program: Program
 

@@ -44,8 +44,6 @@ DESCRIPTIONS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class TemplateFunction:
-    """One template function, taken apart."""
-
     op: str  # of our language; "describe" for the template-only ones and single filters
     inputs: int
     takes: Takes = "nothing"  # what its side inputs are
@@ -151,8 +149,6 @@ class TemplateConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One family of questions."""
-
     file: str
     family: int  # its number in the file
     params: tuple[TemplateSlot, ...]
@@ -215,7 +211,6 @@ def expand_nodes(template: Template) -> tuple[tuple[ProgramPiece, ...], ...]:
 
 
 def fill_program(template: Template, word: Callable[[int], str]) -> Program:
-    """The program with every slot filled by its word."""
     nodes: list[Node] = []
     last: list[int] = []
     for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):

@@ -68,17 +68,14 @@ class TemplateBuilder:
         return self.add_node(function, on, slots=[self.add_slot(a, number) for a in self.attributes])
 
     def describe_related(self, function: str, number: int, to: int, relation: int) -> int:
-        """A description of what stands in a relation to an object."""
         words = [self.add_slot("relation", relation)]
         words += [self.add_slot(a, number) for a in self.attributes]
         return self.add_node(function, to, slots=words)
 
     def describe_parts_of(self, function: str, number: int, of: int) -> int:
-        """A description of the parts of the objects that another node gives."""
         return self.describe_parts(function, number, self.add_node("object2part", of))
 
     def describe_parts(self, function: str, number: int, on: int) -> int:
-        """A description of the parts that another node gives."""
         self.parts.add(number)
         return self.add_node(function, on, slots=[self.add_slot(a, number) for a in self.part_attributes])
 
@@ -116,8 +113,6 @@ class TemplateBuilder:
         return fill_texts(texts, X=left, Y=right, a=word)
 
     def build_template(self, file: str, family: int, texts: Sequence[str]) -> Template:
-        """The finished template."""
-
         def spell_description(found: re.Match[str]) -> str:
             number = int(found[1])
             attributes = self.part_attributes if number in self.parts else self.attributes

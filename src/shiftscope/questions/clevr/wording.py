@@ -56,8 +56,6 @@ class TokenizedText:
 
 
 class QuestionWording:
-    """The texts of one template, ready to be filled."""
-
     def __init__(self, template: Template, vocabulary: SlotVocabulary, lexicon: Lexicon) -> None:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
         self.on_parts = find_part_slots(template)
@@ -227,7 +225,6 @@ def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[Wording
 
 
 def find_part_slots(template: Template) -> frozenset[int]:
-    """The slots that describe parts."""
     names = {p.name: i for i, p in enumerate(template.params)}
     return frozenset(names[s] for n in template.nodes if n.meaning.on_parts for s in n.slots)
 

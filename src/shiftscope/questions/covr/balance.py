@@ -58,7 +58,6 @@ class CandidateKeys:
         return cls(np.concatenate([np.empty(0, ROW), *(keys.rows for keys in several)]))
 
     def count_template(self, template: str) -> int:
-        """How many candidates are of this template."""
         return int(np.count_nonzero(self.rows["template"] == word_digest(template)))
 
 

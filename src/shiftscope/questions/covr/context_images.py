@@ -33,8 +33,6 @@ FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabu
 
 
 class CaseSettings(NamedTuple):
-    """Where and how a case looks for images."""
-
     related: RelatedImages
     seed: int
     easy: bool = False
@@ -210,7 +208,6 @@ class SubgraphCase:
         return known
 
     def find_things(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
-        """The objects of an image that a subgraph describes."""
         return self.find_roots(subgraph)[graph]
 
     def count_instances(self, subgraph: Subgraph, graph: int) -> int:
@@ -240,7 +237,6 @@ class SubgraphCase:
         return self.count_instances(subgraph, graph) == 1 and self.is_countable_in(subgraph, graph)
 
     def filter_unique(self, subgraph: Subgraph, graphs: Iterable[int]) -> list[int]:
-        """Those of the images in which the subgraph describes one thing."""
         return [graph for graph in graphs if self.is_unique_in(subgraph, graph)]
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
@@ -303,5 +299,4 @@ def get_queryable_attribute(schema: Schema, value: str) -> str:
 
 @lru_cache(maxsize=256)
 def list_values(schema: Schema, family: str) -> frozenset[str]:
-    """The values that an attribute may have."""
     return frozenset(value for a in schema.attributes if a.name == family for value in a.values)

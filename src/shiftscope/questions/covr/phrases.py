@@ -123,7 +123,6 @@ def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner
 
 
 def build_noun(thing: ObjectNode, pluralize: bool) -> str:
-    """The noun with the attribute that stands before it."""
     name = several(thing.name) if pluralize and nouns.grammatical_number(thing.name) == "one" else thing.name
     phrase = describe_attribute(thing.attribute) if thing.attribute else None
     return nouns.capitalize_name(f"{phrase.words} {name}" if phrase and phrase.before else name)
@@ -177,7 +176,6 @@ def build_short_tail(thing: ObjectNode) -> str | None:
 
 
 def build_target(link: SubgraphLink, predicate: RelationPredicate, subject: str) -> str:
-    """What a relation leads to, and its modifiers."""
     return f"{build_object(link.thing, predicate, subject)}{build_modifiers(link)}"
 
 

@@ -128,8 +128,6 @@ LEVELS = (0, 14, 32, 70, 91, 100)  # percent, as in the paper
 
 
 class Removal(NamedTuple):
-    """One operation less."""
-
     place: tuple[int, int]  # in the order of all removals: the round, then a seeded number
     program: Program  # what is left
 
@@ -142,7 +140,6 @@ class TrimmedQuestion:
     removals: tuple[Removal, ...]
 
     def get_program_after(self, count: int) -> Program:
-        """The program after so many removals."""
         assert self.question.program is not None
         return self.removals[count - 1].program if count else self.question.program
 
@@ -189,5 +186,4 @@ def build_level(found: Sequence[TrimmedQuestion], share: int) -> list[Question]:
 
 
 def count_removals(found: Iterable[TrimmedQuestion]) -> int:
-    """How many operations of all questions are redundant."""
     return sum(len(one.removals) for one in found)

@@ -37,8 +37,6 @@ class ObjectRelation(NamedTuple):
 
 
 class SceneView:
-    """One scene; things are numbered as in it."""
-
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.world = ExecutionWorld((scene,))
@@ -63,7 +61,6 @@ class SceneView:
         return list(dict.fromkeys(found))
 
     def find_matches(self, thing: ObjectDescription) -> int:
-        """The mask of what fits a description."""
         world = self.world
         mask = world.objects.mask("name", thing.name) if thing.name else world.objects.everything
         for word in thing.words:

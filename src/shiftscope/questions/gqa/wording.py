@@ -44,14 +44,11 @@ class DescriptionLink:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDescription:
-    """Things by name, words and relation."""
-
     name: str = ANYTHING
     words: tuple[DescriptionWord, ...] = ()
     link: DescriptionLink | None = None
 
     def names(self) -> frozenset[str]:
-        """All names in the description."""
         return frozenset({self.name}) | (self.link.other.names() if self.link else frozenset())
 
 
@@ -87,7 +84,6 @@ class GqaProgramBuilder(ProgramBuilder):
     """The programs of descriptions, as GQA writes them."""
 
     def add_set(self, thing: ObjectDescription) -> int:
-        """The things described."""
         link = thing.link
         if link is None:
             at = self.put("find", words=(thing.name,)) if thing.name else self.put("scene")
@@ -133,7 +129,6 @@ class Unsayable(UserError):
 
 
 def question_text(program: Program) -> str:
-    """The question that the program asks."""
     return f"{capitalize_first(_write_question(program, len(program) - 1))}?"
 
 
@@ -187,7 +182,6 @@ def _write_question(program: Program, at: int) -> str:
 
 
 def _write_conjunction(program: Program, n: Node) -> str:
-    """Two questions in one."""
     first, second = (program.nodes[i] for i in n.inputs)
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):

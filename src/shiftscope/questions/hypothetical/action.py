@@ -95,8 +95,6 @@ def build_action_nodes(action: HypotheticalAction, before: tuple[Node, ...] = ()
 
 
 class _ActionBuilder(ProgramBuilder):
-    """Nodes on one state of the scene."""
-
     def __init__(self, before: tuple[Node, ...]) -> None:
         self.nodes = list(before) or [node("scene")]
         self.state = len(self.nodes) - 1

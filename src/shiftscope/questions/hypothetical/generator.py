@@ -138,8 +138,6 @@ class OutcomeJob(NamedTuple):
 
 
 class OutcomeMatch(NamedTuple):
-    """One question that the search came up with."""
-
     job: int
     template: int
     code: int  # a number, a truth or a term's code
@@ -229,7 +227,6 @@ class OutcomeQuestioner:
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
 
     def build_program(self, found: OutcomeMatch) -> Program:
-        """The question's program, starting from `scene`."""
         return self.programs[found.template](found.values)
 
     def build_text(self, found: OutcomeMatch) -> str:

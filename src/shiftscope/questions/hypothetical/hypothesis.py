@@ -50,8 +50,6 @@ class OutcomeWithout(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hypothesis:
-    """One or two actions, and their outcome."""
-
     label: str  # the kind of action, or two joined by +
     actions: tuple[HypotheticalAction, ...]
     edits: Ints  # [action, number]: the same for kernels

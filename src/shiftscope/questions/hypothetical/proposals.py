@@ -18,8 +18,6 @@ _COLUMNS = tuple(COLUMN[a] for a in ATTRIBUTES)
 
 
 class ReferableScene:
-    """A scene in arrays, and descriptions of its objects."""
-
     def __init__(self, stage: SceneArrays) -> None:
         self.stage = stage
         self.size = stage.n

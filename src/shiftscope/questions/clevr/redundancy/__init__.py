@@ -71,7 +71,6 @@ def build_level(
 
 @lru_cache(maxsize=8)
 def get_rewording(generator: ClevrQuestionGenerator) -> TemplateRewording:
-    """The generator's templates by shape, kept for the next shard."""
     return TemplateRewording(generator)
 
 

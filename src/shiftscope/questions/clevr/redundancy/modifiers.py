@@ -194,8 +194,6 @@ def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) ->
 
 
 class _Saturation:
-    """A question that is being added to."""
-
     def __init__(self, last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> None:
         self.world, self.schema, self.seed = world, schema, seed
         listed = list_steps(last)

@@ -93,7 +93,6 @@ class RelationInsert(NamedTuple):
 
 
 def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], schema: Schema) -> Template:
-    """The template with the chains put in."""
     noun = noun_attribute(schema.attributes)
     names = [a.name for a in schema.attributes if a.name != noun] + [noun]
     params = list(template.params)
@@ -148,8 +147,6 @@ def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: 
 
 
 class FittedTemplate(NamedTuple):
-    """A template ready to word the programs of its shape."""
-
     template: Template
     program: TemplateProgramBuilder
     text: QuestionWording
