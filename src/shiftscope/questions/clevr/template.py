@@ -242,7 +242,16 @@ def _list_troubles(template: Template) -> Iterator[str]:
     for at in range(len(template.nodes)):
         yield from _list_node_troubles(template, at)
     for constraint in template.constraints:
-        yield from _list_constraint_troubles(template, constraint)
+        kind, params = constraint.type, constraint.params
+        if kind not in CONSTRAINTS:
+            yield f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
+        elif kind == NULL and (len(params) != 1 or params[0] not in names):
+            yield f"NULL takes one declared slot, got {list(params)}"
+        elif kind != NULL:
+            if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
+                yield f"{kind} takes the numbers of two nodes, got {list(params)}"
+            if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+                yield "APART takes two nodes that describe"
     for text in template.texts:
         yield from _list_text_troubles(text, names)
     try:
@@ -289,20 +298,6 @@ def _list_node_troubles(template: Template, at: int) -> Iterator[str]:
         yield f"{where} has two slots of one type"
 
 
-def _list_constraint_troubles(template: Template, constraint: TemplateConstraint) -> Iterator[str]:
-    kind, params = constraint.type, constraint.params
-    if kind not in CONSTRAINTS:
-        yield f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
-    if kind == NULL:
-        if len(params) != 1 or params[0] not in [p.name for p in template.params]:
-            yield f"NULL takes one declared slot, got {list(params)}"
-        return
-    if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
-        yield f"{kind} takes the numbers of two nodes, got {list(params)}"
-    if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
-        yield "APART takes two nodes that describe"
-
-
 def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
     for slot in SLOT.findall(text):
         if slot not in slots:
@@ -322,8 +317,6 @@ def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
 
 # Programs from filled templates.
 
-NodeKey = tuple[int, int, int, int]  # piece, its inputs, and the code in its slot
-
 
 class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
@@ -337,7 +330,7 @@ class TemplateProgramBuilder:
             first = len(self._pieces)
             self._pieces += pieces
             self._plan.append((n.inputs, [(first + i, p.slot) for i, p in enumerate(pieces)]))
-        self._nodes: dict[NodeKey, Node] = {}
+        self._nodes: dict[tuple[int, int, int, int], Node] = {}  # by piece, its inputs, and the code in its slot
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
@@ -356,14 +349,13 @@ class TemplateProgramBuilder:
                 key = (piece, left, right, code)
                 made = known.get(key)
                 if made is None:
-                    made = known[key] = self._build_node(key)
+                    made = known[key] = self._build_node(*key)
                 left = len(nodes)
                 nodes.append(made)
             last.append(left)
         return Program(tuple(nodes))
 
-    def _build_node(self, key: NodeKey) -> Node:
-        number, left, right, code = key
+    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
         piece = self._pieces[number]
         word = () if code < 0 else ((self.relations if piece.op == "relate" else self.terms)[code],)
         return node(piece.op, tuple(i for i in (left, right) if i >= 0), piece.fixed + word)

@@ -154,10 +154,6 @@ def build_chain_phrase(hops: int) -> str:
     return phrase
 
 
-# CLEVR's templates in our own words: each group is a function of the schema.
-#
-# Groups: "and", comparison of numbers, comparison of values, "or", zero to three hops, same attribute.
-
 AND_FILE = "single_and.json"
 
 
@@ -295,8 +291,11 @@ def list_hop_templates(schema: Schema) -> TemplateSketches:
     """For each number of relations: how many, is there any, and each attribute."""
     texts = get_texts("hop")
     for hops, file in enumerate(HOP_FILES[: 4 if schema.relations else 1]):
+        subject = build_chain_phrase(hops - 1).replace("[that is]", "that is")
+        words = {"Ts": f"{{{hops + 1}s}}", "T": f"{{{hops + 1}}}", "R": f"<R{hops if hops > 1 else ''}>", "X": subject}
         for end in ("count", "exist"):
-            yield file, _build_chain(schema, hops, end), _fill_related(texts[f"{end} related"], hops) or texts[end]
+            worded = fill_texts(texts[f"{end} related"], **words) if hops else texts[end]
+            yield file, _build_chain(schema, hops, end), worded
         for attribute in schema.attributes:
             sketch = _build_chain(schema, hops, "unique")
             sketch.query(attribute.name, hops + 1, len(sketch.nodes) - 1)
@@ -310,15 +309,6 @@ def _build_chain(schema: Schema, hops: int, end: str) -> TemplateBuilder:
     for hop in range(1, hops + 1):
         at = sketch.describe_related(f"relate_filter_{end if hop == hops else 'unique'}", hop + 1, at, hop)
     return sketch
-
-
-def _fill_related(texts: tuple[str, ...], hops: int) -> list[str]:
-    """The texts about what stands in a relation; none where it does not."""
-    if hops == 0:
-        return []
-    subject = build_chain_phrase(hops - 1).replace("[that is]", "that is")
-    words = {"Ts": f"{{{hops + 1}s}}", "T": f"{{{hops + 1}}}", "R": f"<R{hops if hops > 1 else ''}>", "X": subject}
-    return fill_texts(texts, **words)
 
 
 # Other things that share an attribute with a given one.

@@ -120,21 +120,18 @@ class QuestionWording:
                 opened = len(tokens)
             elif raw == "]":
                 options.append((opened, len(tokens)))
+            elif found := SLOT_TOKEN.fullmatch(raw):
+                before, name, several, ending, after = found.groups()
+                tokens += [OpeningMark(before)] if before else []
+                tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
+                tokens += [ClosingMark(after)] if after else []
             else:
-                tokens += self._tokenize_word(raw)
+                tokens.append(ClosingMark(raw) if raw[0] in CLOSING else raw)
         for i, token in enumerate(tokens):
             if token == REPAINTED:
                 tokens[i] = self._resolve_repainted(tokens[i + 1 :])
         words = [t.lower() for t in tokens if isinstance(t, str)]
         return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
-
-    def _tokenize_word(self, raw: str) -> list[WordingToken]:
-        found = SLOT_TOKEN.fullmatch(raw)
-        if not found:
-            return [ClosingMark(raw)] if raw[0] in CLOSING else [raw]
-        before, name, several, ending, after = found.groups()
-        gap = self._build_slot(self.template.find_slot(name), bool(several), ending)
-        return [*([OpeningMark(before)] if before else []), gap, *([ClosingMark(after)] if after else [])]
 
     def _resolve_repainted(self, after: list[WordingToken]) -> WordingToken:
         """The word itself, or where it stands before the one part of an object, a gap for it.

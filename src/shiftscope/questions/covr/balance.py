@@ -130,18 +130,17 @@ def _balance_template(keys: CandidateKeys, numbers: Numbers, each: int, draw: np
         return numbers
     numbers = numbers[draw.permutation(len(numbers))]
     rows = keys.rows[numbers]
-    members, starts, rounds = _build_bundles(rows)
-    taken = members
-    if len(members) > each:
-        taken = _choose_bundles(rows, np.split(members, starts[1:-1]), rounds, each, draw)
+    bundles, rounds = _build_bundles(rows)
+    taken = np.concatenate(bundles)
+    if len(taken) > each:
+        taken = _choose_bundles(rows, bundles, rounds, each, draw)
     return numbers[_fill_up(rows, taken, each, draw)]
 
 
-def _build_bundles(rows: NDArray[np.void]) -> tuple[Numbers, Numbers, Numbers]:
-    """All bundles: examples of one text with an answer each, two answers at least; the first have the first examples.
+def _build_bundles(rows: NDArray[np.void]) -> tuple[list[Numbers], Numbers]:
+    """All bundles (examples of one text with an answer each, two answers at least) as places among the rows.
 
-    Returns their members (places among the rows, a bundle's together), where each bundle starts among these and the
-    last ends, and each bundle's round: 0 for the first of its text.
+    Also the round of each: 0 for the first of its text, which has the first example of each answer, and so on.
     """
     size = len(rows)
     order = np.lexsort((np.arange(size), rows["answer"], rows["text"]))
@@ -155,8 +154,7 @@ def _build_bundles(rows: NDArray[np.void]) -> tuple[Numbers, Numbers, Numbers]:
     sizes = np.diff(first, append=size)
     several = sizes > 1
     members = order[np.repeat(several, sizes)]
-    starts = np.concatenate(([0], np.cumsum(sizes[several])))
-    return members, starts, nth[first[several]]
+    return np.split(members, np.cumsum(sizes[several])[:-1]), nth[first[several]]
 
 
 def _choose_bundles(

@@ -119,10 +119,6 @@ class _ActionBuilder(ProgramBuilder):
         return self.put("thing", words=tuple(w for pair in pairs for w in pair))
 
 
-# Action wording: an action in words, alone or joined with its question, and paraphrases by rule.
-#
-# An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`).
-
 ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
 PEOPLE = tuple(word_pairs("actions", "people").items())
 IMPERATIVE, PASSIVELY = range(2)  # else somebody with a name acts

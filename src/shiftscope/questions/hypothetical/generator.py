@@ -21,7 +21,7 @@ from ...schema import Schema, Words
 from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
-from ..clevr.template import NodeKey, Template, TemplateProgramBuilder, check_template
+from ..clevr.template import Template, TemplateProgramBuilder, check_template
 from ..clevr.templates import TEMPLATE_GROUPS, TemplateBuilder, build_templates
 from ..clevr.wording import QuestionWording
 from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
@@ -53,9 +53,19 @@ class HypotheticalTemplate:
 
 
 def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
-    """One slot for each question type."""
-    typed = ((template, _find_question_type(template)) for template in _list_clevr_templates())
-    return tuple(HypotheticalTemplate(one, QUESTION_TYPES.index(kind), kind) for one, kind in typed if kind)
+    """One slot for each question type; none of the templates that join two things by and, or, same."""
+    found = []
+    for template in _list_clevr_templates():
+        last, kind = template.nodes[-1].meaning.question_type, ""
+        if template.file.endswith("_hop.json"):
+            kind = ENDS[last]
+        elif template.file == "compare_integer.json":
+            kind = "compare_integer"
+        elif template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
+            kind = "compare_attribute"
+        if kind:
+            found.append(HypotheticalTemplate(template, QUESTION_TYPES.index(kind), kind))
+    return tuple(found)
 
 
 def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
@@ -78,18 +88,6 @@ def make_conditional(text: str) -> str:
     for shown, conditional in CONDITIONAL_RULES:
         text = shown.sub(conditional, text)
     return text
-
-
-def _find_question_type(template: Template) -> str:
-    """Which of the five types a template is of; "" for those that join two things by and, or, same."""
-    last = template.nodes[-1].meaning.question_type
-    if template.file.endswith("_hop.json"):
-        return ENDS[last]
-    if template.file == "compare_integer.json":
-        return "compare_integer"
-    if template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
-        return "compare_attribute"
-    return ""
 
 
 def _build_negation_templates() -> Iterator[Template]:
@@ -226,12 +224,6 @@ class OutcomeQuestioner:
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
 
-    def build_program(self, found: OutcomeMatch) -> Program:
-        return self.programs[found.template](found.values)
-
-    def build_text(self, found: OutcomeMatch) -> str:
-        return self.texts[found.template](found.values, found.dice)
-
     def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
         """The answer, computed again by the plain executor on the scene after the action."""
         number = int(self._numbers[found.template])
@@ -250,8 +242,8 @@ class OutcomeQuestioner:
 class _OutcomeProgramBuilder(TemplateProgramBuilder):
     """Programs in which "below" is what an object is on."""
 
-    def _build_node(self, key: NodeKey) -> Node:
-        made = super()._build_node(key)
+    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
+        made = super()._build_node(number, left, right, code)
         if made.op == "relate" and made.params == ("below",):
             return node("related", made.inputs, ("on", "object"))
         return made

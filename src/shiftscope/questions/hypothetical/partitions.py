@@ -134,10 +134,10 @@ def build_hypotheses(
 def _build_question(
     name: str, found: OutcomeMatch, h: Hypothesis, worded: WordedHypothesis, plan: ExamplePlan, scene: Scene, split: str
 ) -> Question:
-    family = plan.generator.families[found.template]
-    program = plan.generator.build_program(found)
-    answer = plan.generator.check_answer(found, program, worded.after)
-    text = paraphrase(plan.generator.build_text(found), found.dice)
+    generator, number = plan.generator, found.template
+    family, program = generator.families[number], generator.programs[number](found.values)
+    answer = generator.check_answer(found, program, worded.after)
+    text = paraphrase(generator.texts[number](found.values, found.dice), found.dice)
     about: list[tuple[str, Any]] = [("action_kind", h.label), ("placed", "free" if h.leaves_place_open else "told")]
     about += [("logic", family.logic)] if family.logic else []
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]

@@ -65,7 +65,7 @@ def test_of_two_ways_to_tell_two_apart_one_stays():
     program = program_of(line)
     found = {
         question_text(
-            trim_question(Question("q", "", ("a",), program), ExecutionWorld((scene,)), seed).removals[-1].program
+            trim_question(Question("q", "", ("a",), program), ExecutionWorld((scene,)), seed).removals[-1][1]
         )
         for seed in range(10)
     }

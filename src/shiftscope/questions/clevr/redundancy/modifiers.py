@@ -18,11 +18,6 @@ from ....scene import mask_members
 from ....schema import Attribute, Schema
 from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 
-# Dropping (rd-): elements that a question does without, every set it refers to staying as it is (docs/decisions/010).
-#
-# An element is a filter, or a relation with all that only led to it. The order is fixed: relations from the answer
-# backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
-
 
 class DroppableElement(NamedTuple):
     """A word of a set, or (where `word` is None) the relation it stands in."""
@@ -68,7 +63,12 @@ def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorl
     step, word = element
     things = world.parts if step.on_parts else world.objects
     left = narrow_set(step, step.root if word else things.everything, things, word)
-    if not _keeps_described_set(step, left, world):
+    part, value = step, left  # it is needed unless the whole description still fits the same things
+    while part.is_half and part.above is not None:
+        whole = part.above
+        value &= next(s for s in whole.inputs if s is not part).value
+        part, value = whole, narrow_set(whole, value, world.parts if whole.on_parts else world.objects)
+    if value != part.value:
         return False
     kept = (step.op, step.params, step.inputs, list(step.words), step.root, step.value)
     if word is None:
@@ -108,14 +108,6 @@ def narrow_set(step: TreeStep, among: int, things: Things, without: FilterWord |
             mask = things.mask(word.attribute, word.value)
             among &= mask if word.op == "filter" else ~mask
     return among
-
-
-def _keeps_described_set(step: TreeStep, value: int, world: ExecutionWorld) -> bool:
-    while step.is_half and step.above is not None:
-        whole = step.above
-        value &= next(s for s in whole.inputs if s is not step).value
-        step, value = whole, narrow_set(whole, value, world.parts if whole.on_parts else world.objects)
-    return bool(value == step.value)
 
 
 def _drop_half_of_intersection(step: TreeStep, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
