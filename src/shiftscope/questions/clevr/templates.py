@@ -19,6 +19,8 @@ from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, Templa
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
+HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
 def get_texts(section: str) -> dict[str, tuple[str, ...]]:
@@ -154,9 +156,6 @@ def build_chain_phrase(hops: int) -> str:
     return phrase
 
 
-AND_FILE = "single_and.json"
-
-
 def list_and_templates(schema: Schema) -> TemplateSketches:
     """How many there are, and each attribute of a single one."""
     if not schema.relations:
@@ -247,9 +246,6 @@ def list_comparison_templates(schema: Schema) -> TemplateSketches:
             yield "comparison.json", sketch, sketch.list_comparisons(name, one.phrase, two.phrase)
 
 
-OR_FILE = "single_or.json"
-
-
 def list_or_templates(schema: Schema) -> TemplateSketches:
     """How many fit one description or another: as they are, of one value, with relations on either or both."""
     texts = get_texts("or")
@@ -284,8 +280,6 @@ def _build_union(
 
 # Counting, existence and attributes of things found over zero to three relations.
 
-HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
-
 
 def list_hop_templates(schema: Schema) -> TemplateSketches:
     """For each number of relations: how many, is there any, and each attribute."""
@@ -312,8 +306,6 @@ def _build_chain(schema: Schema, hops: int, end: str) -> TemplateBuilder:
 
 
 # Other things that share an attribute with a given one.
-
-SAME_FILE = "same_relate.json"
 
 
 def list_same_templates(schema: Schema) -> TemplateSketches:

@@ -14,7 +14,7 @@ from ...english.inflection import join_list
 from ...english.inflection import plural as several
 from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
-from ...scene_graph.subgraph import ObjectNode, RelationModifier, Subgraph, SubgraphLink
+from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
 
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
@@ -65,8 +65,12 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if not _is_sensible(thing, predicate, target):
         return False
-    if link.modifiers and (has_more_to_say(target) or not all(map(_is_modifier_fluent, link.modifiers))):
+    if link.modifiers and has_more_to_say(target):
         return False
+    for modifier in link.modifiers:
+        named, used = modifier.name in (*AFTER_VERBS, "using", "by"), modifier.thing
+        if not named or not nouns.is_noun(used.name) or used.relations or not is_fluent(used):
+            return False
     return is_fluent(target, above)
 
 
@@ -103,12 +107,6 @@ def _can_be_on_body(name: str) -> bool:
         return False
     put_on = nouns.grammatical_number(name) == "mass" or name.rpartition(" ")[2] in nouns.ON_FLESH
     return nouns.is_worn(name) or name in nouns.OWN_PARTS or put_on
-
-
-def _is_modifier_fluent(modifier: RelationModifier) -> bool:
-    thing = modifier.thing
-    named = modifier.name in AFTER_VERBS or modifier.name in ("using", "by")
-    return named and nouns.is_noun(thing.name) and not thing.relations and is_fluent(thing)
 
 
 # How a thing and its relations are put together: nouns with articles, and what follows "that".

@@ -97,7 +97,7 @@ def build_hypotheses(
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
         """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
         (sets, codes, knows), rows = layout, slice(at, at + places)
-        return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+        return before.view.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
 
     elsewhere = placements if placements > 1 else 0
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
