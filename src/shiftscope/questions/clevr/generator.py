@@ -21,6 +21,11 @@ from .packed_scenes import PackedScenes
 from .template import Template, TemplateProgramBuilder, TemplateSet
 from .wording import QuestionWording
 
+PER_IMAGE = 10
+MOST_PER_IMAGE = 10_000
+ATTEMPTS = 60  # fillings tried for a template on a scene before the next template is taken
+SHARD_SIZE = 250  # scenes whose answers are balanced together
+
 
 class AnswerMismatch(Exception):
     """The search and the plain executor disagree about an answer: a bug in one of them."""
@@ -137,12 +142,6 @@ def build_image_notes(scene: Scene) -> Notes:
         ("image_filename", scene.note("image_filename", f"{scene.id}.png")),
         ("image", scene.id),
     )
-
-
-PER_IMAGE = 10
-MOST_PER_IMAGE = 10_000
-ATTEMPTS = 60  # fillings tried for a template on a scene before the next template is taken
-SHARD_SIZE = 250  # scenes whose answers are balanced together
 
 
 def generate_questions(

@@ -111,6 +111,11 @@ OPTIONAL = re.compile(r"\[[^\]]*\]")
 TOKEN = re.compile(r"\[|\]|[^\s\[\]]+")
 # marks, the slot, an s for the plural, what belongs to its word ('s, -colored), marks
 SLOT_TOKEN = re.compile(rf"([^\w<]*)({SLOT.pattern})(s(?![a-z]))?([^<]*?)([^\w<]*)")
+SLOT_RULES = {  # relation slots, all slots, and how to say that
+    "nothing": ([0, 0], "no slots"),
+    "relation": ([1, 1], "one relation slot"),
+    "one": ([0, 1], "one attribute slot"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +266,6 @@ def _list_troubles(template: Template) -> Iterator[str]:
     else:
         if kind.name not in ("Int", "Bool", "Value"):
             yield f"it ends in {kind}, which is not an answer"
-
-
-SLOT_RULES = {  # relation slots, all slots, and how to say that
-    "nothing": ([0, 0], "no slots"),
-    "relation": ([1, 1], "one relation slot"),
-    "one": ([0, 1], "one attribute slot"),
-}
 
 
 def _list_node_troubles(template: Template, at: int) -> Iterator[str]:

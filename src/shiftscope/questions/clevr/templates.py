@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun, noun_attribute
-from ...english.word_lists import text_table
+from ...english.word_lists import word_table
 from ...schema import Attribute, Schema
 from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, TemplateNode, TemplateSlot, check_template
 
@@ -24,7 +24,7 @@ HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
 def get_texts(section: str) -> dict[str, tuple[str, ...]]:
-    return text_table("clevr_questions", section)
+    return word_table("clevr_questions", section, "|")
 
 
 VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")

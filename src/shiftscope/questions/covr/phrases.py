@@ -68,7 +68,7 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
     if link.modifiers and has_more_to_say(target):
         return False
     for modifier in link.modifiers:
-        named, used = modifier.name in (*AFTER_VERBS, "using", "by"), modifier.thing
+        named, used = modifier.name in AFTER_VERBS or modifier.name in ("using", "by"), modifier.thing
         if not named or not nouns.is_noun(used.name) or used.relations or not is_fluent(used):
             return False
     return is_fluent(target, above)

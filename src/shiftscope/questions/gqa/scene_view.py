@@ -26,6 +26,9 @@ MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, a
 INNER_MENTION_PROBABILITY = 1 / 3  # and a relation of what another is described by
 DEEPEST = 2  # relations on a path
 _UNSAYABLE = frozenset("|,()_")  # marks that GQA's notation is made of
+MOST = 60  # words kept for each place, the commonest
+FEWEST = 3  # times that a word is there; what is rarer is often a slip
+WordCounts = Mapping[str, int]
 
 
 class ObjectRelation(NamedTuple):
@@ -130,12 +133,6 @@ def is_thing(name: str) -> bool:
 
 def _is_plain(word: str) -> bool:
     return not _UNSAYABLE.intersection(word) and word not in ("this", "scene")
-
-
-MOST = 60  # words kept for each place, the commonest
-FEWEST = 3  # times that a word is there; what is rarer is often a slip
-
-WordCounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

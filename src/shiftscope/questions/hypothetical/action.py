@@ -21,6 +21,8 @@ Pairs = tuple[tuple[str, str], ...]
 ATTRIBUTES = ("size", "color", "material", "shape")  # in the order of words
 IN_PLANE = SCHEMA.relations
 SUBSETS = tuple(tuple(a for i, a in enumerate(ATTRIBUTES) if bits >> i & 1) for bits in range(1, 16))
+KINDS = ("add", "remove", "change", "move_in_plane", "move_on_top")  # the five of the paper
+ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,6 @@ class ObjectReference:
     def index(self) -> int:
         """The number of the one object meant."""
         return self.mask.bit_length() - 1
-
-
-KINDS = ("add", "remove", "change", "move_in_plane", "move_on_top")  # the five of the paper
-ON = "on"
 
 
 @dataclass(frozen=True, slots=True)

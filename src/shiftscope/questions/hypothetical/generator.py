@@ -9,7 +9,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
@@ -24,7 +23,7 @@ from ..clevr.generator import AnswerMismatch
 from ..clevr.template import Template, TemplateProgramBuilder, check_template
 from ..clevr.templates import TEMPLATE_GROUPS, TemplateBuilder, build_templates
 from ..clevr.wording import QuestionWording
-from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
+from .scene_arrays import RELATIONS, TERMS, Ints, OutcomeLayout
 
 # Of the slots, those that are hardest to fill come first: an action for which they stay empty is dropped.
 QUESTION_TYPES = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
@@ -40,6 +39,12 @@ NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the 
 NOT_EXIST = ("Would there be any {1s} that are not {V}?", "Would you see a {1} that is not {v}?")
 NOT_COUNT_RELATED = ("How many {2s} that are not {V} would there be <R> the {1}?",)
 NOT_EXIST_RELATED = ("Would there be any {2s} that are not {V} <R> the {1}?",)
+MOST_COUNTED = 9  # so that there are 27 answers
+ATTEMPTS = 12  # fillings tried for a template before the next is
+PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
+NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
+ANSWERS = FIRST_TERM + len(TERMS.names)
+NO_LIMIT = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +114,6 @@ def _build_negation_templates() -> Iterator[Template]:
                 filled = [t.replace("{V}", many).replace("{v}", one) for t in texts]
                 yield sketch.build_template(NEGATION_FILE, family, filled)
                 family += 1
-
-
-MOST_COUNTED = 9  # so that there are 27 answers
-ATTEMPTS = 12  # fillings tried for a template before the next is
-PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
-NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
-ANSWERS = FIRST_TERM + len(TERMS.names)
-NO_LIMIT = 1 << 60
-
-Ints = npt.NDArray[np.int64]
 
 
 class OutcomeJob(NamedTuple):

@@ -10,7 +10,7 @@ from operator import or_
 from ...rng import RandomChoices
 from ...schemas.clevr import SCHEMA
 from .action import ATTRIBUTES, IN_PLANE, ON, SUBSETS, HypotheticalAction, NewObject, ObjectReference, Pairs
-from .scene_arrays import COLUMN, TERMS, SceneArrays
+from .scene_arrays import COLUMN, FRESH, TERMS, SceneArrays
 
 Proposal = HypotheticalAction | None
 _PAIR = {code: pair for pair, code in TERMS.code.items()}
@@ -72,7 +72,7 @@ class ReferableScene:
     @cached_property
     def touched_objects(self) -> int:
         """The objects that an action before put, changed or moved."""
-        return self.stage.list_touched()
+        return sum([1 << i for i, new in enumerate(self.stage.body[: self.size, FRESH].tolist()) if new])
 
     @cached_property
     def carried_objects(self) -> int:

@@ -78,9 +78,6 @@ class SceneArrays:
         sets, codes, knows = layout
         sets[row], codes[row], knows[row] = self.sets, self.codes, self.knows
 
-    def list_touched(self) -> int:
-        return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
-
     def relation_rows(self, relation: str) -> list[int]:
         """Which objects are in that relation to each."""
         first = FIRST_ROW + WORD * RELATIONS.index(relation)

@@ -18,6 +18,12 @@ from ....scene import mask_members
 from ....schema import Attribute, Schema
 from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 
+MOST_HOPS = 3
+SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
+TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
+READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
+RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
+
 
 class DroppableElement(NamedTuple):
     """A word of a set, or (where `word` is None) the relation it stands in."""
@@ -160,14 +166,6 @@ def list_shared_words(these: int, attribute: Attribute, world: ExecutionWorld) -
     values = {world.objects.value(i, attribute.name) for i in mask_members(these)}
     around = [(len(inside), kind) for kind, inside in attribute.kinds if values <= set(inside)]
     return [v for v in values if v is not None and len(values) == 1] + [kind for _, kind in sorted(around)]
-
-
-MOST_HOPS = 3
-SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
-TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
-READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
-
-RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
 
 
 def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> int:
