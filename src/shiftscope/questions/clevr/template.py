@@ -247,15 +247,15 @@ def _list_troubles(template: Template) -> Iterator[str]:
     for at in range(len(template.nodes)):
         yield from _list_node_troubles(template, at)
     for constraint in template.constraints:
-        kind, params = constraint.type, constraint.params
-        if kind not in CONSTRAINTS:
-            yield f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
-        elif kind == NULL and (len(params) != 1 or params[0] not in names):
+        rule, params = constraint.type, constraint.params
+        if rule not in CONSTRAINTS:
+            yield f"there is no constraint {rule!r}; known: {', '.join(CONSTRAINTS)}"
+        elif rule == NULL and (len(params) != 1 or params[0] not in names):
             yield f"NULL takes one declared slot, got {list(params)}"
-        elif kind != NULL:
+        elif rule != NULL:
             if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
-                yield f"{kind} takes the numbers of two nodes, got {list(params)}"
-            if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+                yield f"{rule} takes the numbers of two nodes, got {list(params)}"
+            if rule == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
                 yield "APART takes two nodes that describe"
     for text in template.texts:
         yield from _list_text_troubles(text, names)

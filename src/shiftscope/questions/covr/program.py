@@ -223,7 +223,9 @@ class GraphWorld(ExecutionWorld):
             self.image_masks.append(((1 << table.size) - 1) << start)
             start += table.size
 
-    def _find_rows(self, relation: str) -> tuple[int, ...] | None:
+    def rows(self, relation: str) -> tuple[int, ...] | None:
+        if relation in self._rows:
+            return self._rows[relation]
         wanted = self._worlds.relation(relation)
         rows = [0] * sum(table.size for table in self._tables)
         known = False
@@ -234,4 +236,5 @@ class GraphWorld(ExecutionWorld):
                         if code == relation_code and table.modifiers[k] == modifier:
                             rows[start + table.targets[k]] |= 1 << start + table.subjects[k]
                             known = True
-        return tuple(rows) if known else None
+        self._rows[relation] = tuple(rows) if known else None
+        return self._rows[relation]
