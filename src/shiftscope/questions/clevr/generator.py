@@ -190,7 +190,4 @@ def generate_all_questions(
         shard, start = shard + 1, start + len(made)
 
 
-@lru_cache(maxsize=8)
-def get_generator(templates: TemplateSet, schema: Schema) -> ClevrQuestionGenerator:
-    """The templates bound to the schema, kept for the next shard."""
-    return ClevrQuestionGenerator(templates, schema)
+get_generator = lru_cache(maxsize=8)(ClevrQuestionGenerator)  # of templates and a schema, kept for the next shard

@@ -313,9 +313,6 @@ def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
         yield f"the text {text!r} has no word that is always there, outside slots and square brackets"
 
 
-# Programs from filled templates.
-
-
 class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
 

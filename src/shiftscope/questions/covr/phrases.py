@@ -91,7 +91,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if not alive and target.name in nouns.FLESH and thing.name.rpartition(" ")[2] not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
             return False
-        if predicate.rest in ON and not _can_be_on_body(thing.name):  # an umbrella on a head
+        last = thing.name.rpartition(" ")[2]
+        grown = own_part or nouns.grammatical_number(thing.name) == "mass" or last in nouns.ON_FLESH
+        held = thing.name.startswith("umbrella")  # though an accessory
+        if predicate.rest in ON and (held or not (grown or nouns.is_worn(thing.name))):
             return False
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
@@ -99,14 +102,6 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if predicate.verb == "have" and nouns.is_person(target.name):
         return nouns.is_person(thing.name)
     return not (alive and predicate.rest in ON and nouns.is_worn(target.name))
-
-
-def _can_be_on_body(name: str) -> bool:
-    """Whether it can be on a head or a finger: what is worn, grows there or was put on the skin."""
-    if name.startswith("umbrella"):  # held, though an accessory
-        return False
-    put_on = nouns.grammatical_number(name) == "mass" or name.rpartition(" ")[2] in nouns.ON_FLESH
-    return nouns.is_worn(name) or name in nouns.OWN_PARTS or put_on
 
 
 # How a thing and its relations are put together: nouns with articles, and what follows "that".
@@ -228,9 +223,6 @@ def _are_alike(links: Sequence[SubgraphLink]) -> bool:
 def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
     """What goes on further comes last, so that what follows "and" is about the first noun."""
     return sorted(links, key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner))
-
-
-# Whole phrases.
 
 
 def is_sayable(subgraph: Subgraph) -> bool:

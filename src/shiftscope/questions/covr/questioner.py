@@ -8,7 +8,7 @@ used for other images with another answer is half of a pair: both have the same 
 import gc
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import zip_longest
 from types import ModuleType
 
@@ -31,6 +31,7 @@ from .program import GraphWorlds
 SOURCE = "covr"
 MOST = 60  # subgraphs of one image that questions are made about
 SPARE = 2  # times as many are drawn, since not all can be worded
+_get_provenance = cache(partial(Provenance, SOURCE, ""))  # of a template
 
 
 class CovrQuestioner:
@@ -128,11 +129,6 @@ def is_same_answer(left: Answer, right: Answer) -> bool:
 @cache
 def load_templates() -> dict[str, ModuleType]:
     return {name: COVR_TEMPLATES.load(name) for name in COVR_TEMPLATES.names()}
-
-
-@cache
-def _get_provenance(template: str) -> Provenance:
-    return Provenance(SOURCE, "", template)
 
 
 @lru_cache(maxsize=64)

@@ -189,8 +189,6 @@ def ask_of_one(description: ObjectDescription, answer: Answer, op: str, *words: 
     return finish(builder, answer, op, builder.add_unique(description), words=words)
 
 
-# Templates.
-
 QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are queried, not only verified
 
 

@@ -54,9 +54,7 @@ class Paraphraser:
         return [" ".join(text.split()) for text in made]
 
 
-@cache
-def get_paraphraser(name: str) -> Paraphraser:
-    return Paraphraser(name)
+get_paraphraser = cache(Paraphraser)
 
 
 def paraphrase_questions(questions: Sequence[Question], name: str) -> list[Question]:

@@ -150,9 +150,6 @@ def _refer_by_relation(view: ReferableScene, i: int, dice: RandomChoices) -> Obj
     return None
 
 
-# Actions.
-
-
 def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A new object; its values are even, each on its own."""
     anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second)

@@ -21,7 +21,7 @@ from ....lang.program import Program
 from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
-from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, get_generator
+from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, get_generator
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
 from .modifiers import add_all, drop_all
@@ -29,6 +29,7 @@ from .program_tree import TreeStep, build_tree
 from .rewording import TemplateRewording
 
 LEVELS = ("rd-", "rd", "rd+")
+get_rewording = lru_cache(maxsize=8)(TemplateRewording)  # of a generator, kept for the next shard
 
 
 def generate_levels(
@@ -59,11 +60,6 @@ def generate_levels(
         ]
         for level in levels
     }
-
-
-@lru_cache(maxsize=8)
-def get_rewording(generator: ClevrQuestionGenerator) -> TemplateRewording:
-    return TemplateRewording(generator)
 
 
 def build_twin(

@@ -9,7 +9,6 @@ backwards, then words by attribute (`rank_attribute`), those nearest the answer 
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
 from ....lang.execution_world import ExecutionWorld, Things
@@ -23,13 +22,6 @@ SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase
 TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
 READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
 RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
-
-
-class DroppableElement(NamedTuple):
-    """A word of a set, or (where `word` is None) the relation it stands in."""
-
-    step: TreeStep
-    word: FilterWord | None
 
 
 @lru_cache(maxsize=64)
@@ -46,27 +38,20 @@ def rank_attribute(schema: Schema, attribute: str) -> int:
     return names.index(attribute) if attribute in names else len(names) if attribute == "name" else -1
 
 
-def list_relations(last: TreeStep) -> list[DroppableElement]:
-    """The relations that sets stand in, from the answer backwards; `same` where it only says which are meant."""
+def list_relations(last: TreeStep) -> list[TreeStep]:
+    """The sets that stand in a relation, from the answer backwards; `same` where it only says which are meant."""
     return [
-        DroppableElement(s, None)
-        for s in list_steps(last)
-        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
+        s for s in list_steps(last) if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
     ]
 
 
-def list_words(last: TreeStep, schema: Schema) -> list[DroppableElement]:
-    """The words of all sets, in the order in which they are dropped."""
-    found = [(rank_attribute(schema, w.attribute), DroppableElement(s, w)) for s in list_steps(last) for w in s.words]
-    return [element for _, element in sorted(found, key=lambda pair: pair[0])]
-
-
-def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
-    """Drop a redundant element in place; False, and nothing changed, where it is needed.
+def drop_element(
+    step: TreeStep, word: FilterWord | None, last: TreeStep, world: ExecutionWorld, schema: Schema
+) -> bool:
+    """Drop a word of a set, or (None) the relation it stands in; False, and nothing changed, where it is needed.
 
     It is also needed where the question would otherwise lose its last word, or give its answer away.
     """
-    step, word = element
     things = world.parts if step.on_parts else world.objects
     left = narrow_set(step, step.root if word else things.everything, things, word)
     part, value = step, left  # it is needed unless the whole description still fits the same things
@@ -99,10 +84,12 @@ def drop_all(last: TreeStep, world: ExecutionWorld, schema: Schema, relations_on
     gone = 0
     while True:
         before = gone
-        while any(drop_element(e, last, world, schema) for e in list_relations(last)):
+        while any(drop_element(step, None, last, world, schema) for step in list_relations(last)):
             gone += 1
         if not relations_only:
-            gone += sum(drop_element(e, last, world, schema) for e in list_words(last, schema))
+            words = [(step, word) for step in list_steps(last) for word in step.words]
+            words.sort(key=lambda pair: rank_attribute(schema, pair[1].attribute))
+            gone += sum(drop_element(step, word, last, world, schema) for step, word in words)
         if gone == before or not list_suspects(last):
             return gone  # else a word that had to stay may go now that another has gone
 
