@@ -21,7 +21,7 @@ from ....lang.program import Program
 from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
-from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, get_generator
+from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
 from .modifiers import add_all, drop_all
@@ -52,14 +52,22 @@ def generate_levels(
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
     traced = generator.build_traced_questions(subjects, found, split, start)
+    return {level: build_level(level, generator, subjects, found, traced) for level in levels}
+
+
+def build_level(
+    level: str,
+    generator: ClevrQuestionGenerator,
+    scenes: PackedScenes,
+    found: TemplateMatches,
+    traced: Sequence[tuple[Question, Sequence[Any]]],
+) -> list[Question]:
+    """The questions that the generator made of what it found, each at the level given."""
     words = get_rewording(generator)
-    return {
-        level: [
-            build_twin(level, question, subjects.get_world(s), words, t, dice, trace)
-            for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
-        ]
-        for level in levels
-    }
+    return [
+        build_twin(level, question, scenes.get_world(s), words, t, dice, trace)
+        for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
+    ]
 
 
 def build_twin(
