@@ -45,6 +45,12 @@ def list_relations(last: TreeStep) -> list[TreeStep]:
     ]
 
 
+def list_words(last: TreeStep, schema: Schema) -> list[tuple[TreeStep, FilterWord]]:
+    """The words of all sets, each with its set, in the order in which they are dropped."""
+    found = [(step, word) for step in list_steps(last) for word in step.words]
+    return sorted(found, key=lambda pair: rank_attribute(schema, pair[1].attribute))
+
+
 def drop_element(
     step: TreeStep, word: FilterWord | None, last: TreeStep, world: ExecutionWorld, schema: Schema
 ) -> bool:
@@ -87,9 +93,7 @@ def drop_all(last: TreeStep, world: ExecutionWorld, schema: Schema, relations_on
         while any(drop_element(step, None, last, world, schema) for step in list_relations(last)):
             gone += 1
         if not relations_only:
-            words = [(step, word) for step in list_steps(last) for word in step.words]
-            words.sort(key=lambda pair: rank_attribute(schema, pair[1].attribute))
-            gone += sum(drop_element(step, word, last, world, schema) for step, word in words)
+            gone += sum(drop_element(step, word, last, world, schema) for step, word in list_words(last, schema))
         if gone == before or not list_suspects(last):
             return gone  # else a word that had to stay may go now that another has gone
 
