@@ -126,8 +126,8 @@ class TemplateInverter:
         for phrase, codes in said.items():
             distinct = list(dict.fromkeys(codes))
             for code in distinct:
-                terms_only = attribute != RELATION and code >= 0
-                if not any(c >= 0 and covers[c, code] and not covers[code, c] for c in distinct if terms_only):
+                others = distinct if attribute != RELATION and code >= 0 else ()
+                if not any(c >= 0 and covers[c, code] and not covers[code, c] for c in others):  # none takes it in
                     ways.setdefault(phrase[0], []).append((phrase, code))
         return ways
 
