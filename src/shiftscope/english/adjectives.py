@@ -12,8 +12,6 @@ from .word_lists import word_set, word_table
 
 
 class AdjectivePhrase(NamedTuple):
-    """How an attribute is worded."""
-
     words: str
     before: bool  # it can stand before the noun
     after: bool  # it can stand after "is"
@@ -26,6 +24,9 @@ _NOT_AFTER = word_set("adjectives", "not after")
 _PLAIN = word_set("adjectives", "plain")
 _SHADES = word_set("adjectives", "shades")
 _HUES = word_set("adjectives", "hues")
+_MULTICOLORED = word_set("adjectives", "multicolored")
+_COLOR_SHADES = word_set("adjectives", "color shades")
+_COLORS = word_set("adjectives", "more colors").union(gqa.SCHEMA.attribute("color").values)
 _NO_ADJECTIVE = word_set("adjectives", "no adjective")
 _NOUN_ATTRIBUTES = ("name", "shape", "sport", "room", "flavor", "hposition", "vposition", "location", "power")
 _ATTRIBUTES = [a for a in (*clevr.SCHEMA.attributes, *gqa.SCHEMA.attributes) if a.name not in _NOUN_ATTRIBUTES]
@@ -58,11 +59,6 @@ def describe_attribute(attribute: str) -> AdjectivePhrase | None:
     if len(word) > 4 and word.endswith(("ed", "ing")):
         return AdjectivePhrase(word, before=True, after=True)
     return None
-
-
-_MULTICOLORED = word_set("adjectives", "multicolored")
-_COLOR_SHADES = word_set("adjectives", "color shades")
-_COLORS = word_set("adjectives", "more colors").union(gqa.SCHEMA.attribute("color").values)
 
 
 @lru_cache(maxsize=16384)

@@ -27,8 +27,6 @@ class WordForms:
 
 
 class Lexicon:
-    """Ways to say the values, kinds and relations of a schema."""
-
     def __init__(self, schema: Schema, synonyms: Words = ()) -> None:
         self.schema = schema
         self._given = dict(synonyms)
@@ -45,7 +43,6 @@ class Lexicon:
         return found
 
     def list_synonyms(self, word: str) -> tuple[str, ...]:
-        """The ways to say one of it."""
         known = self._known.get(word, ())
         if word == THING and known:  # a schema may have a better noun for whatever it holds
             return tuple(self._given.get(word, known))

@@ -12,7 +12,6 @@ from pathlib import Path
 
 @cache
 def word_list(file: str, section: str) -> tuple[str, ...]:
-    """The words of a section in order."""
     return _split_words(" ".join(_read_sections(file)[section]))
 
 
@@ -27,10 +26,10 @@ def word_pairs(file: str, section: str) -> dict[str, str]:
     return dict(pair.split() for pair in word_list(file, section))
 
 
-def word_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
-    """For lines `kind: these, those`, the words by what stands before the colon."""
+def word_table(file: str, section: str, separator: str = ",") -> dict[str, tuple[str, ...]]:
+    """For lines `kind: these, those`, the words by what stands before the colon; for texts, separated by `|`."""
     entries = (line.partition(": ") for line in _read_sections(file)[section])
-    return {key: _split_words(words) for key, _, words in entries}
+    return {key: _split_words(words, separator) for key, _, words in entries}
 
 
 def word_groups(file: str, section: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -44,14 +43,8 @@ def rewrite_rules(file: str, section: str) -> tuple[tuple[re.Pattern[str], str],
     return tuple((re.compile(pattern), words) for pattern, words in pairs)
 
 
-def text_table(file: str, section: str) -> dict[str, tuple[str, ...]]:
-    """For lines `key: This text. | That one.`, the texts by what stands before the colon."""
-    entries = (line.partition(": ") for line in _read_sections(file)[section])
-    return {key: tuple(" ".join(text.split()) for text in texts.split("|")) for key, _, texts in entries}
-
-
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(" ".join(word.split()) for word in text.split(","))
+def _split_words(text: str, separator: str = ",") -> tuple[str, ...]:
+    return tuple(" ".join(word.split()) for word in text.split(separator))
 
 
 @cache

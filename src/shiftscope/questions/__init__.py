@@ -29,7 +29,6 @@ class QuestionDistribution:
 
 
 def count_questions(questions: Iterable[Question]) -> QuestionDistribution:
-    """Count a set of questions."""
     listed = list(questions)
     by_type: dict[str, Counter[str]] = {}
     by_family: dict[str, Counter[str]] = {}

@@ -53,17 +53,15 @@ def find_choices(question: Question) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _expect_choice(schema: Schema, *words: str) -> ExpectedAnswer:
     """Either word in any of its spellings; a spelling of both counts as neither."""
-    ways = {word: {word, *_list_spellings(schema, word)} for word in words}
+    ways = {word: {word} for word in words}
+    for word, said in ways.items():
+        verb, space, _ = word.partition(" ")
+        if schema.closed:
+            said.update(Lexicon(schema).list_accepted_phrases(word))
+        elif space and verb.endswith("ing"):  # "lying" is enough for "lying in"
+            said.add(verb)
     shared = set.intersection(*ways.values()) if len(ways) > 1 else set()
     return expect_words((way, word) for word in ways for way in sorted(ways[word] - shared))
-
-
-def _list_spellings(schema: Schema, word: str) -> tuple[str, ...]:
-    """As a closed schema has it; else "lying" is enough for "lying in"."""
-    if schema.closed:
-        return Lexicon(schema).list_accepted_phrases(word)
-    verb, space, _ = word.partition(" ")
-    return (verb,) if space and verb.endswith("ing") else ()
 
 
 @lru_cache(maxsize=256)

@@ -27,8 +27,6 @@ SlotRow = tuple[int, ...]  # [column] the slot whose word every member fits, or 
 
 
 class KnownSet(NamedTuple):
-    """What is known of one node's set."""
-
     said: SlotRow
     whole: bool  # it holds all of the scene's objects that fit the words
     without: frozenset[int]  # nodes giving a single thing, the only one of its words, that is left out
@@ -91,8 +89,6 @@ MOST_COUNTED = 10  # balance looks at 0 to 10, as the official generator does; m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledTemplates:
-    """Templates ready to be searched over scenes of a schema."""
-
     templates: tuple[Template, ...]
     vocabulary: SlotVocabulary
     steps: Numbers  # [step, field, then for each column the slot that a description takes it from, or -1]
@@ -151,8 +147,6 @@ def compile_templates(templates: tuple[Template, ...], schema: Schema, synonyms:
 
 
 class _TemplateCompiler:
-    """One template, looked at with a schema in hand."""
-
     def __init__(self, template: Template, vocabulary: SlotVocabulary) -> None:
         self.template, self.vocabulary, self.schema = template, vocabulary, vocabulary.schema
         self.names = {p.name: i for i, p in enumerate(template.params)}
@@ -198,7 +192,6 @@ class _TemplateCompiler:
         return [main, end + [-1] * (len(main) - len(end))]
 
     def find_queried_column(self, at: int) -> int:
-        """The column that a query or `same` looks at."""
         f = self.template.nodes[at].meaning
         return self.find_column(f.attribute, f.on_parts, at) if f.op in ("query", "same") else 0
 

@@ -21,6 +21,11 @@ from .packed_scenes import PackedScenes
 from .template import Template, TemplateProgramBuilder, TemplateSet
 from .wording import QuestionWording
 
+PER_IMAGE = 10
+MOST_PER_IMAGE = 10_000
+ATTEMPTS = 60  # fillings tried for a template on a scene before the next template is taken
+SHARD_SIZE = 250  # scenes whose answers are balanced together
+
 
 class AnswerMismatch(Exception):
     """The search and the plain executor disagree about an answer: a bug in one of them."""
@@ -37,8 +42,6 @@ class TemplateMatches(NamedTuple):
 
 
 class BoundTemplate(NamedTuple):
-    """All that is needed to dress up a question of one template."""
-
     template: Template
     program: TemplateProgramBuilder
     text: QuestionWording
@@ -50,8 +53,6 @@ TracedQuestion = tuple[Question, tuple[Any, ...]]  # with the value of every nod
 
 
 class ClevrQuestionGenerator:
-    """Templates bound to a schema."""
-
     def __init__(self, templates: TemplateSet, schema: Schema) -> None:
         self.lowered = compile_templates(templates.templates, schema, templates.synonyms)
         vocabulary = self.lowered.vocabulary
@@ -143,12 +144,6 @@ def build_image_notes(scene: Scene) -> Notes:
     )
 
 
-PER_IMAGE = 10
-MOST_PER_IMAGE = 10_000
-ATTEMPTS = 60  # fillings tried for a template on a scene before the next template is taken
-SHARD_SIZE = 250  # scenes whose answers are balanced together
-
-
 def generate_questions(
     scenes: PackedScenes | SceneTable | Iterable[Scene],
     templates: TemplateSet,
@@ -195,7 +190,4 @@ def generate_all_questions(
         shard, start = shard + 1, start + len(made)
 
 
-@lru_cache(maxsize=8)
-def get_generator(templates: TemplateSet, schema: Schema) -> ClevrQuestionGenerator:
-    """The templates bound to the schema, kept for the next shard."""
-    return ClevrQuestionGenerator(templates, schema)
+get_generator = lru_cache(maxsize=8)(ClevrQuestionGenerator)  # of templates and a schema, kept for the next shard

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 from ...english.inflection import plural
@@ -39,8 +38,6 @@ class SlotPattern(NamedTuple):
 
 
 class OptionalWords(NamedTuple):
-    """Words that may be left out."""
-
     items: tuple[TextItem, ...]
 
 
@@ -48,8 +45,6 @@ TextItem = str | SlotPattern | OptionalWords
 
 
 class QuestionReading(NamedTuple):
-    """One way to understand a question."""
-
     template: Template
     program: Program
 
@@ -87,6 +82,7 @@ class TemplateInverter:
         return tuple(r.program for r in in_family or in_file or readings)
 
     def _parse_text(self, text: str, template: Template, on_parts: frozenset[int]) -> tuple[TextItem, ...]:
+        schema = self.vocabulary.schema
         items: list[TextItem] = []
         outside: list[TextItem] = items
         for raw in TOKEN.findall(text):
@@ -96,28 +92,23 @@ class TemplateInverter:
                 outside.append(OptionalWords(tuple(items)))
                 items = outside
             elif found := SLOT_TOKEN.fullmatch(raw):
-                items.append(self._build_slot_pattern(found.groups(""), template, on_parts))
+                before, name, several, ending, after = found.groups("")
+                slot = template.find_slot(name)
+                attribute, part, never = template.params[slot].attribute, slot in on_parts, slot in template.empty_slots
+                key = (attribute, part, never, bool(several), before, ending, after)
+                if key not in self._known:
+                    self._known[key] = self._list_phrases(*key)
+                noun = attribute == noun_attribute(schema.part_attributes if part else schema.attributes)
+                items.append(SlotPattern(slot, self._known[key], attribute != RELATION and not noun))
             else:
                 for word in tokenize_question(raw):
                     items.append(OptionalWords((word,)) if word in (OTHER, REPAINTED) else word)
         return tuple(items)
 
-    def _build_slot_pattern(self, pieces: tuple[str, ...], template: Template, on_parts: frozenset[int]) -> SlotPattern:
-        before, name, several, ending, after = pieces
-        slot = template.find_slot(name)
-        attribute = template.params[slot].attribute
-        part, never = slot in on_parts, slot in template.empty_slots
-        key = (attribute, part, never, bool(several), before, ending, after)
-        if key not in self._known:
-            self._known[key] = self._list_phrases(*key)
-        schema = self.vocabulary.schema
-        noun = attribute == noun_attribute(schema.part_attributes if part else schema.attributes)
-        return SlotPattern(slot, self._known[key], attribute != RELATION and not noun)
-
     def _list_phrases(
         self, attribute: str, part: bool, never: bool, several: bool, before: str, ending: str, after: str
     ) -> PhraseTable:
-        schema, names = self.vocabulary.schema, self.vocabulary.names
+        schema, names, covers = self.vocabulary.schema, self.vocabulary.names, self.vocabulary.covers
         terms: dict[int, str] = {}
         if attribute == RELATION:
             terms = dict(enumerate(schema.relations))
@@ -134,15 +125,11 @@ class TemplateInverter:
         ways: PhraseTable = {}
         for phrase, codes in said.items():
             distinct = list(dict.fromkeys(codes))
-            for code in distinct if attribute == RELATION else filter(partial(self._is_widest, distinct), distinct):
-                ways.setdefault(phrase[0], []).append((phrase, code))
+            for code in distinct:
+                others = distinct if attribute != RELATION and code >= 0 else ()
+                if not any(c >= 0 and covers[c, code] and not covers[code, c] for c in others):  # none takes it in
+                    ways.setdefault(phrase[0], []).append((phrase, code))
         return ways
-
-    def _is_widest(self, codes: list[int], code: int) -> bool:
-        """Whether no other of the terms that a phrase may stand for takes this one in."""
-        covers = self.vocabulary.covers
-        wider = [c for c in codes if c >= 0 and c != code and covers[c, code] and not covers[code, c]]
-        return code < 0 or not wider
 
 
 def tokenize_question(text: str) -> Words:
@@ -167,15 +154,9 @@ def _match_items(items: tuple[TextItem, ...], words: Words, at: int, values: Val
         for phrase, code in item.ways.get(words[at], ()) if at < len(words) else ():
             if known in (UNSAID, code) and words[at : at + len(phrase)] == phrase:
                 yield from _match_items(rest, words, at + len(phrase), _set_slot(values, item.slot, code))
-    elif at < len(words) and _matches_word(item, words[at]):
+    # "an" matches "a", and "a" matches "another"
+    elif at < len(words) and (words[at] == item or (words[at] in ARTICLES and item in (*ARTICLES, ANOTHER))):
         yield from _match_items(rest, words, at + 1, values)
-
-
-def _matches_word(word: str, said: str) -> bool:
-    """Whether the word matches a text's: "an" matches "a", and "a" matches "another"."""
-    if word in ARTICLES or word == ANOTHER:
-        return said in ARTICLES or said == word
-    return word == said
 
 
 def _set_slot(values: Values, slot: int, code: int) -> Values:

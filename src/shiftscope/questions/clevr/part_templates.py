@@ -11,6 +11,10 @@ from ...schema import Schema
 from .templates import TemplateBuilder, TemplateSketches, fill_texts, get_texts
 
 PART, OTHER_PART = "the repainted {2} of the {1}", "the repainted {4} of the {3}"
+OWNER = "the {1} with a repainted {2}"
+COUNT_FILE, NUMBER_FILE, OWNER_FILE, VALUE_FILE = (
+    f"part_{group}.json" for group in ("counts", "numbers", "owners", "values")
+)
 
 
 def list_part_comparison_templates(schema: Schema) -> TemplateSketches:
@@ -48,9 +52,6 @@ def _build_comparison(schema: Schema, attribute: str, other: str) -> TemplateBui
     return sketch
 
 
-COUNT_FILE = "part_counts.json"
-
-
 def list_part_count_templates(schema: Schema) -> TemplateSketches:
     """How many, and is there any: in the picture, on one vehicle or one over a relation, on all of a description."""
     texts = get_texts("part count")
@@ -78,9 +79,6 @@ def _describe_vehicle(sketch: TemplateBuilder, related: bool, link: str) -> tupl
     return sketch.describe_related("relate_filter_unique", 2, at, 1), f"the {{2}} {link} <R> the {{1}}", 3
 
 
-NUMBER_FILE = "part_numbers.json"
-
-
 def list_part_number_templates(schema: Schema) -> TemplateSketches:
     """As many, fewer, more: two descriptions of parts in the picture; then all the parts of two vehicles."""
     for function, texts in get_texts("number").items():
@@ -97,10 +95,6 @@ def list_part_number_templates(schema: Schema) -> TemplateSketches:
         counts = [sketch.add_node("count", sketch.add_node("object2part", vehicle)) for vehicle in (one, two)]
         sketch.add_node(function, *counts)
         yield NUMBER_FILE, sketch, texts
-
-
-OWNER_FILE = "part_owners.json"
-OWNER = "the {1} with a repainted {2}"
 
 
 def list_part_owner_templates(schema: Schema) -> TemplateSketches:
@@ -128,9 +122,6 @@ def list_part_owner_templates(schema: Schema) -> TemplateSketches:
 
 def _add_owners(sketch: TemplateBuilder, among: int) -> int:
     return sketch.add_node("part2object", sketch.describe_parts_of("partfilter", 2, among))
-
-
-VALUE_FILE = "part_values.json"
 
 
 def list_part_value_templates(schema: Schema) -> TemplateSketches:

@@ -44,8 +44,6 @@ DESCRIPTIONS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class TemplateFunction:
-    """One template function, taken apart."""
-
     op: str  # of our language; "describe" for the template-only ones and single filters
     inputs: int
     takes: Takes = "nothing"  # what its side inputs are
@@ -113,6 +111,11 @@ OPTIONAL = re.compile(r"\[[^\]]*\]")
 TOKEN = re.compile(r"\[|\]|[^\s\[\]]+")
 # marks, the slot, an s for the plural, what belongs to its word ('s, -colored), marks
 SLOT_TOKEN = re.compile(rf"([^\w<]*)({SLOT.pattern})(s(?![a-z]))?([^<]*?)([^\w<]*)")
+SLOT_RULES = {  # relation slots, all slots, and how to say that
+    "nothing": ([0, 0], "no slots"),
+    "relation": ([1, 1], "one relation slot"),
+    "one": ([0, 1], "one attribute slot"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +154,6 @@ class TemplateConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One family of questions."""
-
     file: str
     family: int  # its number in the file
     params: tuple[TemplateSlot, ...]
@@ -215,7 +216,6 @@ def expand_nodes(template: Template) -> tuple[tuple[ProgramPiece, ...], ...]:
 
 
 def fill_program(template: Template, word: Callable[[int], str]) -> Program:
-    """The program with every slot filled by its word."""
     nodes: list[Node] = []
     last: list[int] = []
     for n, pieces in zip(template.nodes, expand_nodes(template), strict=True):
@@ -247,7 +247,16 @@ def _list_troubles(template: Template) -> Iterator[str]:
     for at in range(len(template.nodes)):
         yield from _list_node_troubles(template, at)
     for constraint in template.constraints:
-        yield from _list_constraint_troubles(template, constraint)
+        rule, params = constraint.type, constraint.params
+        if rule not in CONSTRAINTS:
+            yield f"there is no constraint {rule!r}; known: {', '.join(CONSTRAINTS)}"
+        elif rule == NULL and (len(params) != 1 or params[0] not in names):
+            yield f"NULL takes one declared slot, got {list(params)}"
+        elif rule != NULL:
+            if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
+                yield f"{rule} takes the numbers of two nodes, got {list(params)}"
+            if rule == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+                yield "APART takes two nodes that describe"
     for text in template.texts:
         yield from _list_text_troubles(text, names)
     try:
@@ -257,13 +266,6 @@ def _list_troubles(template: Template) -> Iterator[str]:
     else:
         if kind.name not in ("Int", "Bool", "Value"):
             yield f"it ends in {kind}, which is not an answer"
-
-
-SLOT_RULES = {  # relation slots, all slots, and how to say that
-    "nothing": ([0, 0], "no slots"),
-    "relation": ([1, 1], "one relation slot"),
-    "one": ([0, 1], "one attribute slot"),
-}
 
 
 def _list_node_troubles(template: Template, at: int) -> Iterator[str]:
@@ -294,20 +296,6 @@ def _list_node_troubles(template: Template, at: int) -> Iterator[str]:
         yield f"{where} has two slots of one type"
 
 
-def _list_constraint_troubles(template: Template, constraint: TemplateConstraint) -> Iterator[str]:
-    kind, params = constraint.type, constraint.params
-    if kind not in CONSTRAINTS:
-        yield f"there is no constraint {kind!r}; known: {', '.join(CONSTRAINTS)}"
-    if kind == NULL:
-        if len(params) != 1 or params[0] not in [p.name for p in template.params]:
-            yield f"NULL takes one declared slot, got {list(params)}"
-        return
-    if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
-        yield f"{kind} takes the numbers of two nodes, got {list(params)}"
-    if kind == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
-        yield "APART takes two nodes that describe"
-
-
 def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
     for slot in SLOT.findall(text):
         if slot not in slots:
@@ -325,11 +313,6 @@ def _list_text_troubles(text: str, slots: list[str]) -> Iterator[str]:
         yield f"the text {text!r} has no word that is always there, outside slots and square brackets"
 
 
-# Programs from filled templates.
-
-NodeKey = tuple[int, int, int, int]  # piece, its inputs, and the code in its slot
-
-
 class TemplateProgramBuilder:
     """The programs of one template; a node made once is used again."""
 
@@ -342,7 +325,7 @@ class TemplateProgramBuilder:
             first = len(self._pieces)
             self._pieces += pieces
             self._plan.append((n.inputs, [(first + i, p.slot) for i, p in enumerate(pieces)]))
-        self._nodes: dict[NodeKey, Node] = {}
+        self._nodes: dict[tuple[int, int, int, int], Node] = {}  # by piece, its inputs, and the code in its slot
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
@@ -361,14 +344,13 @@ class TemplateProgramBuilder:
                 key = (piece, left, right, code)
                 made = known.get(key)
                 if made is None:
-                    made = known[key] = self._build_node(key)
+                    made = known[key] = self._build_node(*key)
                 left = len(nodes)
                 nodes.append(made)
             last.append(left)
         return Program(tuple(nodes))
 
-    def _build_node(self, key: NodeKey) -> Node:
-        number, left, right, code = key
+    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
         piece = self._pieces[number]
         word = () if code < 0 else ((self.relations if piece.op == "relate" else self.terms)[code],)
         return node(piece.op, tuple(i for i in (left, right) if i >= 0), piece.fixed + word)

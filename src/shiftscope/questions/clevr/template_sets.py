@@ -14,7 +14,7 @@ from typing import Any
 
 from ... import json_files as _json
 from ...errors import UserError
-from ...schema import Schema, Words
+from ...schema import Schema
 from .part_templates import PART_TEMPLATE_GROUPS
 from .template import Template, TemplateConstraint, TemplateNode, TemplateSet, TemplateSlot, check_template
 from .templates import TEMPLATE_GROUPS, build_templates
@@ -54,8 +54,15 @@ def load_templates(path: Path | str) -> TemplateSet:
     if not found:
         raise UserError(f"{path}: there are no templates in it")
     for place in (folder, folder.parent):
-        if (place / SYNONYMS_FILE).is_file():
-            return TemplateSet(found, _read_synonyms(place / SYNONYMS_FILE))
+        if (file := place / SYNONYMS_FILE).is_file():
+            data = _json.load_json(file)
+            fine = isinstance(data, dict) and all(
+                isinstance(words, list) and words and all(isinstance(w, str) and w.strip() for w in words)
+                for words in data.values()
+            )
+            if not fine:
+                raise UserError(f"{file}: synonyms are an object of word: [ways to say it]")
+            return TemplateSet(found, tuple((word, tuple(words)) for word, words in data.items()))
     return TemplateSet(found)
 
 
@@ -147,14 +154,3 @@ def _read_field(raw: dict[str, Any], field: str, where: str, type_: type, what: 
 def _abbreviate(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-
-
-def _read_synonyms(file: Path) -> Words:
-    data = _json.load_json(file)
-    fine = isinstance(data, dict) and all(
-        isinstance(words, list) and words and all(isinstance(w, str) and w.strip() for w in words)
-        for words in data.values()
-    )
-    if not fine:
-        raise UserError(f"{file}: synonyms are an object of word: [ways to say it]")
-    return tuple((word, tuple(words)) for word, words in data.items())

@@ -12,17 +12,19 @@ from typing import NamedTuple
 
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun, noun_attribute
-from ...english.word_lists import text_table
+from ...english.word_lists import word_table
 from ...schema import Attribute, Schema
 from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, TemplateNode, TemplateSlot, check_template
 
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
+HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
 def get_texts(section: str) -> dict[str, tuple[str, ...]]:
-    return text_table("clevr_questions", section)
+    return word_table("clevr_questions", section, "|")
 
 
 VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")
@@ -68,17 +70,14 @@ class TemplateBuilder:
         return self.add_node(function, on, slots=[self.add_slot(a, number) for a in self.attributes])
 
     def describe_related(self, function: str, number: int, to: int, relation: int) -> int:
-        """A description of what stands in a relation to an object."""
         words = [self.add_slot("relation", relation)]
         words += [self.add_slot(a, number) for a in self.attributes]
         return self.add_node(function, to, slots=words)
 
     def describe_parts_of(self, function: str, number: int, of: int) -> int:
-        """A description of the parts of the objects that another node gives."""
         return self.describe_parts(function, number, self.add_node("object2part", of))
 
     def describe_parts(self, function: str, number: int, on: int) -> int:
-        """A description of the parts that another node gives."""
         self.parts.add(number)
         return self.add_node(function, on, slots=[self.add_slot(a, number) for a in self.part_attributes])
 
@@ -116,8 +115,6 @@ class TemplateBuilder:
         return fill_texts(texts, X=left, Y=right, a=word)
 
     def build_template(self, file: str, family: int, texts: Sequence[str]) -> Template:
-        """The finished template."""
-
         def spell_description(found: re.Match[str]) -> str:
             number = int(found[1])
             attributes = self.part_attributes if number in self.parts else self.attributes
@@ -157,13 +154,6 @@ def build_chain_phrase(hops: int) -> str:
         link = "[that is]" if hop == hops else "that is"
         phrase = f"the {{{hop + 1}}} {link} <R{hop if hop > 1 else ''}> {phrase}"
     return phrase
-
-
-# CLEVR's templates in our own words: each group is a function of the schema.
-#
-# Groups: "and", comparison of numbers, comparison of values, "or", zero to three hops, same attribute.
-
-AND_FILE = "single_and.json"
 
 
 def list_and_templates(schema: Schema) -> TemplateSketches:
@@ -256,9 +246,6 @@ def list_comparison_templates(schema: Schema) -> TemplateSketches:
             yield "comparison.json", sketch, sketch.list_comparisons(name, one.phrase, two.phrase)
 
 
-OR_FILE = "single_or.json"
-
-
 def list_or_templates(schema: Schema) -> TemplateSketches:
     """How many fit one description or another: as they are, of one value, with relations on either or both."""
     texts = get_texts("or")
@@ -293,15 +280,16 @@ def _build_union(
 
 # Counting, existence and attributes of things found over zero to three relations.
 
-HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
-
 
 def list_hop_templates(schema: Schema) -> TemplateSketches:
     """For each number of relations: how many, is there any, and each attribute."""
     texts = get_texts("hop")
     for hops, file in enumerate(HOP_FILES[: 4 if schema.relations else 1]):
+        subject = build_chain_phrase(hops - 1).replace("[that is]", "that is")
+        words = {"Ts": f"{{{hops + 1}s}}", "T": f"{{{hops + 1}}}", "R": f"<R{hops if hops > 1 else ''}>", "X": subject}
         for end in ("count", "exist"):
-            yield file, _build_chain(schema, hops, end), _fill_related(texts[f"{end} related"], hops) or texts[end]
+            worded = fill_texts(texts[f"{end} related"], **words) if hops else texts[end]
+            yield file, _build_chain(schema, hops, end), worded
         for attribute in schema.attributes:
             sketch = _build_chain(schema, hops, "unique")
             sketch.query(attribute.name, hops + 1, len(sketch.nodes) - 1)
@@ -317,18 +305,7 @@ def _build_chain(schema: Schema, hops: int, end: str) -> TemplateBuilder:
     return sketch
 
 
-def _fill_related(texts: tuple[str, ...], hops: int) -> list[str]:
-    """The texts about what stands in a relation; none where it does not."""
-    if hops == 0:
-        return []
-    subject = build_chain_phrase(hops - 1).replace("[that is]", "that is")
-    words = {"Ts": f"{{{hops + 1}s}}", "T": f"{{{hops + 1}}}", "R": f"<R{hops if hops > 1 else ''}>", "X": subject}
-    return fill_texts(texts, **words)
-
-
 # Other things that share an attribute with a given one.
-
-SAME_FILE = "same_relate.json"
 
 
 def list_same_templates(schema: Schema) -> TemplateSketches:

@@ -56,8 +56,6 @@ class TokenizedText:
 
 
 class QuestionWording:
-    """The texts of one template, ready to be filled."""
-
     def __init__(self, template: Template, vocabulary: SlotVocabulary, lexicon: Lexicon) -> None:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
         self.on_parts = find_part_slots(template)
@@ -122,21 +120,18 @@ class QuestionWording:
                 opened = len(tokens)
             elif raw == "]":
                 options.append((opened, len(tokens)))
+            elif found := SLOT_TOKEN.fullmatch(raw):
+                before, name, several, ending, after = found.groups()
+                tokens += [OpeningMark(before)] if before else []
+                tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
+                tokens += [ClosingMark(after)] if after else []
             else:
-                tokens += self._tokenize_word(raw)
+                tokens.append(ClosingMark(raw) if raw[0] in CLOSING else raw)
         for i, token in enumerate(tokens):
             if token == REPAINTED:
                 tokens[i] = self._resolve_repainted(tokens[i + 1 :])
         words = [t.lower() for t in tokens if isinstance(t, str)]
         return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
-
-    def _tokenize_word(self, raw: str) -> list[WordingToken]:
-        found = SLOT_TOKEN.fullmatch(raw)
-        if not found:
-            return [ClosingMark(raw)] if raw[0] in CLOSING else [raw]
-        before, name, several, ending, after = found.groups()
-        gap = self._build_slot(self.template.find_slot(name), bool(several), ending)
-        return [*([OpeningMark(before)] if before else []), gap, *([ClosingMark(after)] if after else [])]
 
     def _resolve_repainted(self, after: list[WordingToken]) -> WordingToken:
         """The word itself, or where it stands before the one part of an object, a gap for it.
@@ -227,7 +222,6 @@ def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[Wording
 
 
 def find_part_slots(template: Template) -> frozenset[int]:
-    """The slots that describe parts."""
     names = {p.name: i for i, p in enumerate(template.params)}
     return frozenset(names[s] for n in template.nodes if n.meaning.on_parts for s in n.slots)
 

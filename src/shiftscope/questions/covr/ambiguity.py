@@ -61,7 +61,6 @@ class CountAmbiguity:
         return frozenset(codes[word] for word in words if word in codes and count_colors(word))
 
     def is_multicolored(self, things: Iterable[int]) -> bool:
-        """Whether one of the objects has more than one color."""
         return not self._closed and any(self._colorful[thing] for thing in things)
 
     def has_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
@@ -104,7 +103,6 @@ class CountAmbiguity:
 
 
 def _find_owners(codes: list[int], owners: list[int], wanted: int) -> set[int]:
-    """The things that have this attribute or relation."""
     if wanted not in codes:
         return set()
     return {owner for code, owner in zip(codes, owners, strict=True) if code == wanted}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,28 +40,25 @@ class CandidateKeys:
 
     @classmethod
     def from_questions(cls, questions: Iterable[Question]) -> Self:
-        return cls(np.array([_make_key(q) for q in questions], ROW))
+        rows = [
+            (
+                word_digest(q.provenance.template),
+                word_digest(q.text),
+                word_digest("" if q.answer is None else spell(q.answer)),
+                word_digest("\n".join(sorted(q.scenes))),
+                int(q.note("size", 0)) << 8 | int(q.note("depth", 0)),
+                word_digest(q.note("paraphrase") or q.note(GENERATED) or q.text),
+            )
+            for q in questions
+        ]
+        return cls(np.array(rows, ROW))
 
     @classmethod
     def concatenate(cls, several: Sequence[Self]) -> Self:
         return cls(np.concatenate([np.empty(0, ROW), *(keys.rows for keys in several)]))
 
     def count_template(self, template: str) -> int:
-        """How many candidates are of this template."""
         return int(np.count_nonzero(self.rows["template"] == word_digest(template)))
-
-
-def _make_key(question: Question) -> tuple[int, ...]:
-    answer = "" if question.answer is None else spell(question.answer)
-    rephrased = question.note("paraphrase") or question.note(GENERATED) or question.text
-    return (
-        word_digest(question.provenance.template),
-        word_digest(question.text),
-        word_digest(answer),
-        word_digest("\n".join(sorted(question.scenes))),
-        int(question.note("size", 0)) << 8 | int(question.note("depth", 0)),
-        word_digest(rephrased),
-    )
 
 
 def word_digest(text: str) -> int:
@@ -133,21 +130,18 @@ def _balance_template(keys: CandidateKeys, numbers: Numbers, each: int, draw: np
         return numbers
     numbers = numbers[draw.permutation(len(numbers))]
     rows = keys.rows[numbers]
-    together = _build_bundles(rows)
-    taken = together.members if len(together.members) <= each else _choose_bundles(rows, together, each, draw)
+    bundles, rounds = _build_bundles(rows)
+    taken = np.concatenate(bundles)
+    if len(taken) > each:
+        taken = _choose_bundles(rows, bundles, rounds, each, draw)
     return numbers[_fill_up(rows, taken, each, draw)]
 
 
-class AnswerBundles(NamedTuple):
-    """Examples of one text with an answer each, two answers at least."""
+def _build_bundles(rows: NDArray[np.void]) -> tuple[list[Numbers], Numbers]:
+    """All bundles (examples of one text with an answer each, two answers at least) as places among the rows.
 
-    members: Numbers  # places among a template's rows, a bundle's together
-    starts: Numbers  # [bundle + 1]
-    rounds: Numbers  # [bundle] 0 for the first of its text
-
-
-def _build_bundles(rows: NDArray[np.void]) -> AnswerBundles:
-    """All bundles: the first has the first example of each answer to a text, and so on."""
+    Also the round of each: 0 for the first of its text, which has the first example of each answer, and so on.
+    """
     size = len(rows)
     order = np.lexsort((np.arange(size), rows["answer"], rows["text"]))
     begins = np.flatnonzero(_mark_changes(rows[order], "text", "answer"))
@@ -160,21 +154,22 @@ def _build_bundles(rows: NDArray[np.void]) -> AnswerBundles:
     sizes = np.diff(first, append=size)
     several = sizes > 1
     members = order[np.repeat(several, sizes)]
-    starts = np.concatenate(([0], np.cumsum(sizes[several])))
-    return AnswerBundles(members, starts, nth[first[several]])
+    return np.split(members, np.cumsum(sizes[several])[:-1]), nth[first[several]]
 
 
-def _choose_bundles(rows: NDArray[np.void], all_: AnswerBundles, each: int, draw: np.random.Generator) -> Numbers:
+def _choose_bundles(
+    rows: NDArray[np.void], bundles: list[Numbers], rounds: Numbers, each: int, draw: np.random.Generator
+) -> Numbers:
     """Bundles that fit, those of new texts before more of a text, those of rare answers first."""
     _, answers = np.unique(rows["answer"], return_inverse=True)
     _, structures = np.unique(rows["structure"], return_inverse=True)
     answered, seen = np.zeros(answers.max() + 1), np.zeros(structures.max() + 1)
     taken: list[Numbers] = []
     room = each
-    for number in np.unique(all_.rounds):
+    for number in np.unique(rounds):
         shelves: dict[tuple[int, ...], list[int]] = {}
-        for bundle in draw.permutation(np.flatnonzero(all_.rounds == number)).tolist():
-            members = all_.members[all_.starts[bundle] : all_.starts[bundle + 1]]
+        for bundle in draw.permutation(np.flatnonzero(rounds == number)).tolist():
+            members = bundles[bundle]
             shelves.setdefault((int(structures[members[0]]), *answers[members].tolist()), []).append(bundle)
         kinds = list(shelves)
         flat = np.array([a for _, *found in kinds for a in found], np.int64)
@@ -189,9 +184,8 @@ def _choose_bundles(rows: NDArray[np.void], all_: AnswerBundles, each: int, draw
             mean = np.where(open_, np.add.reduceat(answered[flat], cuts) / sizes, np.inf)
             rare = np.flatnonzero(mean == mean.min())
             pick = int(rare[np.argmin(seen[shape[rare]])])
-            bundle = shelves[kinds[pick]].pop()
+            members = bundles[shelves[kinds[pick]].pop()]
             left[pick] -= 1
-            members = all_.members[all_.starts[bundle] : all_.starts[bundle + 1]]
             taken.append(members)
             answered[answers[members]] += 1
             seen[structures[members]] += 1

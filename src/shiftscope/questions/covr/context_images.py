@@ -33,8 +33,6 @@ FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabu
 
 
 class CaseSettings(NamedTuple):
-    """Where and how a case looks for images."""
-
     related: RelatedImages
     seed: int
     easy: bool = False
@@ -45,7 +43,6 @@ class RivalSubgraph(NamedTuple):
     """What a distractor holds instead of the subgraph, and images with it."""
 
     subgraph: Subgraph
-    distance: int
     graphs: tuple[int, ...]
 
 
@@ -70,15 +67,12 @@ class SubgraphCase:
         return PathDice(name, self._seed)
 
     def make_program_builder(self) -> CovrProgramBuilder:
-        """An empty program, in the words of the schema."""
         return CovrProgramBuilder(self.schema)
 
     def spell_subgraph(self, subgraph: Subgraph) -> Subgraph:
-        """In plain English words."""
         return spell_subgraph(subgraph, self.schema)
 
     def spell_word(self, name: str) -> str:
-        """The same for one word."""
         return spell_name(name, self.schema)
 
     # Images
@@ -132,14 +126,12 @@ class SubgraphCase:
 
     @cached_property
     def distractors(self) -> tuple[Distractor, ...]:
-        """Distractors of any kind."""
         return self._find_distractors(None, ANY)
 
     @cached_property
     def random_images(self) -> tuple[int, ...]:
         """Random images without the subgraph."""
-        dice = self.make_dice("strangers")
-        size = len(self.look.related.graphs)
+        dice, size = self.make_dice("strangers"), len(self.look.related.graphs)
         drawn = self._note_images(dict.fromkeys(dice.draw_below(size) for _ in range(MOST_RANDOM)))
         found = tuple(graph for graph in drawn if not self.count_instances(self.subgraph, graph))
         verifier = self.look.verifier
@@ -151,7 +143,7 @@ class SubgraphCase:
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
             if is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
-                return RivalSubgraph(one.subgraph, one.distance, self._note_images(graphs, one.distance))
+                return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
 
     def find_holding(self, subgraph: Subgraph, distance: int) -> tuple[int, ...]:
@@ -216,7 +208,6 @@ class SubgraphCase:
         return known
 
     def find_things(self, subgraph: Subgraph, graph: int) -> tuple[int, ...]:
-        """The objects of an image that a subgraph describes."""
         return self.find_roots(subgraph)[graph]
 
     def count_instances(self, subgraph: Subgraph, graph: int) -> int:
@@ -246,7 +237,6 @@ class SubgraphCase:
         return self.count_instances(subgraph, graph) == 1 and self.is_countable_in(subgraph, graph)
 
     def filter_unique(self, subgraph: Subgraph, graphs: Iterable[int]) -> list[int]:
-        """Those of the images in which the subgraph describes one thing."""
         return [graph for graph in graphs if self.is_unique_in(subgraph, graph)]
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
@@ -309,5 +299,4 @@ def get_queryable_attribute(schema: Schema, value: str) -> str:
 
 @lru_cache(maxsize=256)
 def list_values(schema: Schema, family: str) -> frozenset[str]:
-    """The values that an attribute may have."""
     return frozenset(value for a in schema.attributes if a.name == family for value in a.values)

@@ -66,17 +66,12 @@ class CovrStatistics:
             for name in OPERATIONS:
                 self.operations.setdefault(name, Counter())[found[name]] += 1
 
-    @property
-    def several_answers(self) -> int:
-        """Questions whose text also occurs elsewhere with another answer."""
-        return sum(n for text, n in self.times.items() if len(self.answers_of[text]) > 1)
-
     def table(self) -> dict[str, int | float]:
         """Table 3."""
         return {
             "questions": self.questions,
             "unique questions": len(self.times),
-            "with several answers": self.several_answers,
+            "with several answers": sum(n for text, n in self.times.items() if len(self.answers_of[text]) > 1),
             "unique answers": len(self.answers),
             "unique images": len(self.images),
             "anonymised programs": len(self.programs),

@@ -44,8 +44,6 @@ def pick_two_answers(contexts: Iterable[ContextImages]) -> tuple[ContextImages, 
 
 @dataclass(frozen=True, slots=True)
 class CovrDraft:
-    """One question of a template."""
-
     template: str
     text: str
     program: Program
@@ -143,7 +141,6 @@ class ImageCondition(NamedTuple):
     image_sets: tuple[tuple[tuple[int, ...], int], ...]
 
     def build_images_node(self, builder: CovrProgramBuilder, subgraph: Subgraph) -> int:
-        """The node of the images that meet the condition."""
         found = builder.find_described(subgraph)
         if self.number == ANY_NUMBER:
             return builder.put("images", found)

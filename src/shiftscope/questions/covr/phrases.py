@@ -14,7 +14,7 @@ from ...english.inflection import join_list
 from ...english.inflection import plural as several
 from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
-from ...scene_graph.subgraph import ObjectNode, RelationModifier, Subgraph, SubgraphLink
+from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
 
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
@@ -54,24 +54,24 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if thing.attribute and predicate.rest.startswith(thing.attribute):  # a walking dog that is walking on a road
         return False
-    if target.name == thing.name and not _can_relate_to_another(thing, target, predicate):
-        return False
+    if target.name == thing.name:  # next to another man, not wearing another man
+        worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
+        plain = not target.relations and not target.attribute
+        if worn or nouns.grammatical_number(thing.name) != "one" or not plain:
+            return False
     if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
         return False
     if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
         return False
     if not _is_sensible(thing, predicate, target):
         return False
-    if link.modifiers and (has_more_to_say(target) or not all(map(_is_modifier_fluent, link.modifiers))):
+    if link.modifiers and has_more_to_say(target):
         return False
+    for modifier in link.modifiers:
+        named, used = modifier.name in AFTER_VERBS or modifier.name in ("using", "by"), modifier.thing
+        if not named or not nouns.is_noun(used.name) or used.relations or not is_fluent(used):
+            return False
     return is_fluent(target, above)
-
-
-def _can_relate_to_another(thing: ObjectNode, target: ObjectNode, predicate: RelationPredicate) -> bool:
-    """Whether one of them can be so related to another: next to another man, not wearing another man."""
-    worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
-    plain = not target.relations and not target.attribute
-    return not worn and nouns.grammatical_number(thing.name) == "one" and plain
 
 
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
@@ -91,7 +91,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if not alive and target.name in nouns.FLESH and thing.name.rpartition(" ")[2] not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
             return False
-        if predicate.rest in ON and not _can_be_on_body(thing.name):  # an umbrella on a head
+        last = thing.name.rpartition(" ")[2]
+        grown = own_part or nouns.grammatical_number(thing.name) == "mass" or last in nouns.ON_FLESH
+        held = thing.name.startswith("umbrella")  # though an accessory
+        if predicate.rest in ON and (held or not (grown or nouns.is_worn(thing.name))):
             return False
     numbers = nouns.grammatical_number(thing.name), nouns.grammatical_number(target.name)
     if predicate.rest == "in" and numbers == ("mass", "several"):
@@ -99,20 +102,6 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if predicate.verb == "have" and nouns.is_person(target.name):
         return nouns.is_person(thing.name)
     return not (alive and predicate.rest in ON and nouns.is_worn(target.name))
-
-
-def _can_be_on_body(name: str) -> bool:
-    """Whether it can be on a head or a finger: what is worn, grows there or was put on the skin."""
-    if name.startswith("umbrella"):  # held, though an accessory
-        return False
-    put_on = nouns.grammatical_number(name) == "mass" or name.rpartition(" ")[2] in nouns.ON_FLESH
-    return nouns.is_worn(name) or name in nouns.OWN_PARTS or put_on
-
-
-def _is_modifier_fluent(modifier: RelationModifier) -> bool:
-    thing = modifier.thing
-    named = modifier.name in AFTER_VERBS or modifier.name in ("using", "by")
-    return named and nouns.is_noun(thing.name) and not thing.relations and is_fluent(thing)
 
 
 # How a thing and its relations are put together: nouns with articles, and what follows "that".
@@ -127,7 +116,6 @@ def build_phrase(thing: ObjectNode, plural: bool, pluralize: bool = False, inner
 
 
 def build_noun(thing: ObjectNode, pluralize: bool) -> str:
-    """The noun with the attribute that stands before it."""
     name = several(thing.name) if pluralize and nouns.grammatical_number(thing.name) == "one" else thing.name
     phrase = describe_attribute(thing.attribute) if thing.attribute else None
     return nouns.capitalize_name(f"{phrase.words} {name}" if phrase and phrase.before else name)
@@ -181,7 +169,6 @@ def build_short_tail(thing: ObjectNode) -> str | None:
 
 
 def build_target(link: SubgraphLink, predicate: RelationPredicate, subject: str) -> str:
-    """What a relation leads to, and its modifiers."""
     return f"{build_object(link.thing, predicate, subject)}{build_modifiers(link)}"
 
 
@@ -236,9 +223,6 @@ def _are_alike(links: Sequence[SubgraphLink]) -> bool:
 def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
     """What goes on further comes last, so that what follows "and" is about the first noun."""
     return sorted(links, key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner))
-
-
-# Whole phrases.
 
 
 def is_sayable(subgraph: Subgraph) -> bool:

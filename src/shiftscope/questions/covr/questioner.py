@@ -8,7 +8,7 @@ used for other images with another answer is half of a pair: both have the same 
 import gc
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import zip_longest
 from types import ModuleType
 
@@ -24,13 +24,14 @@ from ...scene_graph.related_images import RelatedImages
 from ...scene_graph.subgraph import Subgraph
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from .context_images import CaseSettings, SubgraphCase
-from .draft import ContextImages, CovrDraft
+from .draft import CovrDraft
 from .phrases import is_sayable, spell_subgraph
 from .program import GraphWorlds
 
 SOURCE = "covr"
 MOST = 60  # subgraphs of one image that questions are made about
 SPARE = 2  # times as many are drawn, since not all can be worded
+_get_provenance = cache(partial(Provenance, SOURCE, ""))  # of a template
 
 
 class CovrQuestioner:
@@ -86,8 +87,12 @@ class CovrQuestioner:
             if any(is_same_answer(context.answer, answer) for _, answer in taken):
                 continue
             graphs = case.order_images(context.graphs)
-            if self._has_meant_answer(draft, context, graphs):
+            answer = execute(draft.program, self.worlds.of(graphs)).answer
+            if not isinstance(answer, Undefined) and is_same_answer(answer, context.answer):
                 taken.append((graphs, context.answer))
+            else:
+                why = answer.reason if isinstance(answer, Undefined) else "another answer"
+                self.refused[f"{draft.template}: {why}"] += 1
             if len(taken) == 2:
                 break
         image = self.graphs.ids[case.source]
@@ -96,7 +101,7 @@ class CovrQuestioner:
         if taken:
             other_words = paraphrase(draft, self.seed, draft.text)
             described = (*_describe_structure(draft.about), ("paraphrase", other_words))
-        for k, (graphs, answer) in enumerate(taken):
+        for k, (graphs, meant) in enumerate(taken):
             pair: Notes = (("pair", names[1 - k]),) if len(taken) == 2 else ()
             near = [(g, case.distance(g)) for g in graphs]
             yield Question(
@@ -104,20 +109,11 @@ class CovrQuestioner:
                 text=draft.text,
                 scenes=tuple(self.graphs.ids[graph] for graph in graphs),
                 program=draft.program,
-                answer=answer,
+                answer=meant,
                 kind=kind,
                 provenance=_get_provenance(draft.template),
                 notes=(*described, *pair, ("distractors", [[self.graphs.ids[g], d] for g, d in near if d])),
             )
-
-    def _has_meant_answer(self, draft: CovrDraft, context: ContextImages, graphs: tuple[int, ...]) -> bool:
-        """Whether execution gives the answer that the template means."""
-        answer = execute(draft.program, self.worlds.of(graphs)).answer
-        if not isinstance(answer, Undefined) and is_same_answer(answer, context.answer):
-            return True
-        why = answer.reason if isinstance(answer, Undefined) else "another answer"
-        self.refused[f"{draft.template}: {why}"] += 1
-        return False
 
 
 def reduce_garbage_collection() -> None:
@@ -133,11 +129,6 @@ def is_same_answer(left: Answer, right: Answer) -> bool:
 @cache
 def load_templates() -> dict[str, ModuleType]:
     return {name: COVR_TEMPLATES.load(name) for name in COVR_TEMPLATES.names()}
-
-
-@cache
-def _get_provenance(template: str) -> Provenance:
-    return Provenance(SOURCE, "", template)
 
 
 @lru_cache(maxsize=64)

@@ -125,13 +125,7 @@ def _count_doubled(program: Program) -> int:
 
 FACTOR = "gqa_redundancy"
 LEVELS = (0, 14, 32, 70, 91, 100)  # percent, as in the paper
-
-
-class Removal(NamedTuple):
-    """One operation less."""
-
-    place: tuple[int, int]  # in the order of all removals: the round, then a seeded number
-    program: Program  # what is left
+Removal = tuple[tuple[int, int], Program]  # its place among all (the round, then a seeded number), and what is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +136,8 @@ class TrimmedQuestion:
     removals: tuple[Removal, ...]
 
     def get_program_after(self, count: int) -> Program:
-        """The program after so many removals."""
         assert self.question.program is not None
-        return self.removals[count - 1].program if count else self.question.program
+        return self.removals[count - 1][1] if count else self.question.program
 
 
 def trim_question(question: Question, world: ExecutionWorld, seed: int) -> TrimmedQuestion:
@@ -165,9 +158,8 @@ def trim_question(question: Question, world: ExecutionWorld, seed: int) -> Trimm
             program = cut.program
             now = {was: at for at, was in enumerate(cut.origin)}
             here = {first: now[at] for first, at in here.items() if at in now}
-            if i in here:  # a relation became `scene` or `find` there
-                del here[i]
-            removals.append(Removal((turn, keys[i]), program))
+            here.pop(i, None)  # a relation became `scene` or `find` there
+            removals.append(((turn, keys[i]), program))
         if len(removals) == before:
             return TrimmedQuestion(question, tuple(removals))
         turn += 1
@@ -175,7 +167,7 @@ def trim_question(question: Question, world: ExecutionWorld, seed: int) -> Trimm
 
 def build_level(found: Sequence[TrimmedQuestion], share: int) -> list[Question]:
     """All questions at one level, in order."""
-    places = sorted((r.place, k) for k, one in enumerate(found) for r in one.removals)
+    places = sorted((place, k) for k, one in enumerate(found) for place, _ in one.removals)
     done = Counter(k for _, k in places[: round(len(places) * share / 100)])  # removals of each question
     made = []
     for k, one in enumerate(found):
@@ -189,5 +181,4 @@ def build_level(found: Sequence[TrimmedQuestion], share: int) -> list[Question]:
 
 
 def count_removals(found: Iterable[TrimmedQuestion]) -> int:
-    """How many operations of all questions are redundant."""
     return sum(len(one.removals) for one in found)

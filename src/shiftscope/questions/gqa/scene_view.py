@@ -26,6 +26,9 @@ MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, a
 INNER_MENTION_PROBABILITY = 1 / 3  # and a relation of what another is described by
 DEEPEST = 2  # relations on a path
 _UNSAYABLE = frozenset("|,()_")  # marks that GQA's notation is made of
+MOST = 60  # words kept for each place, the commonest
+FEWEST = 3  # times that a word is there; what is rarer is often a slip
+WordCounts = Mapping[str, int]
 
 
 class ObjectRelation(NamedTuple):
@@ -37,14 +40,16 @@ class ObjectRelation(NamedTuple):
 
 
 class SceneView:
-    """One scene; things are numbered as in it."""
-
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.world = ExecutionWorld((scene,))
         self.names = [next(iter(o.values("name")), "") for o in scene.objects]
         self.things = [i for i, name in enumerate(self.names) if is_thing(name)]
-        self.words = [self._list_words(i) for i in range(len(self.names))]
+        self.words: list[list[DescriptionWord]] = []
+        for o, name in zip(scene.objects, self.names, strict=True):
+            pairs = [(a, v) for a, v in o.attributes if a != "name" and is_adjective(v) and v not in name.split()]
+            found = (DescriptionWord(get_attribute_family(scene.schema, a, v), v) for a, v in pairs)
+            self.words.append(list(dict.fromkeys(found)))
         self.ties: list[list[ObjectRelation]] = [[] for _ in self.names]
         for relation in scene.relations:
             if parse_relation(relation.name) is not None and _is_plain(relation.name):
@@ -53,17 +58,7 @@ class SceneView:
                         self.ties[subject].append(ObjectRelation(relation.name, target, True))
                         self.ties[target].append(ObjectRelation(relation.name, subject, False))
 
-    def _list_words(self, thing: int) -> list[DescriptionWord]:
-        schema = self.scene.schema
-        found = [
-            DescriptionWord(get_attribute_family(schema, a, v), v)
-            for a, v in self.scene.objects[thing].attributes
-            if a != "name" and is_adjective(v) and v not in self.names[thing].split()
-        ]
-        return list(dict.fromkeys(found))
-
     def find_matches(self, thing: ObjectDescription) -> int:
-        """The mask of what fits a description."""
         world = self.world
         mask = world.objects.mask("name", thing.name) if thing.name else world.objects.everything
         for word in thing.words:
@@ -94,6 +89,7 @@ class SceneView:
         words = [w for w in self.words[thing] if w.attribute not in silent]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
         word = words[draw.integers(len(words))] if words else None
+        phrase = adjective(word.value) if word else None
         tie = ties[draw.integers(len(ties))] if ties else None
         link = None
         if tie is not None:
@@ -102,19 +98,15 @@ class SceneView:
             link = None if other is None else DescriptionLink(tie.relation, other, tie.subject)
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
+        # Not both: that is at the top of the picture, and that is on the mat.
+        fluent = phrase is not None and phrase.before and word is not None and word.attribute not in NOT_IN_COMMON
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
             said_link = link if with_link else None
-            description = (word,) if word and with_word and _is_fluent(word, said_link) else ()
+            description = (word,) if word and with_word and (said_link is None or fluent) else ()
             made = ObjectDescription(self.names[thing], description, said_link)
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
         return None
-
-
-def _is_fluent(word: DescriptionWord, link: DescriptionLink | None) -> bool:
-    """Not both: that is at the top of the picture, and that is on the mat."""
-    phrase = adjective(word.value)
-    return link is None or (phrase is not None and phrase.before and word.attribute not in NOT_IN_COMMON)
 
 
 @lru_cache(maxsize=16_384)
@@ -141,12 +133,6 @@ def is_thing(name: str) -> bool:
 
 def _is_plain(word: str) -> bool:
     return not _UNSAYABLE.intersection(word) and word not in ("this", "scene")
-
-
-MOST = 60  # words kept for each place, the commonest
-FEWEST = 3  # times that a word is there; what is rarer is often a slip
-
-WordCounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +168,9 @@ class GqaVocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the order of the words."""
+        values = {family: dict(counts) for family, counts in self.values.items()}
         names = [[relation, end, dict(counts)] for (relation, end), counts in self.names.items()]
-        return {
-            "values": {family: dict(counts) for family, counts in self.values.items()},
-            "names": names,
-            "relations": dict(self.relations),
-        }
+        return {"values": values, "names": names, "relations": dict(self.relations)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

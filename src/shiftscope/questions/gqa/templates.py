@@ -54,8 +54,6 @@ def attempt(draw: Callable[[], T]) -> T | None:
 
 
 class GqaSampler(NamedTuple):
-    """What templates draw from."""
-
     view: SceneView
     words: GqaVocabulary
     overlap: MutualExclusivity
@@ -124,7 +122,6 @@ def draw_other_value(d: GqaSampler, thing: int, word: DescriptionWord) -> str:
 
 
 def list_own_values(d: GqaSampler, thing: int, word: DescriptionWord) -> list[str]:
-    """All values that the thing has of the word's attribute."""
     return [w.value for w in d.view.words[thing] if w.attribute == word.attribute]
 
 
@@ -182,7 +179,6 @@ def is_spatial_relation(relation: str) -> bool:
 
 
 def finish(program: GqaProgramBuilder, answer: Answer, op: str, *inputs: int, words: tuple[str, ...] = ()) -> GqaDraft:
-    """The draft whose program ends in this op."""
     program.put(op, *inputs, words=words)
     return program.build(), answer
 
@@ -192,8 +188,6 @@ def ask_of_one(description: ObjectDescription, answer: Answer, op: str, *words: 
     builder = GqaProgramBuilder()
     return finish(builder, answer, op, builder.add_unique(description), words=words)
 
-
-# Templates.
 
 QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are queried, not only verified
 

@@ -44,14 +44,11 @@ class DescriptionLink:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDescription:
-    """Things by name, words and relation."""
-
     name: str = ANYTHING
     words: tuple[DescriptionWord, ...] = ()
     link: DescriptionLink | None = None
 
     def names(self) -> frozenset[str]:
-        """All names in the description."""
         return frozenset({self.name}) | (self.link.other.names() if self.link else frozenset())
 
 
@@ -87,7 +84,6 @@ class GqaProgramBuilder(ProgramBuilder):
     """The programs of descriptions, as GQA writes them."""
 
     def add_set(self, thing: ObjectDescription) -> int:
-        """The things described."""
         link = thing.link
         if link is None:
             at = self.put("find", words=(thing.name,)) if thing.name else self.put("scene")
@@ -133,7 +129,6 @@ class Unsayable(UserError):
 
 
 def question_text(program: Program) -> str:
-    """The question that the program asks."""
     return f"{capitalize_first(_write_question(program, len(program) - 1))}?"
 
 
@@ -157,16 +152,24 @@ def _write_question(program: Program, at: int) -> str:
     n = program.nodes[at]
     things = [_require_description(program, i) for i in n.inputs] if n.op in ABOUT_THINGS else []
     match n.op:
+        case "query" if n.params[0] == "name":
+            return _ask_name(things[0])
         case "query":
-            return _ask_attribute(things[0], n.params[0])
+            form = _ATTRIBUTE_QUESTIONS.get(n.params[0], f"what is the {n.params[0]} of {{it}}")
+            do = do_form(_is_plural(things[0]))
+            return form.format(be=_be_form(things[0]), do=do, it=write_phrase(things[0]))
         case "verify":
             return _ask_is(things[0], _get_predicate_words(*n.params))
         case "not" if program.nodes[n.inputs[0]].op == "verify":
             inside = program.nodes[n.inputs[0]]
             thing = _require_description(program, inside.inputs[0])
             return _ask_is(thing, f"not {_get_predicate_words(*inside.params)}")
+        case "choose" if n.params[0] == "name":
+            options = " or ".join(add_article(name, name, "a") for name in n.params[1:])
+            return f"{_ask_name(things[0])}, {options}"
         case "choose":
-            return _ask_which(things[0], *n.params)
+            attribute, *values = n.params
+            return _ask_is(things[0], " or ".join(_get_predicate_words(attribute, value) for value in values))
         case "choose_relation":
             return _ask_which_relation(things[0], things[1], *n.params)
         case "choose_more":
@@ -187,7 +190,6 @@ def _write_question(program: Program, at: int) -> str:
 
 
 def _write_conjunction(program: Program, n: Node) -> str:
-    """Two questions in one."""
     first, second = (program.nodes[i] for i in n.inputs)
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
@@ -224,7 +226,7 @@ def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[st
     """What can stand before the noun, the last word nearest to it, and what only after "that is"."""
     before, after = [], []
     for word in words:
-        phrase = _get_place(word.attribute, word.value) or adjective(word.value)
+        phrase = _get_phrase(word.attribute, word.value)
         if phrase is None:
             raise Unsayable(f"{word.value!r} is no word that we can describe a thing with")
         if word.denied:
@@ -244,13 +246,6 @@ def _write_clause(thing: ObjectDescription, link: DescriptionLink) -> str:
     if link.subject:
         return f"{predicate.write_finite(_is_plural(thing))} {write_phrase(link.other)}"
     return f"{write_phrase(link.other)} {predicate.write_finite(_is_plural(link.other))}"
-
-
-def _ask_attribute(thing: ObjectDescription, attribute: str) -> str:
-    if attribute == "name":
-        return _ask_name(thing)
-    form = _ATTRIBUTE_QUESTIONS.get(attribute, f"what is the {attribute} of {{it}}")
-    return form.format(be=_be_form(thing), do=do_form(_is_plural(thing)), it=write_phrase(thing))
 
 
 def _ask_name(thing: ObjectDescription) -> str:
@@ -275,12 +270,6 @@ def _ask_name(thing: ObjectDescription) -> str:
 
 def _ask_is(thing: ObjectDescription, what: str) -> str:
     return f"{_be_form(thing)} {write_phrase(thing)} {what}"
-
-
-def _ask_which(thing: ObjectDescription, attribute: str, this: str, that: str) -> str:
-    if attribute == "name":
-        return f"{_ask_name(thing)}, {add_article(this, this, 'a')} or {add_article(that, that, 'a')}"
-    return _ask_is(thing, f"{_get_predicate_words(attribute, this)} or {_get_predicate_words(attribute, that)}")
 
 
 def _ask_which_relation(one: ObjectDescription, others: ObjectDescription, this: str, that: str, role: str) -> str:
@@ -322,16 +311,15 @@ def _ask_comparison(how: str, one: ObjectDescription, other: ObjectDescription, 
 
 
 def _get_predicate_words(attribute: str, value: str) -> str:
-    phrase = _get_place(attribute, value) or adjective(value)
+    phrase = _get_phrase(attribute, value)
     if phrase is None or not phrase.after:
         raise Unsayable(f"one cannot ask whether something is {value!r}")
     return phrase.words
 
 
-def _get_place(attribute: str, value: str) -> Adjective | None:
-    """Where in the picture it is, if the value says that."""
-    words = _PLACES.get((attribute, value))
-    return Adjective(words, before=False, after=True) if words else None
+def _get_phrase(attribute: str, value: str) -> Adjective | None:
+    place = _PLACES.get((attribute, value))
+    return Adjective(place, before=False, after=True) if place else adjective(value)
 
 
 def _require_predicate(relation: str) -> RelationPredicate:

@@ -21,6 +21,8 @@ Pairs = tuple[tuple[str, str], ...]
 ATTRIBUTES = ("size", "color", "material", "shape")  # in the order of words
 IN_PLANE = SCHEMA.relations
 SUBSETS = tuple(tuple(a for i, a in enumerate(ATTRIBUTES) if bits >> i & 1) for bits in range(1, 16))
+KINDS = ("add", "remove", "change", "move_in_plane", "move_on_top")  # the five of the paper
+ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,6 @@ class ObjectReference:
     def index(self) -> int:
         """The number of the one object meant."""
         return self.mask.bit_length() - 1
-
-
-KINDS = ("add", "remove", "change", "move_in_plane", "move_on_top")  # the five of the paper
-ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +93,6 @@ def build_action_nodes(action: HypotheticalAction, before: tuple[Node, ...] = ()
 
 
 class _ActionBuilder(ProgramBuilder):
-    """Nodes on one state of the scene."""
-
     def __init__(self, before: tuple[Node, ...]) -> None:
         self.nodes = list(before) or [node("scene")]
         self.state = len(self.nodes) - 1
@@ -120,10 +116,6 @@ class _ActionBuilder(ProgramBuilder):
     def add_thing(self, pairs: Pairs) -> int:
         return self.put("thing", words=tuple(w for pair in pairs for w in pair))
 
-
-# Action wording: an action in words, alone or joined with its question, and paraphrases by rule.
-#
-# An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`).
 
 ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
 PEOPLE = tuple(word_pairs("actions", "people").items())

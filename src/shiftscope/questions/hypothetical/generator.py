@@ -9,7 +9,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
@@ -21,10 +20,10 @@ from ...schema import Schema, Words
 from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
-from ..clevr.template import NodeKey, Template, TemplateProgramBuilder, check_template
+from ..clevr.template import Template, TemplateProgramBuilder, check_template
 from ..clevr.templates import TEMPLATE_GROUPS, TemplateBuilder, build_templates
 from ..clevr.wording import QuestionWording
-from .scene_arrays import RELATIONS, TERMS, OutcomeLayout
+from .scene_arrays import RELATIONS, TERMS, Ints, OutcomeLayout
 
 # Of the slots, those that are hardest to fill come first: an action for which they stay empty is dropped.
 QUESTION_TYPES = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
@@ -40,6 +39,12 @@ NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the 
 NOT_EXIST = ("Would there be any {1s} that are not {V}?", "Would you see a {1} that is not {v}?")
 NOT_COUNT_RELATED = ("How many {2s} that are not {V} would there be <R> the {1}?",)
 NOT_EXIST_RELATED = ("Would there be any {2s} that are not {V} <R> the {1}?",)
+MOST_COUNTED = 9  # so that there are 27 answers
+ATTEMPTS = 12  # fillings tried for a template before the next is
+PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
+NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
+ANSWERS = FIRST_TERM + len(TERMS.names)
+NO_LIMIT = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,19 @@ class HypotheticalTemplate:
 
 
 def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
-    """One slot for each question type."""
-    typed = ((template, _find_question_type(template)) for template in _list_clevr_templates())
-    return tuple(HypotheticalTemplate(one, QUESTION_TYPES.index(kind), kind) for one, kind in typed if kind)
+    """One slot for each question type; none of the templates that join two things by and, or, same."""
+    found = []
+    for template in _list_clevr_templates():
+        last, kind = template.nodes[-1].meaning.question_type, ""
+        if template.file.endswith("_hop.json"):
+            kind = ENDS[last]
+        elif template.file == "compare_integer.json":
+            kind = "compare_integer"
+        elif template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
+            kind = "compare_attribute"
+        if kind:
+            found.append(HypotheticalTemplate(template, QUESTION_TYPES.index(kind), kind))
+    return tuple(found)
 
 
 def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
@@ -80,18 +95,6 @@ def make_conditional(text: str) -> str:
     return text
 
 
-def _find_question_type(template: Template) -> str:
-    """Which of the five types a template is of; "" for those that join two things by and, or, same."""
-    last = template.nodes[-1].meaning.question_type
-    if template.file.endswith("_hop.json"):
-        return ENDS[last]
-    if template.file == "compare_integer.json":
-        return "compare_integer"
-    if template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
-        return "compare_attribute"
-    return ""
-
-
 def _build_negation_templates() -> Iterator[Template]:
     """Things of a description that do not have a value, in the scene or in a relation to another."""
     family = 0
@@ -113,16 +116,6 @@ def _build_negation_templates() -> Iterator[Template]:
                 family += 1
 
 
-MOST_COUNTED = 9  # so that there are 27 answers
-ATTEMPTS = 12  # fillings tried for a template before the next is
-PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
-NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
-ANSWERS = FIRST_TERM + len(TERMS.names)
-NO_LIMIT = 1 << 60
-
-Ints = npt.NDArray[np.int64]
-
-
 class OutcomeJob(NamedTuple):
     """An outcome to ask about, as rows of a layout."""
 
@@ -138,8 +131,6 @@ class OutcomeJob(NamedTuple):
 
 
 class OutcomeMatch(NamedTuple):
-    """One question that the search came up with."""
-
     job: int
     template: int
     code: int  # a number, a truth or a term's code
@@ -228,13 +219,6 @@ class OutcomeQuestioner:
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
 
-    def build_program(self, found: OutcomeMatch) -> Program:
-        """The question's program, starting from `scene`."""
-        return self.programs[found.template](found.values)
-
-    def build_text(self, found: OutcomeMatch) -> str:
-        return self.texts[found.template](found.values, found.dice)
-
     def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
         """The answer, computed again by the plain executor on the scene after the action."""
         number = int(self._numbers[found.template])
@@ -253,8 +237,8 @@ class OutcomeQuestioner:
 class _OutcomeProgramBuilder(TemplateProgramBuilder):
     """Programs in which "below" is what an object is on."""
 
-    def _build_node(self, key: NodeKey) -> Node:
-        made = super()._build_node(key)
+    def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
+        made = super()._build_node(number, left, right, code)
         if made.op == "relate" and made.params == ("below",):
             return node("related", made.inputs, ("on", "object"))
         return made

@@ -14,15 +14,8 @@ from ...lang.program import Node, Program
 from ...rng import RandomChoices
 from ...scene import Scene, mask_members
 from ..clevr.generator import AnswerMismatch
-from .action import (
-    ActionText,
-    HypotheticalAction,
-    NewObject,
-    ObjectReference,
-    build_action_nodes,
-    choose_synonym,
-    word_actions,
-)
+from . import action as actions
+from .action import ActionText, HypotheticalAction, NewObject, ObjectReference
 from .proposals import PROPOSERS, ReferableScene
 from .scene_arrays import Ints, SceneArrays, build_scene_arrays, encode_action
 
@@ -37,7 +30,6 @@ class InitialScene(NamedTuple):
 
     world: ExecutionWorld
     view: ReferableScene
-    stage: SceneArrays
 
 
 class OutcomeWithout(NamedTuple):
@@ -50,8 +42,6 @@ class OutcomeWithout(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hypothesis:
-    """One or two actions, and their outcome."""
-
     label: str  # the kind of action, or two joined by +
     actions: tuple[HypotheticalAction, ...]
     edits: Ints  # [action, number]: the same for kernels
@@ -78,8 +68,7 @@ class WordedHypothesis(NamedTuple):
 
 
 def prepare_scene(scene: Scene) -> InitialScene:
-    stage = build_scene_arrays(scene, camera_of(scene))
-    return InitialScene(ExecutionWorld((scene,)), ReferableScene(stage), stage)
+    return InitialScene(ExecutionWorld((scene,)), ReferableScene(build_scene_arrays(scene, camera_of(scene))))
 
 
 def propose_hypothesis(before: InitialScene, kinds: Sequence[str], dice: RandomChoices) -> Hypothesis | None:
@@ -94,7 +83,7 @@ def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomCh
     """A first action, and for two one of a few tried after it."""
     hops = len(kinds)
     proposed = PROPOSERS[kinds[0]](before.view, dice, False, hops)
-    first = _apply_action(proposed, before.stage) if proposed else None
+    first = _apply_action(proposed, before.view.stage) if proposed else None
     if first is None:
         return None
     if hops == 1:
@@ -110,7 +99,7 @@ def _try_hypothesis(before: InitialScene, kinds: tuple[str, ...], dice: RandomCh
             alone = _resolve_action(before.view, ignore_first(first.action, second.action))  # as its words read then
             if alone is not None:
                 edit = encode_action(alone)
-                reached = before.stage.apply_edit(edit, strict=False)
+                reached = before.view.stage.apply_edit(edit, strict=False)
                 if reached is not None:
                     lacking.append(OutcomeWithout(reached, np.array([edit]), alone.leaves_place_open))
             return _build_hypothesis(before, kinds, (first, second), lacking)
@@ -141,7 +130,7 @@ def _build_hypothesis(
         actions=tuple([d.action for d in done]),
         edits=np.array([d.edit for d in done]),
         stage=done[-1].after,
-        lacking=(OutcomeWithout(before.stage, NO_EDITS, False), *lacking),
+        lacking=(OutcomeWithout(before.view.stage, NO_EDITS, False), *lacking),
         looks=tuple([_list_touched_codes(d.action, d.before, d.after) for d in done]),
     )
 
@@ -171,14 +160,14 @@ def word_hypothesis(before: InitialScene, hypothesis: Hypothesis, dice: RandomCh
     nodes: tuple[Node, ...] = ()
     after: ExecutionWorld | None = before.world
     for action in hypothesis.actions:
-        alone = build_action_nodes(action)
+        alone = actions.build_action_nodes(action)
         if after is not None:
             run = execute(Program(alone), after)
             after = None if isinstance(run.answer, Undefined) else run.worlds[-1]
-        nodes = build_action_nodes(action, nodes) if nodes else alone
+        nodes = actions.build_action_nodes(action, nodes) if nodes else alone
     if after is None or not hypothesis.stage.matches_scene(after.scenes[0]):
         raise AnswerMismatch(f"{hypothesis.actions} on scene {before.world.scenes[0].id}: execution leads elsewhere")
-    return WordedHypothesis(word_actions(hypothesis.actions, dice), nodes, after)
+    return WordedHypothesis(actions.word_actions(hypothesis.actions, dice), nodes, after)
 
 
 def undoes_first(first: HypotheticalAction, second: HypotheticalAction, size: int) -> bool:
@@ -226,7 +215,7 @@ def _refer_in_context(
             return ref
         if first.new is not None and ref.index == view.size - 1:
             shape = dict(first.new.pairs)["shape"]
-            what = "the copy" if first.form.endswith("copy") else f"the new {choose_synonym(shape, dice)}"
+            what = "the copy" if first.form.endswith("copy") else f"the new {actions.choose_synonym(shape, dice)}"
             return replace(ref, words=what)
         single = first.op == "change" and first.subject is not None and not first.subject.many
         if single and first.subject is not None and first.subject.anchor is None:

@@ -25,8 +25,6 @@ BEAMS = 4
 
 
 class Paraphraser:
-    """A model and its tokenizer."""
-
     def __init__(self, name: str) -> None:
         try:
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -41,7 +39,6 @@ class Paraphraser:
             raise UserError(f"paraphraser {name!r} is no seq2seq model that opens here ({why})") from None
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """A rewording of each text."""
         import torch
 
         made: list[str] = []
@@ -57,9 +54,7 @@ class Paraphraser:
         return [" ".join(text.split()) for text in made]
 
 
-@cache
-def get_paraphraser(name: str) -> Paraphraser:
-    return Paraphraser(name)
+get_paraphraser = cache(Paraphraser)
 
 
 def paraphrase_questions(questions: Sequence[Question], name: str) -> list[Question]:

@@ -97,7 +97,7 @@ def build_hypotheses(
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
         """Lay out the outcome of some edits with its free places taken at random; how many times that went."""
         (sets, codes, knows), rows = layout, slice(at, at + places)
-        return before.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
+        return before.view.stage.sample_outcomes(edits, dice.draw_bits(), (sets[rows], codes[rows], knows[rows]))
 
     elsewhere = placements if placements > 1 else 0
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
@@ -134,10 +134,10 @@ def build_hypotheses(
 def _build_question(
     name: str, found: OutcomeMatch, h: Hypothesis, worded: WordedHypothesis, plan: ExamplePlan, scene: Scene, split: str
 ) -> Question:
-    family = plan.generator.families[found.template]
-    program = plan.generator.build_program(found)
-    answer = plan.generator.check_answer(found, program, worded.after)
-    text = paraphrase(plan.generator.build_text(found), found.dice)
+    generator, number = plan.generator, found.template
+    family, program = generator.families[number], generator.programs[number](found.values)
+    answer = generator.check_answer(found, program, worded.after)
+    text = paraphrase(generator.texts[number](found.values, found.dice), found.dice)
     about: list[tuple[str, Any]] = [("action_kind", h.label), ("placed", "free" if h.leaves_place_open else "told")]
     about += [("logic", family.logic)] if family.logic else []
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]

@@ -10,7 +10,7 @@ from operator import or_
 from ...rng import RandomChoices
 from ...schemas.clevr import SCHEMA
 from .action import ATTRIBUTES, IN_PLANE, ON, SUBSETS, HypotheticalAction, NewObject, ObjectReference, Pairs
-from .scene_arrays import COLUMN, TERMS, SceneArrays
+from .scene_arrays import COLUMN, FRESH, TERMS, SceneArrays
 
 Proposal = HypotheticalAction | None
 _PAIR = {code: pair for pair, code in TERMS.code.items()}
@@ -18,8 +18,6 @@ _COLUMNS = tuple(COLUMN[a] for a in ATTRIBUTES)
 
 
 class ReferableScene:
-    """A scene in arrays, and descriptions of its objects."""
-
     def __init__(self, stage: SceneArrays) -> None:
         self.stage = stage
         self.size = stage.n
@@ -74,7 +72,7 @@ class ReferableScene:
     @cached_property
     def touched_objects(self) -> int:
         """The objects that an action before put, changed or moved."""
-        return self.stage.list_touched()
+        return sum([1 << i for i, new in enumerate(self.stage.body[: self.size, FRESH].tolist()) if new])
 
     @cached_property
     def carried_objects(self) -> int:
@@ -150,9 +148,6 @@ def _refer_by_relation(view: ReferableScene, i: int, dice: RandomChoices) -> Obj
             other = ObjectReference(dice.pick(view.list_unique_descriptions(anchor)), 1 << anchor)
             return ObjectReference(pairs, 1 << i, relation, other)
     return None
-
-
-# Actions.
 
 
 def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:

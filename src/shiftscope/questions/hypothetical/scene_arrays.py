@@ -75,13 +75,8 @@ class SceneArrays:
         return int(sample_outcomes(*scene, edits, *self.eye, MARKS, state, *layout))
 
     def write_row(self, layout: OutcomeLayout, row: int) -> None:
-        """Put the scene into a row of a layout."""
         sets, codes, knows = layout
         sets[row], codes[row], knows[row] = self.sets, self.codes, self.knows
-
-    def list_touched(self) -> int:
-        """The objects that are new, moved or changed."""
-        return sum([1 << i for i, new in enumerate(self.body[: self.n, FRESH].tolist()) if new])
 
     def relation_rows(self, relation: str) -> list[int]:
         """Which objects are in that relation to each."""
@@ -158,7 +153,6 @@ _compute_rotation = lru_cache(maxsize=4096)(unit_circle)
 
 
 def encode_action(action: HypotheticalAction) -> Ints:
-    """The action as a row for the kernels."""
     from . import action_kernels as k
 
     row = [-1] * k.FIELDS

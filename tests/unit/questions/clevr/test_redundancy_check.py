@@ -11,13 +11,7 @@ from shiftscope.lang.text import format_program, parse_program
 from shiftscope.question import Question
 from shiftscope.questions.clevr.generator import generate_questions
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
-from shiftscope.questions.clevr.redundancy.modifiers import (
-    DroppableElement,
-    drop_all,
-    drop_element,
-    list_relations,
-    list_words,
-)
+from shiftscope.questions.clevr.redundancy.modifiers import drop_all, drop_element, list_relations, list_words
 from shiftscope.questions.clevr.redundancy.program_run import ProgramRun
 from shiftscope.questions.clevr.redundancy.program_tree import (
     TreeStep,
@@ -264,23 +258,19 @@ def test_elements_of_a_scene_graph_are_dropped_all_the_same():
     dog = f"filter(find(dog), {FREE}=brown)"
     program = f"query(unique(filter(filter(related({dog}, with), name=man), {FREE}=tall)), name)"
     last = read_tree(parse_program(program), world)
-    elements = list_relations(last) + list_words(last, PARK.schema)
-    assert [show_element(e) for e in elements] == ["with", "tall", "brown", "man"]
-    assert not drop_element(elements[0], last, world, PARK.schema)
+    relations, words = list_relations(last), list_words(last, PARK.schema)
+    assert [step.params[0] for step in relations] == ["with"]
+    assert [word.value for _, word in words] == ["tall", "brown", "man"]
+    assert not drop_element(relations[0], None, last, world, PARK.schema)
     assert drop_all(last, world, PARK.schema) == 3
     assert format_program(write_program(last)) == "query(unique(related(find(dog), with)), name)"
-
-
-def show_element(element: DroppableElement) -> str:
-    return element.word.value if element.word else element.step.params[0]
 
 
 def test_dropping_one_element_leaves_the_others_alone():
     world = ExecutionWorld((PARK,))
     last = read_tree(parse_program(f"count(filter(filter(scene(), name=man), {FREE}=tall))"), world)
-    tall = list_words(last, PARK.schema)[0]
-    assert drop_element(tall, last, world, PARK.schema)
+    assert drop_element(*list_words(last, PARK.schema)[0], last, world, PARK.schema)
     assert format_program(write_program(last)) == "count(filter(scene(), name=man))"
     assert [s.value for s in list_steps(last)] == [2, 0b11]
-    assert not drop_element(list_words(last, PARK.schema)[0], last, world, PARK.schema)
+    assert not drop_element(*list_words(last, PARK.schema)[0], last, world, PARK.schema)
     assert format_program(write_program(last)) == "count(filter(scene(), name=man))"

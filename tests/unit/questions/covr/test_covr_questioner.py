@@ -268,8 +268,8 @@ def test_how_comparisons_and_logic_are_worded(questions):
 )
 def test_both_and_either(first, second, both, either):
     things = ObjectNode(first), ObjectNode(second)
-    assert verify_logic._phrase_both(*things) == both
-    assert verify_logic._phrase_either(*things) == either
+    assert verify_logic._phrase_two("both", *things) == both
+    assert verify_logic._phrase_two("either", *things) == either
 
 
 def test_no_answer_follows_from_the_words_alone(questions):

@@ -29,6 +29,7 @@ from .program_tree import TreeStep, build_tree
 from .rewording import TemplateRewording
 
 LEVELS = ("rd-", "rd", "rd+")
+get_rewording = lru_cache(maxsize=8)(TemplateRewording)  # of a generator, kept for the next shard
 
 
 def generate_levels(
@@ -67,12 +68,6 @@ def build_level(
         build_twin(level, question, scenes.get_world(s), words, t, dice, trace)
         for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
     ]
-
-
-@lru_cache(maxsize=8)
-def get_rewording(generator: ClevrQuestionGenerator) -> TemplateRewording:
-    """The generator's templates by shape, kept for the next shard."""
-    return TemplateRewording(generator)
 
 
 def build_twin(

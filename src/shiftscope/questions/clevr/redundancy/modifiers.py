@@ -9,7 +9,6 @@ backwards, then words by attribute (`rank_attribute`), those nearest the answer 
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from ....english.synonyms import noun_attribute
 from ....lang.execution_world import ExecutionWorld, Things
@@ -18,17 +17,11 @@ from ....scene import mask_members
 from ....schema import Attribute, Schema
 from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
 
-# Dropping (rd-): elements that a question does without, every set it refers to staying as it is (docs/decisions/010).
-#
-# An element is a filter, or a relation with all that only led to it. The order is fixed: relations from the answer
-# backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
-
-
-class DroppableElement(NamedTuple):
-    """A word of a set, or (where `word` is None) the relation it stands in."""
-
-    step: TreeStep
-    word: FilterWord | None
+MOST_HOPS = 3
+SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
+TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
+READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
+RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
 
 
 @lru_cache(maxsize=64)
@@ -45,30 +38,34 @@ def rank_attribute(schema: Schema, attribute: str) -> int:
     return names.index(attribute) if attribute in names else len(names) if attribute == "name" else -1
 
 
-def list_relations(last: TreeStep) -> list[DroppableElement]:
-    """The relations that sets stand in, from the answer backwards; `same` where it only says which are meant."""
+def list_relations(last: TreeStep) -> list[TreeStep]:
+    """The sets that stand in a relation, from the answer backwards; `same` where it only says which are meant."""
     return [
-        DroppableElement(s, None)
-        for s in list_steps(last)
-        if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
+        s for s in list_steps(last) if s.op in RELATIONS or (s.op == "same" and not s.on_parts and not s.is_subject)
     ]
 
 
-def list_words(last: TreeStep, schema: Schema) -> list[DroppableElement]:
-    """The words of all sets, in the order in which they are dropped."""
-    found = [(rank_attribute(schema, w.attribute), DroppableElement(s, w)) for s in list_steps(last) for w in s.words]
-    return [element for _, element in sorted(found, key=lambda pair: pair[0])]
+def list_words(last: TreeStep, schema: Schema) -> list[tuple[TreeStep, FilterWord]]:
+    """The words of all sets, each with its set, in the order in which they are dropped."""
+    found = [(step, word) for step in list_steps(last) for word in step.words]
+    return sorted(found, key=lambda pair: rank_attribute(schema, pair[1].attribute))
 
 
-def drop_element(element: DroppableElement, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
-    """Drop a redundant element in place; False, and nothing changed, where it is needed.
+def drop_element(
+    step: TreeStep, word: FilterWord | None, last: TreeStep, world: ExecutionWorld, schema: Schema
+) -> bool:
+    """Drop a word of a set, or (None) the relation it stands in; False, and nothing changed, where it is needed.
 
     It is also needed where the question would otherwise lose its last word, or give its answer away.
     """
-    step, word = element
     things = world.parts if step.on_parts else world.objects
     left = narrow_set(step, step.root if word else things.everything, things, word)
-    if not _keeps_described_set(step, left, world):
+    part, value = step, left  # it is needed unless the whole description still fits the same things
+    while part.is_half and part.above is not None:
+        whole = part.above
+        value &= next(s for s in whole.inputs if s is not part).value
+        part, value = whole, narrow_set(whole, value, world.parts if whole.on_parts else world.objects)
+    if value != part.value:
         return False
     kept = (step.op, step.params, step.inputs, list(step.words), step.root, step.value)
     if word is None:
@@ -93,10 +90,10 @@ def drop_all(last: TreeStep, world: ExecutionWorld, schema: Schema, relations_on
     gone = 0
     while True:
         before = gone
-        while any(drop_element(e, last, world, schema) for e in list_relations(last)):
+        while any(drop_element(step, None, last, world, schema) for step in list_relations(last)):
             gone += 1
         if not relations_only:
-            gone += sum(drop_element(e, last, world, schema) for e in list_words(last, schema))
+            gone += sum(drop_element(step, word, last, world, schema) for step, word in list_words(last, schema))
         if gone == before or not list_suspects(last):
             return gone  # else a word that had to stay may go now that another has gone
 
@@ -108,14 +105,6 @@ def narrow_set(step: TreeStep, among: int, things: Things, without: FilterWord |
             mask = things.mask(word.attribute, word.value)
             among &= mask if word.op == "filter" else ~mask
     return among
-
-
-def _keeps_described_set(step: TreeStep, value: int, world: ExecutionWorld) -> bool:
-    while step.is_half and step.above is not None:
-        whole = step.above
-        value &= next(s for s in whole.inputs if s is not step).value
-        step, value = whole, narrow_set(whole, value, world.parts if whole.on_parts else world.objects)
-    return bool(value == step.value)
 
 
 def _drop_half_of_intersection(step: TreeStep, last: TreeStep, world: ExecutionWorld, schema: Schema) -> bool:
@@ -170,14 +159,6 @@ def list_shared_words(these: int, attribute: Attribute, world: ExecutionWorld) -
     return [v for v in values if v is not None and len(values) == 1] + [kind for _, kind in sorted(around)]
 
 
-MOST_HOPS = 3
-SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
-TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
-READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
-
-RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
-
-
 def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> int:
     """Add, in place, until nothing more can be added; how many additions there were.
 
@@ -194,8 +175,6 @@ def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) ->
 
 
 class _Saturation:
-    """A question that is being added to."""
-
     def __init__(self, last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> None:
         self.world, self.schema, self.seed = world, schema, seed
         listed = list_steps(last)

@@ -20,8 +20,6 @@ AllowedValues = dict[str, frozenset[str]]  # attribute → the values that the w
 
 
 class ProgramRun:
-    """A program on a world, run."""
-
     def __init__(self, program: Program, world: ExecutionWorld) -> None:
         self.program, self.world, self.nodes = program, world, program.nodes
         self.schema = world.scenes[0].schema

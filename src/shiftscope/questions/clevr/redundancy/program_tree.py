@@ -23,8 +23,6 @@ RELATIONS = frozenset(("relate", "related"))
 
 
 class FilterWord(NamedTuple):
-    """One filter of a set."""
-
     op: str
     attribute: str
     value: str

@@ -14,18 +14,10 @@ from ....english.synonyms import noun_attribute
 from ....errors import UserError
 from ....scene_table import Terms
 from ....schema import Schema
+from .. import template as templates
 from ..compiled_templates import EMPTY_SLOT
 from ..generator import ClevrQuestionGenerator
-from ..template import (
-    NULL,
-    RELATION,
-    Template,
-    TemplateNode,
-    TemplateProgramBuilder,
-    TemplateSlot,
-    check_template,
-    fill_program,
-)
+from ..template import Template, TemplateNode, TemplateProgramBuilder, TemplateSlot
 from ..wording import QuestionWording
 from .modifiers import list_relations
 from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
@@ -58,7 +50,7 @@ def compute_shape(step: TreeStep, cut: frozenset[int] = NOTHING) -> str:
 
 def build_template_tree(template: Template) -> TreeStep:
     """The template's tree with every slot filled by its number."""
-    program = fill_program(template, str)
+    program = templates.fill_program(template, str)
     return build_tree(program, (None,) * len(program))
 
 
@@ -93,7 +85,6 @@ class RelationInsert(NamedTuple):
 
 
 def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], schema: Schema) -> Template:
-    """The template with the chains put in."""
     noun = noun_attribute(schema.attributes)
     names = [a.name for a in schema.attributes if a.name != noun] + [noun]
     params = list(template.params)
@@ -113,7 +104,7 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
             if not n.function.startswith("filter") or n.meaning.takes != "many":
                 raise UserError(f"{template.location}: node {number} ({n.function}) takes no relation")
             firsts = [len(params) + k * (len(names) + 1) for k in range(graft.length)]
-            links = [[TemplateSlot(f"<{a}_{i}>", a.capitalize()) for a in (RELATION, *names)] for i in firsts]
+            links = [[TemplateSlot(f"<{a}_{i}>", a.capitalize()) for a in (templates.RELATION, *names)] for i in firsts]
             params += [slot for link in links for slot in link]
             noun_slot = next((s for s in n.slots if template.params[template.find_slot(s)].attribute == noun), None)
             if noun_slot is None:
@@ -128,9 +119,9 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
                 function, relation = "relate_filter_unique", (link[0].name,)
             nodes.append(TemplateNode(f"relate_{n.function}", (len(nodes) - 1,), relation + n.slots))
         at.append(len(nodes) - 1)
-    kept = tuple(c for c in template.constraints if c.type == NULL)
+    kept = tuple(c for c in template.constraints if c.type == templates.NULL)
     made = replace(template, params=tuple(params), texts=texts, nodes=tuple(nodes), constraints=kept)
-    return check_template(made)
+    return templates.check_template(made)
 
 
 def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: bool) -> str:
@@ -148,8 +139,6 @@ def _insert_phrase(text: str, noun: str, links: list[list[TemplateSlot]], bare: 
 
 
 class FittedTemplate(NamedTuple):
-    """A template ready to word the programs of its shape."""
-
     template: Template
     program: TemplateProgramBuilder
     text: QuestionWording
@@ -187,7 +176,13 @@ class TemplateRewording:
                 if cut:
                     fitted = self._insert_relations(number, left, cut)
                     left = list_steps(last)
-                return fitted, self._encode_slots(fitted, left)
+                codes = [EMPTY_SLOT] * len(fitted.template.params)
+                for place, step in zip(fitted.places, left, strict=True):
+                    if place.relation != NO_SLOT:
+                        codes[place.relation] = self.relation[step.params[0]]
+                    for word in step.words:
+                        codes[place.words[word.attribute]] = self.code[word.attribute, word.value]
+                return fitted, codes
         raise UserError(f"no template says anything of the shape {compute_shape(last)}")
 
     def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
@@ -205,15 +200,6 @@ class TemplateRewording:
             program = TemplateProgramBuilder(template, self.vocabulary)
             made = self._made[number, grafts] = FittedTemplate(template, program, text, list_step_slots(template))
         return made
-
-    def _encode_slots(self, fitted: FittedTemplate, listed: list[TreeStep]) -> list[int]:
-        codes = [EMPTY_SLOT] * len(fitted.template.params)
-        for place, step in zip(fitted.places, listed, strict=True):
-            if place.relation != NO_SLOT:
-                codes[place.relation] = self.relation[step.params[0]]
-            for word in step.words:
-                codes[place.words[word.attribute]] = self.code[word.attribute, word.value]
-        return codes
 
 
 def _has_room(place: StepSlots, step: TreeStep) -> bool:

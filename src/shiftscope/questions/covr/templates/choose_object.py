@@ -7,7 +7,6 @@ other name is that of a distractor in which something else is different as well;
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from ....english.inflection import lower_first
 from ....english.nouns import are_part_and_whole
@@ -36,9 +35,13 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
-    other, contexts = find_choice(
-        case, thing, branch.thing, branch.nodes, dice, partial(_is_valid_option, case, branch)
-    )
+
+    def fits(name: str) -> bool:
+        if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
+            return False
+        return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
+
+    other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits)
     if not contexts:
         return
     this, that = dice.shuffle([own, other])
@@ -57,13 +60,6 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
     ask = wording.ask_either_modifier if link.modifiers else wording.ask_either_object
     text = f"{ask(spelled, link, word)}?"
     yield draft_question(case, "choose_object", text, builder, contexts, thing=spelled, link=link, other=word)
-
-
-def _is_valid_option(case: SubgraphCase, branch: SubgraphBranch, name: str) -> bool:
-    own = case.nodes[branch.thing].name
-    if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
-        return False
-    return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
 
 
 def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:

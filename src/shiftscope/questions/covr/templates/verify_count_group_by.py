@@ -4,7 +4,7 @@ As for counting such images; the number of images is smaller than in any context
 "at most" can be wrong.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ....english.nouns import is_countable
@@ -14,7 +14,6 @@ from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_questio
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "true/false"
-ImageSets = Iterable[tuple[tuple[int, ...], int]]
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -25,7 +24,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     test = dice.draw_one(tuple(TESTS))
     numbers = range(1, max(len(graphs) for graphs, _ in found.image_sets))
-    contexts_by_number = {n: _build_contexts(found.image_sets, test, n) for n in numbers}
+    contexts_by_number = {}
+    for n in numbers:  # for each, the sets of more images than that, of which nobody could take the number otherwise
+        judged = [(graphs, judge_number(test, many, n)) for graphs, many in found.image_sets if n < len(graphs)]
+        contexts_by_number[n] = [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
     telling = [n for n, contexts in contexts_by_number.items() if len({one.answer for one in contexts}) > 1]
     some = [n for n, contexts in contexts_by_number.items() if contexts]
     if not some:
@@ -40,13 +42,6 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     slots: dict[str, Any] = {"thing": spelled, "test": found.test, "number": found.number}
     slots |= {"images_test": test, "images": number}
     yield draft_question(case, "verify_count_group_by", text, builder, contexts_by_number[number], **slots)
-
-
-def _build_contexts(image_sets: ImageSets, test: str, number: int) -> list[ContextImages]:
-    """The sets of more images than that, of which nobody could take the number otherwise."""
-    larger = [(graphs, many) for graphs, many in image_sets if number < len(graphs)]
-    judged = ((graphs, judge_number(test, many, number)) for graphs, many in larger)
-    return [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
 
 
 def reword(draft: CovrDraft) -> list[str]:

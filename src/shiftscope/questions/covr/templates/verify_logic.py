@@ -4,6 +4,7 @@ The other is what a distractor holds instead of the subgraph.
 """
 
 from collections.abc import Iterator
+from operator import or_
 
 from ....english.nouns import THE, is_countable, is_plural_noun
 from ....rng import PathDice
@@ -24,7 +25,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("verify_logic")
     logic = dice.draw_one(tuple(LOGIC))
     thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
-    text = _phrase_both(thing, other) if logic == "both" else _phrase_either(thing, other)
+    text = _phrase_two(logic, thing, other)
     contexts = pick_two_answers(_build_contexts(case, rival, logic, dice)) if text else ()
     if not contexts:
         return
@@ -36,26 +37,17 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     )
 
 
-def _phrase_both(*both: Subgraph) -> str:
-    """Of several and of several, or of some and of some; "" where the two do not go together."""
-    verb = "Is" if all(map(_is_some, both)) else "Are" if all(map(_is_plural, both)) else ""
-    return f"{verb} there both {' and '.join(map(phrase_many, both))}?" if verb else ""
-
-
-def _phrase_either(spelled: Subgraph, other: Subgraph) -> str:
-    """One is enough: "Is there either a pole or a woman?"."""
-    if not all(_is_plural(each) or _is_some(each) for each in (spelled, other)):
+def _phrase_two(logic: str, *two: Subgraph) -> str:
+    """Both: several and several, or some and some; either: of one "a" is enough. "" where they do not go together."""
+    some = [is_mass(one) and one.name not in THE for one in two]  # water, but not the rain
+    plural = [is_countable(one.name) or is_plural_noun(one.name) for one in two]
+    if logic == "both":
+        verb = "Is" if all(some) else "Are" if all(plural) else ""
+        return f"{verb} there both {' and '.join(map(phrase_many, two))}?" if verb else ""
+    if not all(map(or_, plural, some)):
         return ""
-    verb = "Are" if is_plural_noun(spelled.name) else "Is"
-    return f"{verb} there either {phrase_one(spelled, 'a')} or {phrase_one(other, 'a')}?"
-
-
-def _is_plural(spelled: Subgraph) -> bool:
-    return is_countable(spelled.name) or is_plural_noun(spelled.name)
-
-
-def _is_some(spelled: Subgraph) -> bool:
-    return is_mass(spelled) and spelled.name not in THE  # water, but not the rain
+    verb = "Are" if is_plural_noun(two[0].name) else "Is"
+    return f"{verb} there either {phrase_one(two[0], 'a')} or {phrase_one(two[1], 'a')}?"
 
 
 def _build_contexts(case: SubgraphCase, rival: RivalSubgraph, logic: str, dice: PathDice) -> Iterator[ContextImages]:

@@ -17,13 +17,19 @@ from ..wording import ask_does, ask_is, is_ambiguous
 
 KIND: QuestionType = "true/false"
 QUANTIFIERS = {"all": "all", "some": "some", "no": "none"}  # word → the op
-# The things, the nodes of the predicate, and the predicate as an attribute or as a relation.
-QuantifiedPredicate = tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
-    dice = case.make_dice("verify_quant")
-    for scope, nodes, attribute, link in _list_predicates(case):
+    dice, subgraph, node = case.make_dice("verify_quant"), case.subgraph, root_attribute(case.subgraph)
+    # The things, the nodes of the predicate, and the predicate as an attribute or as a relation.
+    predicates: list[tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]] = [
+        (branch.rest, tuple(branch.nodes), "", branch.link)
+        for branch in split_branches(subgraph)
+        if not has_part(branch.link)
+    ]
+    if node is not None and is_predicative(case.spell_word(subgraph.attribute)):
+        predicates.insert(0, (subgraph.drop_attribute(), (node,), subgraph.attribute, None))
+    for scope, nodes, attribute, link in predicates:
         thing = case.spell_subgraph(scope)
         quantifier = dice.draw_one(tuple(QUANTIFIERS))
         drawn = _build_contexts(case, scope, nodes, attribute, quantifier, dice)
@@ -44,16 +50,6 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         text = f"{quantifier.capitalize()} {phrase_many(thing)} {predicate}."
         slots |= {"quantifier": quantifier, "thing": thing}
         yield draft_question(case, "verify_quant", text, builder, contexts, **slots)
-
-
-def _list_predicates(case: SubgraphCase) -> Iterator[QuantifiedPredicate]:
-    subgraph = case.subgraph
-    node = root_attribute(subgraph)
-    if node is not None and is_predicative(case.spell_word(subgraph.attribute)):
-        yield subgraph.drop_attribute(), (node,), subgraph.attribute, None
-    for branch in split_branches(subgraph):
-        if not has_part(branch.link):
-            yield branch.rest, tuple(branch.nodes), "", branch.link
 
 
 def _build_contexts(
