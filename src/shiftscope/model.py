@@ -103,6 +103,13 @@ class Model(Protocol):
     def predict(self, batch: Sequence[Prompt]) -> list[Response]: ...
 
 
+class Adaptable(Protocol):
+    """A model that can use unlabelled test images: a condition of a run, recorded in its spec."""
+
+    def adapt(self, pictures: Sequence[Picture], kind: str) -> Model:
+        """A model adapted to these images; itself stays as it is."""
+
+
 @runtime_checkable
 class ServedModel(Protocol):
     """A model behind a server, which may be another one tomorrow."""

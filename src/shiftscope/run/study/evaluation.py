@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from ...lang.program import Program
 from ...lang.text import format_program
 from ...metrics.calibration import Reliability
 from ...metrics.transfer_matrix import EntryOutcome
-from ...model import EVERYTHING, Model, Prompt, get_reads, parse_model_name, predict_checked
+from ...model import EVERYTHING, Adaptable, Model, Prompt, get_reads, parse_model_name, predict_checked
 from ...picture import Picture
 from ...question import Question
 from ...records import canonical_json
@@ -225,7 +225,7 @@ def evaluate_testset(model: Model, name: str, testset: StudyTestSet) -> EntryRun
     before = dict(getattr(model, "stage_seconds", {}))
     adaptation = parse_model_name(name).traits.adaptation
     if adaptation is not None:
-        model = model.adapt(testset.pictures[: adaptation.images], adaptation.kind)  # type: ignore[attr-defined]
+        model = cast(Adaptable, model).adapt(testset.pictures[: adaptation.images], adaptation.kind)
         before = {}
     reads = get_reads(name, model) or EVERYTHING
     size = getattr(model, "largest_batch", getattr(model, "batch", BATCH))
