@@ -26,10 +26,10 @@ check: setup
 	$(BIN)/pytest tests/contracts
 
 test: setup
-	$(BIN)/pytest -n auto --dist loadfile -m "not full"
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not full"
 
 test-full: setup
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 demo: setup
 	$(BIN)/python examples/02_find_where_models_break.py

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from shiftscope.errors import UserError
 
@@ -17,6 +18,8 @@ from shiftscope.errors import UserError
 def pytest_configure() -> None:
     """Let Ctrl-C reach tests and what they start, also where the tests run as a background job."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("shiftscope", deadline=None)  # a busy machine is no fault
+    settings.load_profile("shiftscope")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch: each core has a test process of its own already
     os.environ.pop("COLUMNS", None)  # which xdist sets for its workers; a pipe has no edge
 

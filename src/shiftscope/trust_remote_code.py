@@ -1,4 +1,4 @@
-"""Pretrained: what transformers may load by a user's name: no code of a model's own and no pickled weights.
+"""Trust: what transformers may load by a user's name: no code of a model's own and no pickled weights.
 
 Either can run anything on the machine, so both need the user's consent. `auto_map` in a model's configuration names
 code in a file beside it; a pickle runs code as it is read.

@@ -21,7 +21,8 @@ def test_nothing_breaks(name, tmp_path, monkeypatch):
     assert sum(trial.count for trial in trials) >= TRIALS[name]
 
 
-@pytest.mark.parametrize("name", [pytest.param("kills", marks=pytest.mark.full), "hostile"])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["kills", "hostile"])
 def test_nothing_is_lost(name, tmp_path, monkeypatch):
     """Of the verbs that end soonest; the whole campaign has them all."""
     quick = tuple(story for story in STORIES if story.verb in ("audit", "run", "split", "export to files"))

@@ -169,6 +169,7 @@ def test_questions_about_a_users_own_scenes(tmp_path):
     assert summary["agree"] == summary["questions"] >= 8
 
 
+@pytest.mark.full
 def test_the_gallery_is_made(tmp_path):
     sheets = shiftscope("gallery", "--of", "clevr", "--out", tmp_path).stdout.split()
     assert [Path(s).name for s in sheets] == ["clevr_solids.png", "clevr_scenes.png"]

@@ -35,6 +35,7 @@ def made(graphs, tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 def test_a_kill_and_a_rerun_by_two_workers_under_another_hash_seed_end_in_the_same_bytes(graphs, made, tmp_path):
     folder = tmp_path / "again"
     words = command("make", "covr", *graphs, *ORDER, "--out", folder, "--workers", 2)

@@ -276,6 +276,7 @@ def test_given_scenes_of_solids_are_asked_for(places):
     places.same_bytes("data")
 
 
+@pytest.mark.full
 def test_a_test_is_made_again_as_one(places):
     places.given("data", several_toys.dataset)
     asked = ("--model", "majority", "--data", "data")

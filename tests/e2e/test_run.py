@@ -80,7 +80,7 @@ def test_a_run_goes_on_where_it_stopped(data, tmp_path):
             self.asked += [p.question.id for p in batch]
             return [Response(raw="2") for _ in batch]
 
-    import shiftscope.run.evaluate as module
+    import shiftscope.model as module
 
     whole, first, second = Stops(99), Stops(12), Stops(99)
     build = module.build_model

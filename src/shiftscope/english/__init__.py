@@ -1,1 +1,1 @@
-"""English: inflection, nouns, adjectives, relations, synonyms, phrases and prompts; word lists are in `data/`."""
+"""English: inflection, nouns, adjectives, relations and synonyms; word lists are in `data/`."""

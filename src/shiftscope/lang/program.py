@@ -33,7 +33,7 @@ class Node:
     inputs: tuple[int, ...] = ()
     params: tuple[str, ...] = ()
     notes: Notes = field(default=(), compare=False)
-    shape: int = field(init=False, compare=False, repr=False)  # number of its Shape, in this process
+    shape: int = field(init=False, compare=False, repr=False)  # number of its NodeShape, in this process
     reach: int = field(init=False, compare=False, repr=False)  # the last node it reads, -1 for none
     mark: int = field(init=False, compare=False, repr=False)  # its hash: a shared node is looked up often
 

@@ -40,7 +40,7 @@ def parse_program(text: str) -> Program:
 
 
 def format_program(program: Program) -> str:
-    """The program as text on one line; what `parse` makes of it has the same canonical form."""
+    """The program as text on one line; what `parse_program` makes of it has the same canonical form."""
     nodes = program.nodes
     uses = [0] * len(nodes)  # by those nodes that the answer depends on; the answer itself once
     uses[-1] = 1

@@ -1,1 +1,1 @@
-"""What the verbs do: make, answer, train, evaluate, study."""
+"""What the verbs do: make, render, answer, evaluate, score, test, study; training is in train/."""

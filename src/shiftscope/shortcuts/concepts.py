@@ -332,7 +332,7 @@ def label_concepts(
 def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column) -> ConceptBags:
     """The words of each question outside its type, where the type is how the question begins.
 
-    A type of VQA is always taken so, any other if at least NEARLY per cent of its questions begin with it:
+    A type of VQA is always taken so, any other if at least PREFIX_PERCENT per cent of its questions begin with it:
     a learned prefix, but not a dataset's own kind `count`, though some of its questions begin with "Count".
     """
     kinds = len(types.values) + 1

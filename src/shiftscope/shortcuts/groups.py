@@ -1,5 +1,6 @@
 """Groups: samples with the same concept, how uneven their answers are, and which answers are rare.
 
+What samples are grouped by (QT, KW, QT+KW and so on) is in concepts.py.
 VQA-VS (Si et al., 2022) §3.4, after GQA-OOD (Kervadec et al., 2021).
 """
 
@@ -135,7 +136,7 @@ def find_imbalanced(counted: GroupAnswerCounts, limit: float) -> npt.NDArray[np.
     return found
 
 
-NEAR_LIMIT = 1e-9  # where a float is as near as this to its limit, DIGITS decide
+NEAR_LIMIT = 1e-9  # where a float is as near as this to its limit, more digits decide
 EXACT_CONTEXT = Context(prec=60)
 EQUAL_WITHIN = Decimal("1e-40")  # what differs by less is equal
 _exact_log = cache(EXACT_CONTEXT.ln)

@@ -1,6 +1,7 @@
 """Worlds: scenes from nothing, one file or folder each; it holds a `World` named WORLD.
 
-A world with a vocabulary of its own is named like its schema.
+A world with a vocabulary of its own is named like its schema (`schemas/NAME.py`); its meshes may be in
+`geometry/shapes/NAME.py`.
 """
 
 from collections.abc import Callable, Sequence

@@ -82,7 +82,7 @@ def test_a_server_that_asks_to_wait_is_waited_for(server):
         one.predict([prompt()])
     finally:
         _endpoint.asyncio.sleep = kept
-    assert sum(waited) >= 0.29
+    assert sum(waited) >= 0.25  # of 0.3: the clock runs while the wait is prepared
 
 
 @pytest.mark.parametrize(

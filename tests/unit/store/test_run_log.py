@@ -286,20 +286,18 @@ def test_a_fact_must_be_a_plain_value(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from shiftscope import folder as folders
+from shiftscope import files
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.store import run_log
 folder, stop = Path(sys.argv[1]), int(sys.argv[2])
 calls = 0
-for name in ("write_whole",):
-    real = getattr(folders, name)
-    def counted(*words, real=real, **options):
-        global calls
-        calls += 1
-        if calls == stop:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*words, **options)
-    setattr(folders, name, counted)
+def counted(*words, real=files.write_whole, **options):
+    global calls
+    calls += 1
+    if calls == stop:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*words, **options)
+files.write_whole = counted
 with run_log.RunWriter(folder, {"model": "toy"}) as run:
     for k in range(6):
         if (str(k), "as_is") not in run.done:

@@ -1,4 +1,7 @@
-"""Any OpenAI-compatible endpoint, `openai:MODEL@URL`: vLLM, llama.cpp, hosted; several images a question."""
+"""Any OpenAI-compatible endpoint, `openai:MODEL@URL`: vLLM, llama.cpp, hosted; several images per question.
+
+The words of the prompt are in prompt.py; here they and the images become the JSON of a request.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,7 @@
-"""Endpoint: one POST to a chat-completions URL, with retries, waits and bounds on what a server may send."""
+"""Endpoint: one POST to a chat-completions URL, with retries, waits and bounds on what a server may send.
+
+What is sent: prompt.py has the words, `models/openai/__init__.py` the request.
+"""
 
 import asyncio
 import json
