@@ -91,9 +91,9 @@ def main() -> None:
                 told["times"][1:],
                 strict=False,
             ):
-                row(f"{what} (processor {then - busy:.1f} s)", f"{end - start:.1f} s", "-")
+                row(f"{what} (CPU {then - busy:.1f} s)", f"{end - start:.1f} s", "-")
             row("from JSON to written OOD sets", f"{told['times'][-1][0] - told['times'][0][0]:.1f} s", "25 s")
-            row("processor time of that, imports included", f"{told['cpu']:.1f} s", "-")
+            row("CPU time of that, imports included", f"{told['cpu']:.1f} s", "-")
             row("peak memory", f"{told['peak']:.2f} GB", "4 GB")
         print(f"{'shortcut':<10}" + "".join(f"{name:>14}" for name in COLUMNS))
         for shortcut, *counts in told["lines"]:

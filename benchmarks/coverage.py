@@ -43,8 +43,9 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
     print(
-        f"accuracies {ACCURACIES}, correlations {CORRELATIONS}, questions a scene {', '.join(SIZES)}; "
-        f"{given.replicates:,} runs a point, of drops a fifth; ten times as many where it seems below 93%"
+        f"accuracies {ACCURACIES}, correlations {CORRELATIONS}, questions per scene {', '.join(SIZES)}; "
+        f"{given.replicates:,} runs per point, a fifth of that for drops; "
+        "ten times as many where coverage seems below 93%"
     )
     rows = []
     for kind, scenes in product(given.kind, given.scenes):

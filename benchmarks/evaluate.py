@@ -32,19 +32,19 @@ def main() -> None:
         build_dataset(folder / "data", {"suite": "benchmark"}, {"test": 1}, _make)
         for condition in CONDITIONS:
             seconds = _run(folder, "benchmarks.evaluate:Instant", condition)
-            _tell(f"run, {condition}: beyond the model's time", seconds)
+            _tell(f"run, {condition}: overhead per example", seconds)
         with _server() as url:
             start = time.process_time()
             _run(folder, f"openai:m@{url}", "as_is")
             seconds = time.process_time() - start
             again = _run(folder, f"openai:m@{url}", "as_is", "again")
-        _tell("run, endpoint: processor time, the call itself included", seconds, "-")
-        _tell("run, endpoint: all replies known", again)
+        _tell("run, endpoint: CPU time, including the call", seconds, "-")
+        _tell("run, endpoint: all responses cached", again)
     kinds = (NUMBER, TRUTH, expect_value(SCHEMA, "color"))
     start = time.perf_counter()
     for k in range(3000):
         parse_response(REPLY, kinds[k % 3])
-    row("read a reply of two sentences", f"{1e6 * (time.perf_counter() - start) / 3000:.0f} µs", "-")
+    row("parse a response of two sentences", f"{1e6 * (time.perf_counter() - start) / 3000:.0f} µs", "-")
 
 
 def _tell(what: str, seconds: float, budget: str = "≤ 1 ms") -> None:

@@ -49,7 +49,7 @@ def main() -> None:
     nodes = sum(map(len, asked)) / len(asked)
     pairs = list(zip(asked, rows.tolist(), strict=True))
     seconds = best(lambda: [execute(p, worlds[k]) for p, k in pairs])
-    row(f"exact execution with trace, {nodes:.1f} nodes a program", f"{PROGRAMS / seconds:,.0f}/s", "40,000/s")
+    row(f"exact execution with trace, {nodes:.1f} nodes per program", f"{PROGRAMS / seconds:,.0f}/s", "40,000/s")
 
     lowering = ProgramLowering(table.schema, table.relations)
     run_lowered(lowering(asked, rows), table)  # compiles

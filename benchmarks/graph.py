@@ -79,9 +79,9 @@ def main() -> None:
     built = time.process_time()
     row(f"draw and pack {count:,} graphs", f"{packed_at - cpu:.1f} s", "")
     row(f"index of them: {len(index):,} atoms", f"{built - packed_at:.1f} s", "")
-    row("both, processor time", f"{built - cpu:.1f} s", "180 s")
-    row("both, on the clock", f"{time.perf_counter() - start:.1f} s", "180 s")
-    row("most memory", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB", "6 GB")
+    row("both, CPU time", f"{built - cpu:.1f} s", "180 s")
+    row("both, wall time", f"{time.perf_counter() - start:.1f} s", "180 s")
+    row("peak memory", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB", "6 GB")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.npz"
         cpu = time.process_time()

@@ -14,7 +14,7 @@ IMAGES = 600
 
 
 def main() -> None:
-    print("make clevr (all cores, 480×320, 10 questions an image)")
+    print("make clevr (all cores, 480×320, 10 questions per image)")
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "shiftscope", "make", "clevr", "--shard", "50", "--out"]
         warm = [*command, f"{folder}/warm", "--images", "4"]

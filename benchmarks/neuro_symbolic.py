@@ -26,7 +26,7 @@ def main() -> None:
     """Print questions a second for each model, then for its stages."""
     prompts = _prompts()
     warm = len({p.images[0] for p in prompts[: 2 * EACH * WARM]})
-    print(f"neuro-symbolic models on a processor: {IMAGES - warm} images, {2 * EACH} questions each")
+    print(f"neuro-symbolic models on a CPU: {IMAGES - warm} images, {2 * EACH} questions each")
     setting = ModelSetting(schema=SCHEMA, options=ModelOptions(device="cpu"))
     for module in (nsvqa, p_nsvqa, p_nsvqa_exact):
         model = module.build("", setting)
@@ -41,7 +41,7 @@ def main() -> None:
         )
         name = module.__name__.rpartition(".")[2]
         row(f"{name}, {100 * right / len(asked):.1f} % right", f"{len(asked) / clock:,.0f} questions/s", BUDGET)
-        row("  by processor time", f"{len(asked) / work:,.0f} questions/s", BUDGET)
+        row("  by CPU time", f"{len(asked) / work:,.0f} questions/s", BUDGET)
     _stages(model, asked)
 
 

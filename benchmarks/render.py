@@ -27,10 +27,10 @@ Done = tuple[float, float, int]  # seconds a core was busy, peak memory in MB, b
 def main(images: int = 400) -> None:
     """Print images a second on all cores, and the memory it took, for each world."""
     cores = os.cpu_count() or 1
-    print(f"{cores} cores, 480×320, four samples a pixel, shadows on")
+    print(f"{cores} cores, 480×320, four samples per pixel, shadows on")
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
         for world, layers in WORLDS.items():
-            print(f"\n{world:<50}{'images/s':>10}{'core ms':>10}{'images/s if free':>18}")
+            print(f"\n{world:<50}{'images/s':>10}{'core ms':>10}{'images/s at full load':>24}")
             scenes = _scenes(world, 0, images // 2)
             render(scenes[:20], layers=layers)  # compile, or read the compiled code
             for wanted in (layers, ("mask",)):
@@ -80,7 +80,7 @@ def _made(job: tuple[str, int]) -> Done:
 
 def _row(work: str, count: int, began: float, busy: float, cores: int) -> None:
     rate = count / (time.perf_counter() - began)
-    print(f"{work:<50}{rate:>10.1f}{busy / count * 1e3:>10.1f}{cores * count / busy:>18.1f}", flush=True)
+    print(f"{work:<50}{rate:>10.1f}{busy / count * 1e3:>10.1f}{cores * count / busy:>24.1f}", flush=True)
 
 
 if __name__ == "__main__":

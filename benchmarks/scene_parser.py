@@ -92,7 +92,7 @@ def _seconds(step: Callable[[], Any], steps: int, device: str) -> float:
 
 def _row(name: str, batch: int, seconds: float, budget: int) -> None:
     told = f"budget {budget:,} images/s" if budget else ""
-    print(f"{name:<10}{batch / seconds:>10,.0f} images/s {1e3 * seconds:8.1f} ms a step   {told}", flush=True)
+    print(f"{name:<10}{batch / seconds:>10,.0f} images/s {1e3 * seconds:8.1f} ms per step   {told}", flush=True)
 
 
 def _profile(step: Callable[[], Any], device: str) -> None:

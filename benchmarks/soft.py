@@ -23,7 +23,7 @@ TIMES = 20  # how often each question is asked
 
 
 def main() -> None:
-    print("soft (Super-CLEVR questions; processor time of one core, wall time on a GPU)")
+    print("soft (Super-CLEVR questions; CPU time of one core, wall time on a GPU)")
     examples = SuiteSource("superclevr", SuperclevrSpec(images=6 * SCENES, shard=SCENES), "val").block(0)
     beliefs = doubtful(build_certain_posterior(pack_scenes([scene for scene, _ in examples])))
     asked = [(q.program, k, i < 10) for k, (_, qs) in enumerate(examples) for i, q in enumerate(qs)]
@@ -35,7 +35,7 @@ def main() -> None:
     lowered = lower(many, many_rows)
     row("lowering Program objects", _rate(len(many), lambda: lower(many, many_rows)), "100,000/s")
     waves = build_schedule(lowered)
-    row("sorting them into waves", _rate(len(many), lambda: build_schedule(lowered)), "100,000/s")
+    row("scheduling the lowered programs", _rate(len(many), lambda: build_schedule(lowered)), "100,000/s")
 
     def soft(kind: ScenePosterior, clock: Callable[[], float] = time.process_time) -> str:
         arranged, tables = waves.move_to(kind.exists), SoftSceneTables(kind, PAPER)
@@ -51,13 +51,13 @@ def main() -> None:
         row("  torch on the CPU", soft(beliefs.to("cpu")), "20,000/s")
         if torch.cuda.is_available():
             row("  torch on the GPU", soft(beliefs.to("cuda"), time.perf_counter), "1,000,000/s")
-    row("likeliest scenes", _rate(len(beliefs), lambda: build_most_likely_scenes(beliefs)), "5,000/s")
+    row("most likely scene of each image", _rate(len(beliefs), lambda: build_most_likely_scenes(beliefs)), "5,000/s")
     for what, chosen in (("vehicles", True), ("parts", False)):
         some = [p for p, _, objects in asked if objects == chosen and p is not None]
         some_rows = np.array([k for _, k, objects in asked if objects == chosen])
         possible.infer_answers(some[:1], beliefs, some_rows[:1])  # compiles
         rate = _rate(len(some), lambda p=some, r=some_rows: possible.infer_answers(p, beliefs, r))  # type: ignore[misc]
-        row(f"possible scenes, {possible.MAX_WORLDS} a question, about {what}", rate, "5,000/s")
+        row(f"possible scenes, {possible.MAX_WORLDS} per question, about {what}", rate, "5,000/s")
 
 
 def doubtful(beliefs: ScenePosterior) -> ScenePosterior:

@@ -39,7 +39,7 @@ def main() -> None:
         assert shard.images and shard.questions
         files = folder / shard.images.path, folder / shard.questions.path
         png = sum(len(i.png) for i in images) / IMAGES
-        print(f"write a shard with {QUESTIONS} questions an image: {IMAGES / seconds:,.0f} images/s")
+        print(f"write a shard with {QUESTIONS} questions per image: {IMAGES / seconds:,.0f} images/s")
         only = _seconds(lambda: write_shard(folder, "images", 0, images, []))
         print(f"write a shard of images alone: {IMAGES / only:,.0f} images/s")
         print(f"read the images back: {IMAGES / _seconds(lambda: list(read_images(files[0]))):,.0f} images/s")
@@ -47,8 +47,8 @@ def main() -> None:
         print(f"read the questions back: {asked:,.0f} questions/s")
         verified = _seconds(lambda: [f.is_whole(folder) for f in shard.files])
         print(f"verify: {sum(f.bytes for f in shard.files) / verified / 1e6:,.0f} MB/s")
-        print(f"bytes an image: {png:,.0f} of PNG, {shard.images.bytes / IMAGES - png:,.0f} of all else")
-        print(f"bytes a question: {shard.questions.bytes / len(questions):,.0f}")
+        print(f"bytes per image: {png:,.0f} of PNG, {shard.images.bytes / IMAGES - png:,.0f} of all else")
+        print(f"bytes per question: {shard.questions.bytes / len(questions):,.0f}")
     print(f"encode a mask: {len(masks) / _seconds(lambda: [encode_mask(m) for m in masks]):,.0f}/s")
     print(f"decode a mask: {len(runs) / _seconds(lambda: [decode_mask(r) for r in runs]):,.0f}/s")
 

@@ -68,7 +68,7 @@ def _whole(what: str, idle: Took, took: Took, count: int, budget: str) -> None:
     """How long all 30,000 would take; by processor time too, which other work on the machine spoils less."""
     wall, processor = (a + (b - a) * WHOLE / count for a, b in zip(idle, took, strict=True))
     row(what, f"{wall / 60:.1f} min", budget)
-    row("    processor time over two cores", f"{processor / 120:.1f} min", budget)
+    row("    CPU time over two cores", f"{processor / 120:.1f} min", budget)
 
 
 def _timed(out: Path, words: list[str]) -> Took:

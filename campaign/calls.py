@@ -38,7 +38,7 @@ from .trial import Trial
 NAME, UNIT, TARGET = "calls", "faulted calls", 10_000
 PROMISE = (
     "A run through an endpoint that fails in every way, stopped and resumed, ends with the answers of an "
-    "undisturbed one; no reply that came is asked for again; no traceback."
+    "undisturbed one; no response that arrived whole is requested again; no traceback."
 )
 IMAGES, QUESTIONS = 30, 10
 KEY = "sk-campaign-0123456789"
@@ -47,6 +47,24 @@ LONGEST = 120.0  # seconds of a run
 FAST = "import shiftscope.models.openai.endpoint as e; e.FIRST_WAIT = 0.01; from shiftscope.cli import main; main()"
 RARE = ("slow", "trickle", "endless", "gzip bomb")  # they cost seconds, or megabytes
 STOPS = ("none", "none", "none", "SIGKILL", "SIGINT", "SIGTERM", "401")
+LABELS = {  # of faults whose name does not say what happens
+    "429 with a wish": "429 with Retry-After",
+    "429 with a strange wish": "429 with an invalid Retry-After",
+    "unknown packing": "unknown content encoding",
+    "an error as success": "an error with status 200",
+    "late": "delayed",
+    "drip": "whole but in small pieces",
+    "half": "half a body",
+    "cut off": "cut off in the body",
+    "dropped": "connection dropped",
+    "dropped after the head": "connection dropped after the headers",
+    "trickle": "spaces until the timeout",
+    "slow": "nothing until the timeout",
+    "endless": "an endless body",
+    "empty": "an empty body",
+    "wrong type": "a wrong content type",
+    "nested deeply": "deeply nested JSON",
+}
 LISTING = ("500", "429", "dropped", "cut off", "not JSON")
 
 
@@ -141,7 +159,8 @@ def describe(trials: list[Trial]) -> str:
     met: Counter[str] = Counter()
     for trial in trials:
         met.update({name: int(count) for name, count in trial.figures.items()})
-    return "Met: " + ", ".join(f"{name} {count:,}" for name, count in met.most_common()) + "."
+    counts = ", ".join(f"{LABELS.get(name, name)} ({count:,})" for name, count in met.most_common())
+    return f"Faults injected, and how often: {counts}."
 
 
 def plan(random: np.random.Generator, whole: bool) -> Choose:

@@ -29,8 +29,9 @@ from .trial import Trial
 
 NAME, UNIT, TARGET = "figures", "simulated studies", 10_000
 PROMISE = (
-    "Order and duplicates change no figure, missing replies raise none; two samples of one model differ "
-    "significantly in 3 to 7%; a planted drop is covered in at least 93%."
+    "Order and duplicates change no figure, and missing responses raise none; over all studies, two samples "
+    "of one model differ significantly in 3 to 7%, and the interval of a planted drop covers it in at least "
+    "93%."
 )
 ENOUGH = 1000  # trials before shares are judged
 NEAR = 1e-9

@@ -45,8 +45,9 @@ from .trial import Trial
 
 NAME, UNIT, TARGET = "fuzz", "inputs", 200_000
 PROMISE = (
-    "Every mutated file, folder, program, reply and command line is read, and then written and read again as "
-    "the same, or refused in one sentence; no traceback, no crash, at most 10 s and 4 GB of addresses."
+    "Every mutated file, folder, program, response and command line is either read, and equal after being "
+    "written and read again, or refused in one sentence; no traceback, no crash, at most 10 s and 4 GB more "
+    "of virtual memory."
 )
 LONGEST = 10  # seconds for an input
 STUCK = 40.0  # seconds after which a process that no alarm reaches is killed

@@ -23,8 +23,8 @@ from .trial import Trial
 
 NAME, UNIT, TARGET = "hostile", "attacks", 300
 PROMISE = (
-    "A full disk, a folder that can not be written, a second process, a clock that jumps or a signal ends in "
-    "one sentence or in nothing at all; the same command then leaves what it always does."
+    "A full disk, a folder that cannot be written, a second process, a clock that jumps or a signal ends in "
+    "one sentence or has no effect; the same command then gives its usual result."
 )
 QUICK = tuple(story for story in STORIES if story.verb not in ("train", "study", "run p_nsvqa"))
 FULL, LIMITED = "a full disk", "a limit on files"

@@ -11,7 +11,9 @@ from .stories import differing, draw_story, undisturbed
 from .trial import Trial
 
 NAME, UNIT, TARGET = "kills", "kills", 1_000
-PROMISE = "After any number of kills the same command goes on, and leaves the bytes of an undisturbed one."
+PROMISE = (
+    "After any number of kills, the same command resumes and its output equals that of an undisturbed run to the byte."
+)
 ALONE = 0.2  # share of kills that hit the process and not its workers
 LATEST = 1.1  # kills come until this many times what it takes undisturbed
 

@@ -15,21 +15,31 @@ from .trial import Part, Trial, latest
 HEAD = """# Reliability
 
 *Measured* by `make campaign`, and written by `python -m campaign --report docs/results/reliability.md`.
-Every trial is made from a seed and a number, so that a fault can be had again. A fault is anything lost or
-changed, a wrong figure, a traceback, or a share that is not where it must be.
+Every trial is determined by a seed and a number, so that faults can be reproduced. A fault is lost or changed
+data, a wrong figure, a traceback, or a rate outside the range in the last column.
 """
 COVERAGE = """## Intervals
 
-How often 95% intervals cover what they should, in simulated runs whose truth is known: below, what
-`python -m benchmarks.coverage` printed. With fewer than ten scenes a figure is shown with
-"too few scenes".
+How often 95% intervals cover the true value, in simulated runs where it is known: the output of
+`python -m benchmarks.coverage`. Unlike the campaign's simulated studies (section *Figures*), whose 93% is an
+average over all studies, this is a grid of conditions: *mean* is over the grid, and *lowest* is its worst point.
+The 92% of decision 022 is the lowest coverage of an accuracy with ten scenes or more; that of a paired drop can
+be lower, where losses are rare and clustered. With fewer than ten scenes, reports show "too few scenes".
+
+*Kind* is how the chance of a right answer varies between scenes. beta: a beta distribution. copied: some answers
+of a scene copy a common one, so that a few scenes are entirely wrong. probit: a normal latent variable.
 """
 MOST = 12  # faults that the page quotes
+LABELS = {  # of attacks whose name in the journal reads badly
+    "reader of a lines of predictions": "reader of predictions as JSON lines",
+    "reader of a object of predictions": "reader of predictions as a JSON object",
+    "reader of a list of predictions": "reader of predictions as a JSON list",
+}
 
 
 def write_report(path: Path, parts: Mapping[str, Part], trials: Sequence[Trial], coverage: str = "") -> None:
     machine = f"ShiftScope {__version__}, Python {platform.python_version()}, {platform.machine()}."
-    columns = ("part", "attacks", "wanted", "trials", "minutes", "faults", "what must hold")
+    columns = ("part", "attacks", "target", "trials", "minutes", "faults", "what must hold")
     pieces = [HEAD, machine, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     known = {name: [t for t in latest(trials) if t.part == name] for name in parts}
     pieces += [_row(part, known[name]) for name, part in parts.items()]
@@ -71,12 +81,11 @@ def _mended(trials: Sequence[Trial], last: Sequence[Trial]) -> list[str]:
     left = {(t.seed, t.number) for t in last if t.fault}
     found = [t for t in trials if t.fault and (t.seed, t.number) not in left]
     return [
-        line
-        for t in found
-        for line in ("", f"At first trial {t.number} (seed {t.seed}) found, and no longer: {t.what}: {t.fault}")
+        line for t in found for line in ("", f"Found and fixed: trial {t.number} (seed {t.seed}), {t.what}: {t.fault}")
     ]
 
 
 def _kind(trial: Trial) -> str:
     """What was attacked, without the numbers of the single trial."""
-    return trial.what.partition(" at ")[0]
+    name = trial.what.partition(" at ")[0]
+    return LABELS.get(name, name).replace("of replies", "of responses")
