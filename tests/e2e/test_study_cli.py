@@ -26,7 +26,7 @@ def test_cells_from_another_machine_become_tables_and_pages(lines, tmp_path):
     assert "19 of 19 records were new" in shiftscope("study", "superclevr", "--merge", lines, "--cells", cells).stdout
     told = study("--tables", "--cells", cells, "--page", page, "--out", tmp_path / "study")
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("Scale toy: a trial of the machinery.")
+    assert told.stdout.startswith("Scale toy: a trial run of the pipeline.")
     assert "Table 2, Relative Degrade, object questions, %" in told.stdout
     assert "| p_nsvqa | tabulated | 41.67 ±" in page.read_text()
     assert (tmp_path / "study" / "report.html").stat().st_size > 10_000

@@ -41,12 +41,14 @@ def render_markdown(records: Iterable[StudyRecord]) -> str:
         f"# {study.title}, measured",
         describe_scale(matrix),
         f"{study.describe_scale(matrix.scale)} {done} of {len(study.models) * len(study.pairs)} entries of the "
-        "transfer matrix are finished "
-        f"({count_noun(len(begun), 'pair')} of training and test); a dash is an entry that is not.",
+        f"transfer matrix are finished ({count_noun(len(begun), 'pair')} of training and test set, each with up to "
+        f"{len(study.models)} models; other seeds of the default are not counted); a dash is an entry that is not. The "
+        "folder given with `--cells` holds the entries.",
         f"Figures are *measured* on the test split unless they say *reported* ({study.notes['reported']}). Intervals "
         f"are 95%, over scenes (docs/decisions/022); those of Relative Degrade are from {REPLICATES:,} draws of whole "
-        "scenes, the same draws in every entry, so that differences and ratios are paired; p is of a permutation test "
-        f"that exchanges two models' answers scene by scene. {study.notes['adaptation']}",
+        "scenes, the same draws in every entry, so that differences and ratios are paired; p-values are from a "
+        "permutation test that exchanges two models' answers scene by scene.",
+        *study.terms.values(),
         *(f"**{text}**" for text in describe_mixed_rows(matrix)),
         *(table.to_markdown() for table in list_tables(matrix)),
     ]
@@ -63,8 +65,8 @@ def describe_scale(matrix: TransferMatrix) -> str:
     if matrix.scale.name == "paper":
         return ""
     return (
-        f"**Scale {matrix.scale.name}: a trial of the machinery. With so few images these figures say nothing "
-        "about the models.**"
+        f"**Scale {matrix.scale.name}: a trial run of the pipeline. With so few images, neither figures nor verdicts "
+        "say anything about the models.**"
     )
 
 
@@ -99,7 +101,7 @@ def build_study_page(matrix: TransferMatrix) -> Page:
     opening = [
         tag("p", lead, class_="lead"),
         tag("p", tag("b", warning), class_="verdict") if warning else None,
-        [tag("p", text) for text in describe_mixed_rows(matrix)],
+        [tag("p", text) for text in (*describe_mixed_rows(matrix), *matrix.study.terms.values())],
     ]
     return Page("study", matrix, matrix.study.title, opening)
 

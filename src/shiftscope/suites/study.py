@@ -83,6 +83,7 @@ class Study:
     default: tuple[Any, Any]  # the training and the domain that all others differ from
     seeds: tuple[int, ...] = (0,)  # of the default's training
     measures: Mapping[str, str] = {}  # of the parts, where the name alone does not say what is counted
+    terms: Mapping[str, str] = {}  # what its page defines at the top, a paragraph each
     notes: Mapping[str, str] = {}  # what a reader of a table must know, by the name of the table
 
     @property

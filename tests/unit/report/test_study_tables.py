@@ -78,7 +78,7 @@ def test_of_a_gain_only_a_p_that_leaves_a_doubt_is_told(p, told):
 
 
 @pytest.mark.parametrize(("adapted", "told"), [(True, "yes"), (False, "no"), (None, "")])
-def test_where_a_parser_was_adapted_is_told(adapted, told):
+def test_where_batch_norm_was_adapted_is_told(adapted, told):
     exact = replace(cell(15, model="p_nsvqa_exact"), adapted=adapted)
     assert TransferEntry.from_json(exact.to_json()) == exact
     assert model_comparison_table(board(exact)).rows[0][5] == told
@@ -142,8 +142,9 @@ def test_every_table_is_whole():
 def test_the_page_of_the_repository():
     seed = cell(15, TrainingSetup(seed=1))  # of the default's seeds only the first is of the matrix
     text = render_markdown([*factor(VISUAL), training(), diagnosis(), seed])
-    assert "**Scale toy: a trial of the machinery." in text
-    assert "9 of 177 entries of the transfer matrix are finished (9 pairs of training and test)" in text
+    assert "**Scale toy: a trial run of the pipeline." in text
+    assert "9 of 177 entries of the transfer matrix are finished (9 pairs of training and test set, each with" in text
+    assert "verdict (trial, no evidence)" in text and "other seeds of the default are not counted" in text
     assert "| p_nsvqa | easy | 80.00 ±" in text
     with pytest.raises(UserError, match="no entries"):
         render_markdown([])

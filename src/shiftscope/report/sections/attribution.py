@@ -31,7 +31,7 @@ STAGE_LOOKS = {  # a stage's look in the bar, and what it means
     "unexplained": ("part-5", "not run under every condition"),
 }
 ORACLE_COLUMNS = {  # what is true, and the column's name
-    ORACLE_NEITHER: "parsed both",
+    ORACLE_NEITHER: "parsed scene and program",
     ORACLE_OBJECTS: "true objects, own relations",
     ORACLE_SCENE: "oracle scene",
     ORACLE_PROGRAM: "oracle program",
@@ -148,16 +148,18 @@ def diagnosis_tables(matrix: TransferMatrix) -> Iterator[Table]:
             if any((model, group, o) in known for o in ORACLE_COLUMNS)
         ]
         with_objects = any(given == ORACLE_OBJECTS for _, _, given in known)
+        oracles = "oracles" if with_objects else "oracles without objects"
         yield Table(
             f"Diagnosis, {where}: true scenes and programs in place of parsed ones",
-            ("right, %", *ORACLE_COLUMNS.values()),
+            ("accuracy, %", *ORACLE_COLUMNS.values()),
             rows,
-            study.notes.get("oracles" if with_objects else "oracles without objects", ""),
+            " ".join(study.notes[key] for key in ("objects", oracles, "programs") if key in study.notes),
         )
         shares = [(describe_measure(matrix, name), _format_share(share), f"{share[1]:,}") for name, share in one.shares]
-        yield Table(f"Diagnosis, {where}: the parsers", ("", "%", "of"), shares)
-        if errors := list(_list_errors(one.reliability)):
-            note = "Mean distance of confidence and accuracy over bins of confidence; the HTML page draws them."
+        note = study.notes.get("parsers", "")
+        yield Table(f"Diagnosis, {where}: the parsers", ("", "%", "of"), shares, note)
+        if errors := list(_list_errors((describe_measure(matrix, name), r) for name, r in one.reliability)):
+            note = "Mean distance between confidence and accuracy over bins of confidence, as charted on the HTML page."
             yield Table(f"Diagnosis, {where}: calibration error", ("confidence in", "points", "of"), errors, note)
     group, (trained, tested) = study.question_groups[0], study.default
     outcomes = {model: matrix.find_outcome(model, trained, tested, group) for model in study.models}

@@ -17,6 +17,7 @@ from ..measure import Levels, describe_dropped_variants, drop_variants, measure_
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
 from ..score_table import build_run_table, render_model_legend, score_cell, sort_runs
+from ..study_page import describe_measure
 from ..table import numeric
 
 PLACES = {"report": 55, "study": 50}
@@ -78,7 +79,8 @@ def _build_study(matrix: TransferMatrix) -> Section | None:
         parts.append(render_legend([draw_legend_mark(k), " ", study.models[k]] for k in sorted(series)))
         parts.append(render_charts(answers))
     for one in matrix.diagnoses:
-        charts = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in one.reliability if r.n]
+        named = [(describe_measure(matrix, name), r) for name, r in one.reliability if r.n]
+        charts = [_draw_reliability(f"Confidence in {name}", [(0, name, r)]) for name, r in named]
         if charts:
             title = f"Scene parser, {one.trained.label} on {one.tested.label}"
             parts += [tag("h3", title), render_charts(charts)]

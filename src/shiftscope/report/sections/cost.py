@@ -13,6 +13,7 @@ from ..study_page import DIGITS, describe_measure
 from ..table import Table, TableCell, count_cell, numeric
 
 PLACES = {"report": 75, "study": 70}
+THROUGHPUT = ("images parsed", "questions parsed", "programs executed", "questions answered")
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
@@ -66,15 +67,15 @@ def training_tables(matrix: TransferMatrix) -> Iterator[Table]:
             )
         )
     steps = (f"{stage}: {step}" for stage in stages for step in ("data", "training"))
-    heads = ("trained on", "device", *steps, "total with data", "weights", "made")
-    yield Table("Trainings", heads, tuple(rows), matrix.study.notes.get("trainings", ""))
+    heads = ("trained on", "device", *steps, "total with data", "weights", "date")
+    yield Table("Training runs", heads, tuple(rows), matrix.study.notes.get("trainings", ""))
     commands = tuple((trained.label, one.command) for trained, one in listed)
-    yield Table("Trainings: commands", ("", "; ".join(stages)), commands)
+    yield Table("Training runs: commands", ("", "; ".join(stages)), commands)
     names = dict.fromkeys(name for _, one in listed for name, _ in one.validation)
     order = sorted(names, key=lambda name: name.startswith("part"))
     reached = [dict(one.validation) for _, one in listed]
     yield Table(
-        "Trainings: reached on validation data, %",
+        "Training runs: validation results, %",
         ("", *(trained.label for trained, _ in listed)),
         tuple((describe_measure(matrix, n), *(format_percent(r.get(n), DIGITS) for r in reached)) for n in order),
     )
@@ -89,5 +90,5 @@ def throughput_table(matrix: TransferMatrix) -> Table:
         if middle:
             devices = {entry.origin.device for entry in entries}
             rows.append((model, *(f"{rate:,.0f}" for rate in middle), ", ".join(sorted(devices))))
-    heads = ("model", "images seen/s", "questions read/s", "programs run/s", "questions answered/s", "device")
+    heads = ("model", *(f"{what}/s" for what in THROUGHPUT), "device")
     return Table("Throughput", heads, tuple(rows), matrix.study.notes.get("throughput", ""))

@@ -23,11 +23,7 @@ PLACES = {"report": 35, "study": 40}
 FORM = "absolute"  # the form that the figures of the paper's Table 2 follow, and so the one to set beside them
 LEAD = "How much of its accuracy a model loses when tested on another variant than it was trained on"
 
-WHICH_FORM = (
-    "Printed is the paper's appendix D, footnote its section 5.2 and tabulated what most of its Table 2 "
-    "holds (the two drops added, not averaged): these are the three forms; absolute, the fourth, counts a "
-    "gain as a loss too, gives all of its Table 2, and stands beside what is reported (docs/decisions/008)."
-)
+FORM_NOTE = "The forms are defined at the top of this page; compare absolute with reported figures."
 
 
 def section(records: ReportRuns | TransferMatrix) -> Section | None:
@@ -87,7 +83,7 @@ def degrade_table(matrix: TransferMatrix, group: str) -> Table:
             shares = (reported.find(TABLE, name, grid.factor) for grid in grids)
             rows.append((f"{name}, reported", FORM, *(format_percent(share, DIGITS) for share in shares)))
     heads = ("model", "form", *(grid.title for grid in grids))
-    note = " ".join([WHICH_FORM, *(describe_caveats(grids) if reported.tables else ())])
+    note = " ".join([FORM_NOTE, *(describe_caveats(grids) if reported.tables else ())])
     return Table(f"Table 2, Relative Degrade, {group} questions, %", heads, tuple(rows), note)
 
 

@@ -160,7 +160,7 @@ def in_domain_table(matrix: TransferMatrix) -> Table:
     ]
     for one, other in study.comparisons[:1]:
         if test := matrix.compare_models(one, other, trained, tested, first):
-            notes.append(f"{one} less {other} on the same {first} questions, seed 0: {format_paired(test)}.")
+            notes.append(f"{one} − {other} on the same {first} questions, seed 0: {format_paired(test)}.")
     heads = ("default, %", *(f"seed {s}" for s in study.seeds), "mean of seeds", "deviation", "reported")
     return Table("Default, in domain", heads, tuple(rows), " ".join(filter(None, notes)))
 
@@ -179,9 +179,9 @@ def model_comparison_table(matrix: TransferMatrix) -> Table:
     gain_heads = (f"{one} − {other}" for one, other in study.comparisons)
     note = (
         "Differences on the same questions, ± the longer side of an interval by scene; p < "
-        f"{TINY} where none is given, not corrected for the number of entries. {study.notes.get('adaptation', '')}"
+        f"{TINY} where none is given, not corrected for the number of rows. {study.notes.get('comparison', '')}"
     )
-    heads = ("trained on", "tested on", *study.models, "adapted", *gain_heads)
+    heads = ("trained on", "tested on", *study.models, "batch norm adapted", *gain_heads)
     return Table(f"Model comparison, {group} questions, % and points", heads, tuple(rows), note.strip(), folded=True)
 
 

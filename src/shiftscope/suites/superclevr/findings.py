@@ -48,9 +48,9 @@ def check_paper_findings(matrix: TransferMatrix) -> Iterator[Finding]:
 
 
 def _check_more_robust(matrix: TransferMatrix, grid: FactorGrid, name: str) -> Finding:
-    where = "" if grid.title == grid.factor else f" (seen {grid.visual})"
-    says = f"{name}: uncertainty makes NSVQA more robust{where}."
-    rule = "paired interval of p_nsvqa's Relative Degrade (tabulated) less nsvqa's lies below 0"
+    where = grid.title.removeprefix(grid.factor)
+    says = f"{name}{where}: uncertainty makes NSVQA more robust."
+    rule = "paired interval of p_nsvqa's Relative Degrade (tabulated) minus nsvqa's is below 0"
     plain, soft = (matrix.measure_degrade(m, grid, "tabulated", OBJECT) for m in MODELS[:2])
     if plain is None or soft is None:
         return Finding(says, rule, NOT_MEASURED)
@@ -66,7 +66,7 @@ def check_targets(matrix: TransferMatrix) -> Iterator[Finding]:
         score = matrix.find_score(model, *STUDY.default, OBJECT)
         value = score.value if score else None
         yield Finding(
-            f"{model} on default is right for {100 * least:.1f}% or more.",
+            f"{model} reaches an accuracy of {100 * least:.1f}% or more on default.",
             "accuracy on object questions, seed 0",
             _decide(None if value is None else value >= least),
             "" if value is None else _format_percent(value),
@@ -113,10 +113,10 @@ def _check_ratio(matrix: TransferMatrix, grid: FactorGrid) -> Finding:
 
 def _check_no_entry_worse(matrix: TransferMatrix) -> Finding:
     """Over the entries of the matrix; others that are stored decide nothing."""
-    says = "p_nsvqa_exact is in no entry of the matrix surely worse than p_nsvqa."
+    says = "p_nsvqa_exact is significantly worse than p_nsvqa in no pair of training and test set."
     rule = (
-        "every entry is there, and none has a lower accuracy on object questions with an interval by scene "
-        "below 0 and p < 0.05 (permutation by scene, Holm over the entries)"
+        "every pair is measured, and none has a lower accuracy on object questions with an interval by scene "
+        "below 0 and p < 0.05 (permutation by scene, Holm over the pairs)"
     )
     wanted = set(STUDY.pairs)
     pairs = {
@@ -130,7 +130,7 @@ def _check_no_entry_worse(matrix: TransferMatrix) -> Finding:
     sure = correct_holm({name: pair.p for name, pair in pairs.items()})
     lower = [name for name, pair in pairs.items() if (pair.drop or 0.0) < 0]
     worse = [name for name in lower if (sure[name] or 0.0) < SURE and (pairs[name].high or 0.0) < 0]
-    figures = f"{len(pairs)} of {len(wanted)} entries: lower in {len(lower)}, surely in {len(worse)}"
+    figures = f"{len(pairs)} of {len(wanted)} pairs: lower in {len(lower)}, significantly in {len(worse)}"
     verdict = FAILS if worse else HOLDS if len(pairs) == len(wanted) else NOT_MEASURED
     return Finding(says, rule, verdict, figures + (f" ({', '.join(worse)})" if worse else ""))
 
@@ -141,15 +141,15 @@ def _check_speed(matrix: TransferMatrix) -> Iterator[Finding]:
     defaults = [t for trained, t in matrix.trainings.items() if TrainingSetup(seed=trained.seed) == trained]
     trainings = sorted((t for t in defaults if MACHINE in t.origin.device), key=lambda t: t.origin.made)
     times = [sum_training_seconds(one) for one in trainings]
-    known = [seconds for seconds in times if seconds is not None]
+    told = [f"{one.trained.label}: {s / 60:.2f} min" for one, s in zip(trainings, times, strict=True) if s is not None]
+    others = f" (the latest; before: {', '.join(told[:-1])})" if len(told) > 1 else ""
     latest = times[-1] if times else None
-    longest = f" (the longest of {len(known)}: {max(known) / 60:.2f} min)" if len(known) > 1 else ""
     yield Finding(
-        f"Training both parsers takes {MINUTES} minutes or less, data included.",
-        f"the latest training on default, of any seed, on an {MACHINE}: making the data and training, of "
-        "both parsers, one after the other",
+        f"The latest training of both parsers took {MINUTES} minutes or less, data included.",
+        f"of the trainings on default, of any seed, on an {MACHINE}, only the latest: making the data and training, "
+        "of both parsers, one after the other",
         _decide(None if latest is None else latest <= 60 * MINUTES),
-        "" if latest is None else f"{latest / 60:.2f} min{longest}",
+        "" if latest is None else f"{told[-1]}{others}",
     )
     every, soft = median_throughput(row), median_throughput(one for one in row if one.model == "p_nsvqa")
     yield Finding(
@@ -160,7 +160,7 @@ def _check_speed(matrix: TransferMatrix) -> Iterator[Finding]:
     )
     yield Finding(
         f"The whole pipeline of p_nsvqa answers {QUESTIONS:,} questions or more per second.",
-        f"default row, on an {MACHINE}: seeing, reading, running in turn; median over its tests",
+        f"default row, on an {MACHINE}: image parsing, question parsing and execution in turn; median over its tests",
         _decide(None if soft is None else soft.answered >= QUESTIONS),
         "" if soft is None else f"{soft.answered:,.0f} questions/s",
     )

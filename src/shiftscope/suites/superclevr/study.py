@@ -151,7 +151,7 @@ def factor_grid(factor: str, visual: str = MID) -> FactorGrid:
     return FactorGrid(
         factor,
         visual,
-        factor if visual == MID else f"{factor}, seen {visual}",
+        factor if visual == MID else f"{factor}@{visual}",
         trained,
         tested,
         farthest=(trained[1 if factor == "visual" else 0][1], tested[-1][1]),
@@ -184,6 +184,7 @@ class SuperclevrStudy(Study):
     default = (TrainingSetup(), StudyDomain())
     seeds = (0, 1, 2)  # all else is of the first
     measures: Mapping[str, str] = TEXTS["measures"]
+    terms: Mapping[str, str] = TEXTS["terms"]
     notes: Mapping[str, str] = TEXTS["notes"]
 
     def find_scale(self, name: str, images: int | None = None) -> StudyScale:
@@ -256,7 +257,7 @@ class SuperclevrStudy(Study):
             row = next((name for name, t in grid.trained if t == trained), None)
             column = next((name for name, at in grid.tested if at == tested), None)
             if row and column:
-                yield grid.title.replace(", seen ", "-"), row, column
+                yield grid.title.replace("@", "-"), row, column
 
     def find_shipped(self, part: str, digest: str | None) -> _trained.TrainedModel | None:
         folder = _trained.SHIPPED / self.suite

@@ -158,7 +158,7 @@ def test_the_matrix_is_that_of_the_paper():
     assert len(rows) == 11
     hard = {row.trained.label: len(row.tests) for row in STUDY.plan_rows(["distribution"], "hard")}
     assert hard == {"hard": 6, "slt@hard": 6, "long@hard": 6}
-    assert [g.title for g in STUDY.grids][-1] == "distribution, seen hard"
+    assert [g.title for g in STUDY.grids][-1] == "distribution@hard"
 
 
 def test_only_some_trainings_can_be_chosen():
