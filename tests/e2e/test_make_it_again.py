@@ -167,6 +167,7 @@ def test_runs_are_made_again_with_all_that_they_were_given(places):
         places.same_bytes(name)
 
 
+@pytest.mark.full
 def test_runs_of_hypothetical_questions_told_in_one_text(places):
     places.made("make", "clevr_hyp", *TINY, "--placements", 1, "--no-images", "--out", "data")
     for name, more in (("apart", ()), ("joined", ("--joined",))):
