@@ -15,8 +15,8 @@ import numpy as np
 
 from ..columns import Column
 from ..errors import UserError, unknown
-from ..files import encode_utf8, write_whole
-from ..folder import lock_folder
+from ..files import encode_utf8
+from ..folder import lock_folder, open_folder
 from ..formats import read_question_table
 from ..formats.vqa import read_annotator_answers
 from ..metrics import head_tail, shortcut_gap
@@ -237,7 +237,7 @@ def audit_files(
             made = _measure_blind(found, parted, blind, proportions, tell)
             also(folder, made)
             text = json.dumps(collect_figures(made), ensure_ascii=False, allow_nan=False, indent=1)
-            write_whole(folder / AUDIT_FILE, encode_utf8(text))
+            open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
         return made
 
 
