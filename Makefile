@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 MINUTES ?= 10
 # Commands in processes of their own start twice as fast from compiled files.
@@ -23,13 +24,13 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest tests/contracts
+	$(PYTEST) tests/contracts
 
-test: setup
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not full"
+test: setup  # what `make check` runs is not run again
+	$(PYTEST) tests/unit tests/e2e -m "not full"
 
 test-full: setup
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 demo: setup
 	$(BIN)/python examples/02_find_where_models_break.py

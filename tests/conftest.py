@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,16 @@ def pytest_configure() -> None:
     settings.load_profile("shiftscope")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch: each core has a test process of its own already
     os.environ.pop("COLUMNS", None)  # which xdist sets for its workers; a pipe has no edge
+
+
+FIRST = ("e2e/test_make.py", "unit/scene_graph", "unit/lang", "unit/metrics", "unit/formats", "unit/english", "e2e", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with files that compile different kernels: two workers then do not compile the same ones at once."""
+    tests = Path(__file__).parent
+    names = {item: item.path.relative_to(tests).as_posix() for item in items}
+    items.sort(key=lambda item: next(k for k, start in enumerate(FIRST) if names[item].startswith(start)))
 
 
 @pytest.fixture

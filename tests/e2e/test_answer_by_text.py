@@ -2,7 +2,7 @@
 
 import json
 
-from command import ROOT, refused, shiftscope
+from command import ROOT, here, refused
 from shiftscope.questions.clevr.template_sets import builtin_templates
 from shiftscope.schemas.superclevr import SCHEMA
 from toy import template_to_json
@@ -18,7 +18,7 @@ def test_texts_alone_give_the_stored_answers(tmp_path):
     for name, raw in files.items():
         (tmp_path / "templates" / name).write_text(json.dumps(raw))
     asked = tmp_path / "questions.json"
-    assert shiftscope("make", "questions", "--scenes", SCENES, "--out", asked, "-n", "40").returncode == 0
+    assert here("make", "questions", "--scenes", SCENES, "--out", asked, "-n", "40").returncode == 0
     data = json.loads(asked.read_text())
     assert len(data["questions"]) >= 20
     for question in data["questions"]:
@@ -27,7 +27,7 @@ def test_texts_alone_give_the_stored_answers(tmp_path):
     asked.write_text(json.dumps(data))
     given = ("answer", "--scenes", SCENES, "--questions", asked, "--json")
 
-    read = shiftscope(*given, "--templates", tmp_path / "templates")
+    read = here(*given, "--templates", tmp_path / "templates")
     total = len(data["questions"])
     assert json.loads(read.stdout.splitlines()[-1]) == {
         "questions": total,
@@ -37,13 +37,13 @@ def test_texts_alone_give_the_stored_answers(tmp_path):
         "unchecked": 0,
         "reasons": {"not understood": 1},
     }
-    unread = json.loads(shiftscope(*given).stdout.splitlines()[-1])
+    unread = json.loads(here(*given).stdout.splitlines()[-1])
     assert unread["reasons"] == {"no program": total}
 
 
 def test_a_folder_without_templates_is_refused(tmp_path):
     questions = ROOT / "examples" / "data" / "superclevr_questions.json"
-    result = shiftscope("answer", "--scenes", SCENES, "--questions", questions, "--templates", tmp_path)
+    result = here("answer", "--scenes", SCENES, "--questions", questions, "--templates", tmp_path)
     assert "there are no templates in it" in refused(result)
 
 
@@ -58,7 +58,7 @@ def test_templates_that_fit_no_question_are_refused(tmp_path):
     written = [template_to_json(t) for t in builtin_templates(SCHEMA).templates[:3]]
     (tmp_path / "mine" / "some.json").write_text(json.dumps(written))
     given = ("--questions", tmp_path / "questions.json", "--templates", tmp_path / "mine")
-    result = shiftscope("answer", "--scenes", SCENES, *given, "--out", tmp_path / "answers.json")
+    result = here("answer", "--scenes", SCENES, *given, "--out", tmp_path / "answers.json")
     told = refused(result)
     assert f"mine: none of the {total} questions matches these templates" in told
     assert not (tmp_path / "answers.json").exists()
@@ -66,17 +66,17 @@ def test_templates_that_fit_no_question_are_refused(tmp_path):
 
 def test_parts_are_asked_about_on_request(tmp_path):
     asked = tmp_path / "questions.json"
-    shiftscope("make", "questions", "--scenes", SCENES, "--out", asked, "--parts")
+    here("make", "questions", "--scenes", SCENES, "--out", asked, "--parts")
     questions = json.loads(asked.read_text())["questions"]
     assert [q["question_index"] for q in questions] == list(range(len(questions)))
     about_parts = [q["template_filename"].startswith("part_") for q in questions]
     assert about_parts.count(True) >= 5
     assert about_parts.count(False) == 10
-    done = shiftscope("answer", "--scenes", SCENES, "--questions", asked, "--json")
+    done = here("answer", "--scenes", SCENES, "--questions", asked, "--json")
     assert json.loads(done.stdout.splitlines()[-1])["agree"] == len(questions)
 
 
 def test_solids_have_no_parts(tmp_path):
     solids = SCENES.with_name("clevr_scenes.json")
-    result = shiftscope("make", "questions", "--scenes", solids, "--out", tmp_path / "q.json", "--parts")
+    result = here("make", "questions", "--scenes", solids, "--out", tmp_path / "q.json", "--parts")
     assert "schema clevr has no closed attributes of parts to ask about" in refused(result)

@@ -148,6 +148,7 @@ def test_a_run_without_the_cache_reads_none_and_keeps_none(undisturbed, proxy, d
     assert both == "shiftscope: --cache and --no-cache exclude each other; give one of them"
 
 
+@pytest.mark.full
 def test_another_model_at_the_same_place_is_not_given_the_replies_of_the_first(data, tmp_path):
     """What was reported: `majority` behind the URL of the oracle, and asked by its name, was right every time."""
     with serving("oracle", data) as url:

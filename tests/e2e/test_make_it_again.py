@@ -80,9 +80,9 @@ def places(tmp_path):
 SUITES = [
     pytest.param(("clevr", *TINY, "--questions", 2, "--seed", 5), id="clevr"),
     pytest.param(("superclevr", *FEW, "--variant", "rd-"), id="rd-"),
-    pytest.param(("superclevr", *FEW, "--variant", "oppo", "--visual", "hard", "--images", 12), id="oppo-hard"),
 ]
 SLOW = [
+    pytest.param(("superclevr", *FEW, "--variant", "oppo", "--visual", "hard", "--images", 12), id="oppo-hard"),
     *(
         pytest.param(("superclevr", *FEW, "--variant", name, "--images", 12), id=f"superclevr-{name}")
         for name in ("default", "easy", "hard", "rd", "rd+", "slt", "long", "head", "tail", "co-1", "co-2")
@@ -132,6 +132,7 @@ def test_every_member_of_a_study_is_made_again_by_itself(places):
         places.same_bytes(f"study/{name}")
 
 
+@pytest.mark.full
 def test_runs_are_made_again_with_all_that_they_were_given(places):
     """Every option of a run that changes what it is; each run is another one without its option."""
     for name, seed in (("data", 0), ("other", 1)):
@@ -177,6 +178,7 @@ def test_runs_of_hypothetical_questions_told_in_one_text(places):
     places.same_bytes("data")
 
 
+@pytest.mark.full
 def test_runs_about_an_audit_name_its_pictures(places):
     rows = [{"question_id": k, "image_id": k, "question": f"What is {k % 3}?"} for k in range(60)]
     said = [{"question_id": k, "image_id": k, "multiple_choice_answer": "red"} for k in range(60)]
@@ -237,6 +239,7 @@ def test_graphs_are_named_as_they_were_given(suite, count, options, places):
     assert re.search(r"# by name and content: first graphs\.json [0-9a-f]{16}, more\.json [0-9a-f]{16}", page)
 
 
+@pytest.mark.full
 def test_given_scenes_and_shares_are_asked_for(places):
     """What only the user has is no word of a command, but said behind it."""
     order = SuperclevrSpec(images=6, size=(96, 64))
