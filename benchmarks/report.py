@@ -90,7 +90,7 @@ def _answered(base: RunRecords, variant: str, accuracy: float, model: str) -> Ru
     status = Column(("answered",), np.zeros(n, np.int32))
     first = variant == VARIANTS[0]
     twin = base.twin if first else Column(base.question.values, base.question.codes)
-    return replace(base, answer=answer, said=answer, status=status, twin=twin, confidence=random.random(n))
+    return replace(base, answer=answer, literal=answer, status=status, twin=twin, confidence=random.random(n))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class Program:
 
     def canonicalize(self) -> "Program":
         """The same meaning in one fixed order: depth first, nothing unused, a leaf for each use."""
-        uses = Counter(j for i in self.find_reachable() for j in self.nodes[i].inputs)
+        uses = Counter([j for i in self.find_reachable() for j in self.nodes[i].inputs])
         out: list[Node] = []
         placed: dict[int, int] = {}
 
@@ -115,8 +115,8 @@ class Program:
             n = self.nodes[i]
             if i in placed and n.inputs:
                 return placed[i]
-            inputs = tuple(place(j) for j in n.inputs)
-            out.append(node(n.op, inputs, n.params, n.notes))
+            inputs = tuple([place(j) for j in n.inputs])
+            out.append(n if inputs == n.inputs else node(n.op, inputs, n.params, n.notes))
             if uses[i] > 1:
                 placed[i] = len(out) - 1
             return len(out) - 1

@@ -118,13 +118,13 @@ def _digest_sources(name: str, kind: type, known: Mapping[str, str]) -> dict[str
     A module of a package that is installed counts with the others of that package.
     """
     tops = {module.partition(".")[0] for module in (name, kind.__module__)}
-    roots = {folder for top in tops if (folder := _find_folder(top)) is not None and not _is_installed(folder)}
+    roots = {folder for top in tops if (folder := _find_folder(top)) is not None and not _is_installed(str(folder))}
     roots.add(Path.cwd())
     found: dict[str, str] = {}
     for module, loaded in sorted(sys.modules.items()):
         file = getattr(loaded, "__file__", None)
         own = module.partition(".")[0] in tops
-        if not isinstance(file, str) or not (own or _is_user_source(module, Path(file), roots)):
+        if not isinstance(file, str) or not (own or _is_user_source(module, file, roots)):
             continue
         with suppress(OSError):  # a module that was loaded from no file, or is gone since
             found[module] = remember_file_digest(Path(file))[:DIGITS]
@@ -144,16 +144,18 @@ def _find_folder(top: str) -> Path | None:
     return Path(place).resolve().parent if isinstance(place, str) else None
 
 
-def _is_user_source(module: str, file: Path, roots: set[Path]) -> bool:
+def _is_user_source(module: str, file: str, roots: set[Path]) -> bool:
     """Whether a module is source of the user's own; a script that runs us is none of the model's."""
     if module in ("__main__", "__mp_main__") or _is_installed(file):
         return False
-    path = file.resolve()
-    return any(path.is_relative_to(root) for root in roots) and not _is_installed(path)
+    path = Path(file).resolve()
+    return any(path.is_relative_to(root) for root in roots) and not _is_installed(str(path))
 
 
-def _is_installed(path: Path) -> bool:
+@cache  # asked of every loaded module, at every run
+def _is_installed(file: str) -> bool:
     """Whether it is Python's own, of a library, or ours: a change there is another version, not an edit."""
+    path = Path(file)
     return any(part in INSTALLED for part in path.parts) or any(path.is_relative_to(p) for p in _list_library_folders())
 
 
