@@ -5,11 +5,9 @@ The page's words are in `tools/fidelity.md`; every figure in braces there is mea
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -20,7 +18,7 @@ from shiftscope.lang.program import split_action
 from shiftscope.question import Question
 from shiftscope.questions.clevr.redundancy.check import check_minimal, check_saturated, check_twin
 from shiftscope.questions.covr.templates import __path__ as covr_templates
-from shiftscope.scene import Scene
+from shiftscope.scene import Object, Scene
 from shiftscope.shift import concept_distribution
 from shiftscope.store.dataset import Dataset
 from shiftscope.suites.superclevr.variants import VARIANTS
@@ -59,10 +57,15 @@ def spread(counts: Iterable[int]) -> str:
     return f"{min(values):,}–{max(values):,}"
 
 
-def compute_decay(counts: Iterable[int]) -> float:
-    """The mean ratio between neighbouring counts, most frequent first."""
-    ordered = [c for c in sorted(counts, reverse=True) if c]
-    return math.exp(mean(math.log(a / b) for a, b in pairwise(ordered))) if len(ordered) > 1 else 1.0
+def compare_shares(variant: str, objects: Sequence[Object]) -> dict[str, str]:
+    """The ratio between neighbouring stated shares of colours, and how far the measured shares lie from the stated."""
+    stated = VARIANTS[variant].concepts.frequencies()
+    ordered = sorted((share for share in stated["color"].values() if share), reverse=True)
+    distances = []
+    for attribute, shares in stated.items():
+        seen = Counter(o.values(attribute)[0] for o in objects)
+        distances.append(sum(abs(share - seen[value] / len(objects)) for value, share in shares.items()) / 2)
+    return {f"shares_{variant}": f"{ordered[0] / ordered[1]:.1f}", f"distance_{variant}": f"{max(distances):.2f}"}
 
 
 def measure_superclevr(study: Path) -> dict[str, str]:
@@ -77,16 +80,16 @@ def measure_superclevr(study: Path) -> dict[str, str]:
         "visible": f"{min(min(i.visible) for i in images):,}",
         "parts_3": percent(parts.count(3), len(parts)),
         "parts_most": str(max(parts)),
-        "object_questions": f"{mean(Counter(q.scenes[0] for q in questions['default'] if not is_part(q)).values()):.2f}",
-        "part_questions": f"{mean(Counter(q.scenes[0] for q in questions['default'] if is_part(q)).values()):.2f}",
-        "part_names": percent(sum(q.kind == "query_name" for q in questions["default"]), sum(map(is_part, questions["default"]))),
+        "object_questions": f"{sum(not is_part(q) for q in questions['default']) / len(images):.2f}",
+        "part_questions": f"{sum(map(is_part, questions['default'])) / len(images):.2f}",
+        "part_names": percent(
+            sum(q.kind == "query_name" for q in questions["default"]), sum(map(is_part, questions["default"]))
+        ),
         "shares": " / ".join(percent(data["default"].count(s)[0], len(images)) for s in ("train", "val", "test")),
     }
     found |= compare_levels(scenes, questions) | check_redundancy(scenes, questions)
     for name in ("default", *concept_distribution.FACTOR.variants[1:]):
-        colors = Counter(o.values("color")[0] for i in scenes[name].values() for o in i.scene.objects)
-        shapes = Counter(o.values("shape")[0] for i in scenes[name].values() for o in i.scene.objects)
-        found[f"decay_{name}"] = f"{compute_decay(colors.values()):.2f} (colours), {compute_decay(shapes.values()):.2f} (shapes)"
+        found |= compare_shares(name, [o for image in scenes[name].values() for o in image.scene.objects])
     return found
 
 
@@ -96,13 +99,18 @@ def is_part(question: Question) -> bool:
 
 def compare_levels(scenes: dict, questions: dict) -> dict[str, str]:  # type: ignore[type-arg]
     """How many scenes of easy and hard are elsewhere laid out, and how many of their questions are other ones."""
+
     def lay_out(scene: Scene) -> list[object]:
         return [(o.position, o.rotation, o.attributes) for o in scene.objects]
 
-    texts = {name: {q.id.removesuffix(f"_{name}"): (q.text, q.answer) for q in questions[name]} for name in ("default", "easy", "hard")}
-    moved = sum(lay_out(scenes[n][k].scene) != lay_out(i.scene) for n in ("easy", "hard") for k, i in scenes["default"].items())
-    objects = {k: v for k, v in texts["default"].items()}
-    other = sum(objects.get(k) != v for n in ("easy", "hard") for k, v in texts[n].items())
+    texts = {
+        name: {q.id.removesuffix(f"_{name}"): (q.text, q.answer) for q in questions[name]}
+        for name in ("default", "easy", "hard")
+    }
+    moved = sum(
+        lay_out(scenes[n][k].scene) != lay_out(i.scene) for n in ("easy", "hard") for k, i in scenes["default"].items()
+    )
+    other = sum(texts["default"].get(k) != v for n in ("easy", "hard") for k, v in texts[n].items())
     return {"moved": str(moved), "other_questions": str(other)}
 
 
@@ -134,7 +142,10 @@ def measure_clevr_hyp(folder: Path) -> dict[str, str]:
     found = {
         "hyp_objects": spread(len(s.objects) for s in scenes.values()),
         "hyp_pairs": f"{mean(Counter(q.scenes[0] for q in original).values()):.1f}",
-        "hyp_kinds": ", ".join(f"{k} {percent(n, len(original))}" for k, n in sorted(Counter(q.note("action_kind") for q in original).items())),
+        "hyp_kinds": ", ".join(
+            f"{k} {percent(n, len(original))}"
+            for k, n in sorted(Counter(q.note("action_kind") for q in original).items())
+        ),
         "hyp_same": str(sum(b == q.answer for b, q in zip(before, original, strict=True))),
         "hyp_changed": percent(changed, len(original)),
         "hyp_undefined": percent(before.count(None), len(original)),
@@ -178,7 +189,9 @@ def measure_covr(folder: Path) -> dict[str, str]:
         "covr_words": f"{count_words(q.text for q in train):.1f}",
         "covr_shared_texts": str(len({q.text for q in rows["val"]} & {q.text for q in rows["test"]})),
         "covr_structures": str(len({(q.note("size"), q.note("depth")) for q in train})),
-        "covr_shared_images": str(len({s for q in train for s in q.scenes} & {s for n in ("val", "test") for q in rows[n] for s in q.scenes})),
+        "covr_shared_images": str(
+            len({s for q in train for s in q.scenes} & {s for n in ("val", "test") for q in rows[n] for s in q.scenes})
+        ),
     }
 
 
