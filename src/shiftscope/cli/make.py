@@ -101,7 +101,7 @@ def make_questions(
     from ..questions import count_questions
     from ..questions.clevr.generator import generate_all_questions
     from ..questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
-    from ..run.scene_source import read_given_scenes
+    from ..run.scene_source import describe_licenses, read_given_scenes
 
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
@@ -116,7 +116,7 @@ def make_questions(
         asked += track_progress(more, "asking", len(given) * n)
     if not asked:
         raise UserError(f"{scenes}: no question could be asked about these scenes")
-    write_questions(out, asked)
+    write_questions(out, asked, describe_licenses([scenes]))
     found = count_questions(asked)
     if as_json:
         print_json(found.to_json() | {"out": str(out)})

@@ -44,7 +44,8 @@ def command(
     with counting_bar("rendering", len(found)) as progress:
         made = render_files(found, out, read_size(size) if size else None, wanted, progress, device)
     if made.loose:
-        warn(f"the cameras of {made.loose:,} scenes fit their pixel_coords only to {made.pixels_off:.1f} pixels")
+        off = f"up to {made.pixels_off:.1f} pixels"
+        warn(f"pixel_coords fit no camera well: the pictures of {made.loose:,} scenes differ from them by {off}")
     if as_json:
         print_json({"folder": str(out), "scenes": len(found), "layers": wanted} | made.to_json())
         return
@@ -55,7 +56,7 @@ def command(
 
 
 def describe_cameras(made: RenderReport) -> Iterator[str]:
-    for size, count in made.fitted_sizes().items():
-        yield f"camera of {count:,} scenes: fitted to their pixel_coords, which are of a {size} image"
+    for size, count in made.count_sizes().items():
+        yield f"camera fitted to pixel_coords of {size} images (scenes: {count:,})"
     if made.default:
-        yield f"camera of {made.default:,} scenes: CLEVR's own, for they have no pixel_coords"
+        yield f"CLEVR's own camera, for want of pixel_coords (scenes: {made.default:,})"

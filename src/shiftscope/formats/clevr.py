@@ -214,6 +214,8 @@ def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part
 
 
 def _parse_vector(values: Any) -> Vector:
+    if not isinstance(values, list | tuple) or len(values) != 3:
+        raise UserError(f"expected three numbers, got {values!r}")
     x, y, z = map(_parse_number, values)
     return (x, y, z)
 

@@ -13,7 +13,7 @@ from .. import json_files as _json
 from ..errors import UserError
 from ..files import write_whole
 from ..folder import list_contents, lock_folder
-from ..geometry.camera import SIZE, CameraFit, can_fit, check_size, fit_camera
+from ..geometry.camera import SIZE, CameraFit, camera_of, can_fit, check_size, fit_camera
 from ..geometry.mesh import bodies_of
 from ..records import content_id
 from ..render import Rendered, check_layers, open_renderer
@@ -48,12 +48,12 @@ class RenderReport:
     def loose(self) -> int:
         return sum(not fit.good for fit in self.fits)
 
-    def fitted_sizes(self) -> dict[str, int]:
+    def count_sizes(self) -> dict[str, int]:
         """How many scenes fit an image of that size, commonest first."""
         return dict(Counter(_spell_size(fit.size) for fit in self.fits).most_common())
 
     def to_json(self) -> dict[str, Any]:
-        cameras = {"noted": self.noted, "fitted": self.fitted_sizes(), "default": self.default}
+        cameras = {"noted": self.noted, "fitted": self.count_sizes(), "default": self.default}
         off = {"pixels_off": round(self.pixels_off, 2), "loosely_fitted": self.loose}
         return {"rendered": self.rendered, "size": list(self.size), "cameras": cameras | off}
 
@@ -74,7 +74,7 @@ def render_files(
     renderer = open_renderer(device)
     check_layers(renderer, layers)
     for scene in scenes:
-        bodies_of(scene)  # refuses what cannot be drawn, before anything is written
+        _check_scene(scene)
     fits = _fit_cameras(scenes, size)
     sized = [replace(s, size=fits[k].size) if k in fits else s for k, s in enumerate(scenes)]
     chosen = size or _find_common_size(sized)
@@ -97,6 +97,15 @@ def render_files(
             progress(k)
     noted = sum(s.note("camera") is not None for s in scenes)
     return RenderReport(len(todo), chosen, noted, tuple(fits.values()), len(scenes) - noted - len(fits))
+
+
+def _check_scene(scene: Scene) -> None:
+    """Refuse what cannot be drawn before anything is written."""
+    if Path(scene.id).name != scene.id:
+        raise UserError(f"scene {scene.id!r}: its name cannot be that of a file in a folder of images")
+    bodies_of(scene)
+    if scene.note("camera") is not None:
+        camera_of(scene)
 
 
 def _fit_cameras(scenes: Sequence[Scene], size: tuple[int, int] | None) -> dict[int, CameraFit]:

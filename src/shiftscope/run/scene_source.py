@@ -1,4 +1,4 @@
-"""Scenes that a user names: those of a scene file, of a folder of files, or of a dataset's splits."""
+"""Files that a user names: the scenes of a scene file, of a folder of files, or of a dataset; and who made them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,8 @@ from ..formats import read_scenes
 from ..json_files import refuse_repeated_ids
 from ..scene import Scene
 from ..store.dataset import Dataset, refuse_study
-from ..store.manifest import MANIFEST_FILE
+from ..store.manifest import DEFAULT_INFO, MANIFEST_FILE
+from ..suites.sources import credit_sources
 
 
 def read_given_scenes(path: Path, splits: Sequence[str] = ()) -> list[Scene]:
@@ -25,3 +26,9 @@ def read_given_scenes(path: Path, splits: Sequence[str] = ()) -> list[Scene]:
         raise UserError(f"{path}: {asked} no images, and so no scenes")
     refuse_repeated_ids((scene.id for scene in found), "scene", path)
     return found
+
+
+def describe_licenses(paths: Sequence[Path]) -> dict[str, str]:
+    """What a file made from these says of its licence and sources, as a dataset's card would."""
+    about = credit_sources(DEFAULT_INFO, paths)
+    return {"license": about.license, "sources": about.sources}

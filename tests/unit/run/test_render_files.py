@@ -10,7 +10,7 @@ from PIL import Image
 from shiftscope.errors import UserError
 from shiftscope.geometry.camera import camera_of
 from shiftscope.run.render import render_files
-from shiftscope.scene import Scene
+from shiftscope.scene import Object, Scene
 from shiftscope.world import clevr as world
 
 SIZES = [(480, 320), (320, 240), (640, 480), (224, 224)]
@@ -42,7 +42,7 @@ def test_a_scene_of_any_usual_size_is_seen_as_by_its_own_camera(scene, size, tmp
     made = render_files([as_released(scene, size)], tmp_path / "found", None, ["mask"])
     assert (truth.noted, truth.fits) == (1, ())
     assert made.size == size
-    assert made.fitted_sizes() == {f"{size[0]}×{size[1]}": 1}
+    assert made.count_sizes() == {f"{size[0]}×{size[1]}": 1}
     differing = np.mean(mask_of(tmp_path / "truth", scene) != mask_of(tmp_path / "found", scene))
     assert differing < 0.01
 
@@ -50,7 +50,7 @@ def test_a_scene_of_any_usual_size_is_seen_as_by_its_own_camera(scene, size, tmp
 def test_a_lone_object_takes_the_size_of_the_other_scenes(scene, tmp_path):
     size = (700, 500)
     scenes = [as_released(scene, size), as_released(scene, size, 1, "lone")]
-    assert render_files(scenes, tmp_path / "out", None, ["mask"]).fitted_sizes() == {"700×500": 2}
+    assert render_files(scenes, tmp_path / "out", None, ["mask"]).count_sizes() == {"700×500": 2}
     with pytest.raises(UserError, match="no camera fits scene 'lone'"):
         render_files(scenes[1:], tmp_path / "alone", None, ["mask"])
 
@@ -60,7 +60,7 @@ def test_scenes_of_several_sizes_are_drawn_at_the_one_asked_for(scene, tmp_path)
     with pytest.raises(UserError, match=r"several sizes \(320×240, 480×320\); say how large to draw them with --size"):
         render_files(scenes, tmp_path / "out", None, ["mask"])
     made = render_files(scenes, tmp_path / "out", (120, 80), ["mask"])
-    assert made.fitted_sizes() == {"480×320": 1, "320×240": 1}
+    assert made.count_sizes() == {"480×320": 1, "320×240": 1}
     assert mask_of(tmp_path / "out", scenes[0]).shape == mask_of(tmp_path / "out", scenes[1]).shape == (80, 120)
 
 
@@ -70,6 +70,26 @@ def test_pixels_of_another_scene_are_refused_before_anything_is_written(scene, t
     with pytest.raises(UserError, match="do not go with its 3d_coords"):
         render_files([replace(given, objects=tuple(mixed))], tmp_path / "out", (48, 32), ["rgb"])
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"id": "../../elsewhere"}, "its name cannot be that of a file"),
+        ({"notes": (("camera", (0.0, 0.0, 5.0)),)}, "a camera right above the origin is not upright"),
+        ({"objects": (Object((), pixel=(1.0, 1.0, 9.0)),)}, "an object without a position cannot be drawn"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_anything_is_written(scene, change, why, tmp_path):
+    given = replace(scene, **change)
+    with pytest.raises(UserError, match=f"scene '{given.id}': {why}"):
+        render_files([given], tmp_path / "out", (48, 32), ["rgb"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scene_without_objects_is_drawn(scene, tmp_path):
+    made = render_files([replace(scene, objects=(), notes=(), size=None)], tmp_path / "out", None, ["rgb"])
+    assert (made.rendered, made.size, made.default) == (1, (480, 320), 1)
 
 
 def test_a_scene_without_pixels_is_seen_by_clevrs_own_camera_and_that_is_told(scene, tmp_path):

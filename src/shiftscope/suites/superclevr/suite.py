@@ -28,6 +28,7 @@ from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_spool
+from ..sources import credit_sources
 from . import inputs as _inputs
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
@@ -185,6 +186,9 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         """Sample the first scene: a spec that no scene can meet is refused."""
         if not isinstance(inputs, _inputs.UserScenes):
             world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
+
+    def credit(self, spec: SuperclevrSpec, inputs: Any = None) -> DatasetInfo:
+        return credit_sources(self.about, [inputs.path]) if isinstance(inputs, _inputs.UserScenes) else self.about
 
     @contextmanager
     def prepare(
