@@ -156,8 +156,9 @@ def fit_camera(scene: Scene, sizes: Sequence[tuple[int, int]] = ()) -> CameraFit
     """
     points, pixels = _list_pixels(scene)
     tried = [scene.size] if scene.size else list(dict.fromkeys((*USUAL_SIZES, *sizes)))
-    # One object fits many sizes, but all except its own with a camera that is far from CLEVR's.
-    alone = len(points) == 1 and not scene.size
+    # One place fits many sizes, but all except its own with a camera that is far from CLEVR's.
+    places = len(np.unique(points, axis=0))
+    alone = places == 1 and not scene.size
     fits = []
     for fit in filter(None, (_fit_at(points, pixels, size) for size in tried)):
         if not alone or _is_near(fit.camera):
@@ -165,13 +166,14 @@ def fit_camera(scene: Scene, sizes: Sequence[tuple[int, int]] = ()) -> CameraFit
             if fit.good:
                 break
     else:
-        fits += _fit_free_size(points, pixels) if len(points) > 2 and not scene.size else []
-    best, *others = sorted(fits, key=lambda fit: fit.off_by) or [None]
+        fits += _fit_free_size(points, pixels) if places > 2 and not scene.size else []
+    fits.sort(key=lambda fit: fit.off_by)
+    best = fits[0] if fits else None
     if best is None or best.off_by > LOOSE_FIT:
         off = f"; {best.size[0]}×{best.size[1]} is closest, and {best.pixels_off:.0f} pixels off" if best else ""
         listed = ", ".join(f"{w}×{h}" for w, h in tried)
         why = f"its pixel_coords do not go with its 3d_coords in an image of {listed}{off}"
-    elif not best.good and any(other.off_by < 2 * best.off_by for other in others):
+    elif not best.good and any(other.off_by < 2 * best.off_by for other in fits[1:]):
         why = "its pixel_coords do not tell how large its image is"
     else:
         return best

@@ -104,6 +104,14 @@ def test_one_object_in_a_picture_of_no_usual_size_is_refused_unless_the_size_is_
     assert fit_camera(lone, [(960, 640)]).size == (960, 640)
 
 
+def test_objects_in_one_place_tell_no_more_than_one_object():
+    lone = photographed(MOVED, 1, (960, 640), known=False)
+    with pytest.raises(UserError, match="no camera fits scene 'x'"):
+        fit_camera(replace(lone, objects=lone.objects * 4))
+    usual = photographed(MOVED, 1, (320, 240), known=False)
+    assert fit_camera(replace(usual, objects=usual.objects * 4)).size == (320, 240)
+
+
 def test_pixels_that_are_a_little_off_give_a_fit_that_is_not_good():
     found = fit_camera(photographed(MOVED, 8, known=False, noise=4.0))
     assert (found.size, found.good) == ((480, 320), False)
