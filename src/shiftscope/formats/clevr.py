@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +16,15 @@ from ..lang.notations import clevr_hyp as hyp_notation
 from ..lang.notations import superclevr as superclevr_notation
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
-from ..scene import Box, Object, Part, Relation, Scene, Vector, mask_members, mask_of
+from ..scene import Box, Notes, Object, Part, Relation, Scene, Vector, mask_members, mask_of
 from ..schema import Schema
 from ..schemas import clevr, superclevr
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
+ROTATION_UNIT = "rotation_unit"  # of our own CLEVR scenes: degrees; a released one does not say, and means radians
+RADIANS = "rotation_radians"  # a note of a scene: the rotations as its file has them, to be written again
+DEGREES = 180 / pi  # in a radian
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
 IMAGE_FIELDS = ("image_index", "image_filename", "image")  # of a question: one of them names its image
 
@@ -102,6 +106,8 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
+    staging = tuple(_parse_staging(raw))
+    radians: list[float] | None = [] if _turns_in_radians(raw, schema, staging) else None
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
@@ -120,7 +126,7 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
                 attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
                 parts=tuple([_parse_part(name, p, schema, at) for name, p in o.get("parts", {}).items()]),
                 position=_parse_vector(coords) if coords is not None else None,
-                rotation=_parse_number(o["rotation"]) if o.get("rotation") is not None else None,
+                rotation=_parse_rotation(o["rotation"], radians) if o.get("rotation") is not None else None,
                 pixel=_parse_vector(pixel) if pixel is not None else None,
                 box=_parse_box(o.get("box")),
                 texture=_parse_texture(o.get("texture")),
@@ -135,8 +141,32 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
         relations=tuple(
             _parse_relation(name, rows, len(objects)) for name, rows in raw.get("relationships", {}).items()
         ),
-        notes=(*((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw), *_parse_staging(raw)),
+        notes=(
+            *((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw),
+            *(staging if not radians else (*staging, (RADIANS, tuple(radians)))),
+        ),
     )
+
+
+def _turns_in_radians(raw: dict[str, Any], schema: Schema, staging: Notes) -> bool:
+    """CLEVR's generator draws from 0 to 360 and hands that to Blender as radians; Super-CLEVR's converts it first.
+
+    Our own scenes are in degrees and say so; those of earlier versions only note their camera.
+    """
+    return schema != superclevr.SCHEMA and raw.get(ROTATION_UNIT) != "degrees" and "camera" not in dict(staging)
+
+
+def _parse_rotation(value: Any, radians: list[float] | None) -> float:
+    """In degrees; a number that is in radians is added to those."""
+    number = _parse_number(value)
+    if radians is None:
+        return number
+    radians.append(number)
+    return _to_degrees(number)
+
+
+def _to_degrees(radians: float) -> float:
+    return radians * DEGREES % 360.0
 
 
 def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -184,6 +214,8 @@ def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part
 
 
 def _parse_vector(values: Any) -> Vector:
+    if not isinstance(values, list | tuple) or len(values) != 3:
+        raise UserError(f"expected three numbers, got {values!r}")
     x, y, z = map(_parse_number, values)
     return (x, y, z)
 
@@ -224,18 +256,23 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 def format_scene(scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = dict(scene.notes)
+    radians = data.pop(RADIANS, None)
+    if radians is None and scene.schema != superclevr.SCHEMA and any(o.rotation is not None for o in scene.objects):
+        data[ROTATION_UNIT] = "degrees"
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
-    data["objects"] = [_format_object(o, scene) for o in scene.objects]
+    spelled = None if radians is None else {_to_degrees(value): value for value in radians}
+    data["objects"] = [_format_object(o, scene, spelled) for o in scene.objects]
     data["relationships"] = {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}
     return data
 
 
-def _format_object(o: Object, scene: Scene) -> dict[str, Any]:
+def _format_object(o: Object, scene: Scene, radians: dict[float, float] | None) -> dict[str, Any]:
+    """`radians` gives a rotation as its file had it; without them rotations are written in degrees."""
     data: dict[str, Any] = dict(o.attributes)
     if o.position is not None:
         data["3d_coords"] = list(o.position)
     if o.rotation is not None:
-        data["rotation"] = o.rotation
+        data["rotation"] = o.rotation if radians is None else radians.get(o.rotation, o.rotation / DEGREES)
     if o.pixel is not None:
         nested = scene.size and scene.schema.part_attributes
         pixel = [int(v) if v.is_integer() else v for v in map(float, o.pixel)]  # whole, as in the release
