@@ -23,6 +23,7 @@ AS_IS, BLIND = CONDITIONS[:2]
 IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
+LOCAL_GROUP = "local_group"  # of a question of GQA
 NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
 
 Fact = str | int | float | bool
@@ -97,6 +98,7 @@ def build_question_record(
         "action": question.note("action_kind"),
         "about": about,
         **{name: question.note(name) for name in NOTE_FACTS},
+        LOCAL_GROUP: groups.get("local") if isinstance(groups := question.note("groups"), dict) else None,
         **dict(facts),
     }
     return QuestionRecord(
