@@ -75,6 +75,13 @@ class QuestionRecord:
     content: str = ""  # the same for the same question about the same images, whatever ids they go by
 
 
+def _get_local_group(question: Question) -> str | None:
+    """What GQA groups it by for the balance of its answers; None for other questions."""
+    groups = question.note("groups")
+    local = groups.get("local") if isinstance(groups, dict) else None
+    return local if isinstance(local, str) else None
+
+
 def build_question_record(
     question: Question, scenes: Sequence[Scene] = (), twin: str | None = None, facts: Facts = (), content: str = ""
 ) -> QuestionRecord:
@@ -98,7 +105,7 @@ def build_question_record(
         "action": question.note("action_kind"),
         "about": about,
         **{name: question.note(name) for name in NOTE_FACTS},
-        LOCAL_GROUP: groups.get("local") if isinstance(groups := question.note("groups"), dict) else None,
+        LOCAL_GROUP: _get_local_group(question),
         **dict(facts),
     }
     return QuestionRecord(

@@ -34,7 +34,7 @@ from ..json_files import decode_json
 from ..question_table import Id, QuestionTable, Rows, SampleSet
 from ..records import content_id
 from ..result import RunRecords
-from .audit import AUDIT_SPLIT, SET_FACT, SPLIT_NAMES, TEST, ShortcutAudit
+from .audit import AUDIT_SPLIT, AUDIT_VERSION, SET_FACT, SPLIT_NAMES, TEST, ShortcutAudit
 from .audit_statistics import PART_NAMES
 from .concepts import ANY, CONCEPT_JOIN, NO_CONCEPT, OUT, SHORTCUTS
 
@@ -153,10 +153,12 @@ def identify_audit(folder: Path) -> AuditIdentity:
     check_audit(folder)
     path = folder / AUDIT_FILE
     told = decode_json(read_bytes(path), path)
-    told = told if isinstance(told, dict) else {}
-    version, settings, digests = told.get("version", 1), told.get("settings", {}), told.get("digests", {})
+    known = told if isinstance(told, dict) else {"version": None}
+    version, settings, digests = known.get("version", 1), known.get("settings", {}), known.get("digests", {})
     if not (isinstance(version, int) and isinstance(settings, dict) and isinstance(digests, dict)):
         raise UserError(f"{path} is not as an audit writes it; run the same shiftscope audit again")
+    if version > AUDIT_VERSION:
+        raise UserError(f"{path} is of version {version}, and this program knows {AUDIT_VERSION}; install a newer one")
     for name, digest in digests.items():
         lost = not (folder / name).is_file()
         if lost or file_digest(folder / name) != digest:

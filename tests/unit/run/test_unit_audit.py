@@ -273,6 +273,24 @@ def test_a_file_edited_after_the_audit_is_no_longer_scored(files, tmp_path, refu
         read_results(tmp_path / "r.json", out)
 
 
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("[]", "is not as an audit writes it"),
+        ('{"version": "2"}', "is not as an audit writes it"),
+        ('{"version": 99}', "is of version 99, and this program knows 2"),
+        ("{", "not valid JSON"),
+    ],
+)
+def test_figures_that_are_none_of_an_audit_are_refused(files, tmp_path, refuses, told, why):
+    out = tmp_path / "o"
+    audited(files, out)
+    score_file(out, tmp_path / "r.json")
+    (out / "audit.json").write_text(told)
+    with refuses(why):
+        read_results(tmp_path / "r.json", out)
+
+
 def test_an_audit_of_the_first_version_is_scored_and_named(files, tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     audited(files, old, pairs="any")

@@ -56,6 +56,20 @@ WORDED = {
     "select: car->relate: _,have,o [0]->query: name [1]": "What does the car have?",
     "select: table->relate: _,on,s [0]->choose name: cup|plate [1]": "What is on the table, a cup or a plate?",
     "select: man->relate: hat,wear,o [0]->query: color [1]": "What color is the hat that the man is wearing?",
+    "select: cat->relate: mat,on,o [0]->query: color [1]": "What color is the mat with the cat on it?",
+    "select: dog->relate: woman,behind,o [0]->verify: old [1]": "Is the woman with the dog behind her old?",
+    "select: mat->relate: man,on,s [0]->verify: old [1]": "Is the man who is on the mat old?",
+    "select: mat->relate: cat,on,s [0]->exist: ? [1]": "Is there a cat on a mat?",
+    "select: floor->relate: cat,on,s [0]->exist: ? [1]": "Is there a cat on the floor?",
+    "select: man->verify rel: tennis,playing,o [0]": "Is the man playing tennis?",
+    "select: man->verify rel: guitar,playing,o [0]": "Is the man playing a guitar?",
+    "select: tennis->relate: person,playing,s [0]->query: name [1]": "Who is playing tennis?",
+    "select: cat->verify rel: floor,on,o [0]": "Is the cat on the floor?",
+    "select: fence->verify material: wood [0]": "Is the fence made of wood?",
+    "select: fence->choose material: wood|metal [0]": "Is the fence made of wood or metal?",
+    "select: mat->relate: cat,on,s [0]->exist: ? [1]->select: dog->exist: ? [3]->or:  [2, 4]": (
+        "Is there a cat on a mat, or is there a dog?"
+    ),
     "select: men->verify rel: hats,wear,o [0]": "Are the men wearing hats?",
     "select: car->verify rel: wheel,have,o [0]": "Does the car have a wheel?",
     "select: table->verify rel: cup,on,s [0]": "Is there a cup on the table?",
@@ -67,7 +81,7 @@ WORDED = {
         "Are both the cat and the dog black?"
     ),
     "select: cat->verify: black [0]->select: dogs->verify: white [2]->or:  [1, 3]": (
-        "Is the cat black or are the dogs white?"
+        "Is the cat black, or are the dogs white?"
     ),
     "select: cat->select: dog->same color:  [0, 1]": "Do the cat and the dog have the same color?",
     "select: cat->select: dog->different color:  [0, 1]": "Do the cat and the dog have a different color?",
