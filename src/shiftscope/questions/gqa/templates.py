@@ -177,7 +177,8 @@ def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription:
         value = draw_other_value(d, thing, description.words[0])
         absent = replace(description, words=(DescriptionWord(description.words[0].attribute, value),))
     else:
-        link, options = description.link, {}
+        link = description.link
+        options: WordCounts = {}
         if link is not None:
             options = d.find_fitting_names(link.relation, link.subject, link.other.name)
         elif d.view.ties[thing]:
