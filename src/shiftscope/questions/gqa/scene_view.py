@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ...english.adjectives import describe_attribute as adjective
-from ...english.nouns import COUNTS, are_part_and_whole, is_noun, is_person, is_scene_region, is_worn
+from ...english.nouns import COUNTS, are_part_and_whole, is_noun, is_person, is_plural_noun, is_scene_region, is_worn
 from ...english.relations import parse_relation
 from ...english.word_lists import word_set
 from ...lang.execution_world import ExecutionWorld
@@ -121,7 +121,8 @@ class SceneView:
         if tie.subject:
             return True
         ends = self.names[thing], self.names[tie.other]
-        worn = any(map(is_worn, ends)) and any(map(is_person, ends))  # not the suit with the man in it
+        # Not the winter jacket with the man in it.
+        worn = any(is_worn(end.rpartition(" ")[2]) for end in ends) and any(map(is_person, ends))
         # That the man is wearing, that it surrounds; not a frisbee that he is playing.
         does = predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
         return (can_be_about(tie.relation) and not worn) or bool(does)
@@ -139,7 +140,10 @@ def is_having(relation: str) -> bool:
 
 
 def find_kind(schema: Schema, name: str, wide: bool) -> str:
-    """What sort of thing it is: pony → animal, or the narrowest, horse; of no kind: by its last word, else itself."""
+    """What sort of thing it is, in the singular: ponies → animal, or the narrowest, pony.
+
+    A name that the schema does not know goes by its last word, else by itself.
+    """
     kinds = _index_kinds(schema)
     found = kinds.get(name) or kinds.get(name.rpartition(" ")[2])
     return name if found is None else found[wide]
@@ -150,7 +154,8 @@ def _index_kinds(schema: Schema) -> Mapping[str, tuple[str, str]]:
     """The narrowest and the widest kind of every noun that the schema knows."""
     kinds = next((dict(a.kinds) for a in schema.attributes if a.name == "name"), {})
     found: dict[str, tuple[str, str]] = {}
-    for kind in sorted(kinds.keys() - LOOSE_KINDS, key=lambda kind: (len(kinds[kind]), kind)):
+    apt = [kind for kind in kinds if kind not in LOOSE_KINDS and not is_plural_noun(kind)]
+    for kind in sorted(apt, key=lambda kind: (len(kinds[kind]), kind)):
         for name in (kind, *kinds[kind]):
             found[name] = (found.get(name, (kind,))[0], kind)
     return found

@@ -13,7 +13,8 @@ from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.notations import gqa
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Question
-from shiftscope.questions.gqa.scene_view import GqaVocabulary
+from shiftscope.questions.gqa.plausibility import has_always, is_worth_asking
+from shiftscope.questions.gqa.scene_view import GqaVocabulary, SceneView, find_kind
 from shiftscope.questions.gqa.templates import TEMPLATES, GqaQuestioner
 from shiftscope.questions.gqa.wording import (
     DescriptionLink,
@@ -30,6 +31,7 @@ from shiftscope.run.generalization.redundancy import RedundancyOptions
 from shiftscope.run.make import resolve_data
 from shiftscope.run.test import test as put_to_test
 from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.schemas.gqa import SCHEMA
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
@@ -241,3 +243,37 @@ def test_bad_orders_are_refused(tmp_path):
         RedundancyOptions((0, 120))
     with pytest.raises(UserError, match=r"nothing.json: no such file"):
         build_gqa_spec([tmp_path / "nothing.json"], None, [])
+
+
+# What is plausible
+
+
+def test_words_that_go_together_are_counted_by_kind():
+    worn = [graph("1", "man, red hat", "0 wearing 1")] * 2
+    ridden = [graph("1", "boy, brown pony", "0 riding 1")] * 2
+    words = GqaVocabulary.from_scenes([*worn, *ridden])
+    assert words.fitting_names["wearing", False, "person"] == {"hat": 2}
+    assert words.fitting_names["riding", True, "animal"] == {"boy": 2}
+    assert words.fitting_values["color", "pony"] == {"brown": 2}
+    assert GqaVocabulary.from_json(json.loads(json.dumps(words.to_json()))) == words
+
+
+def test_a_kind_is_as_wide_or_as_narrow_as_wanted():
+    assert [find_kind(SCHEMA, "ponies", wide) for wide in (True, False)] == ["animal", "pony"]
+    assert find_kind(SCHEMA, "bathroom", wide=True) == "room"  # a place, and that says nothing
+    assert find_kind(SCHEMA, "dog house", wide=True) == "building"
+    assert find_kind(SCHEMA, "gizmo", wide=True) == "gizmo"
+
+
+def test_what_everybody_has_is_neither_asked_for_nor_denied():
+    view = SceneView(graph("1", "man, arm, cup", "0 have 1", "0 holding 2", "0 have 2"))
+    asked_for = {(view.names[i], t.relation) for i in view.things for t in view.ties[i] if is_worth_asking(view, i, t)}
+    assert asked_for == {("cup", "holding"), ("cup", "have"), ("man", "holding")}
+    assert has_always("boy", "eyes")
+    assert has_always("plane", "wing")
+    assert not has_always("boy", "hat")
+
+
+def test_people_have_no_color():
+    view = SceneView(graph("1", "black woman, black hat"))
+    assert [[w.value for w in words] for words in view.words] == [[], ["black"]]
