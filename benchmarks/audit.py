@@ -43,7 +43,7 @@ from shiftscope.shift.vqa_vs import build_audit_sets
 from shiftscope.shortcuts.audit import audit_shortcuts
 from shiftscope.shortcuts.audit_folder import write_sets
 from shiftscope.shortcuts.audit_folder import write_marks
-from shiftscope.shortcuts.audit_statistics import compute_statistics
+from shiftscope.shortcuts.audit_statistics import compute_audit_statistics
 folder = Path(sys.argv[1])
 def now():
     return time.perf_counter(), time.process_time()
@@ -64,7 +64,7 @@ print(json.dumps({
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     "lines": [
         [one.shortcut, one.train_groups, one.test_groups, one.imbalanced, one.head, one.tail]
-        for one in compute_statistics(found)
+        for one in compute_audit_statistics(found)
     ],
 }))
 """

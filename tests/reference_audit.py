@@ -49,8 +49,10 @@ def begins(sample: Sample, kind: str) -> bool:
     return words(sample["question"])[: len(words(kind))] == words(kind)
 
 
-def rests(samples: list[Sample], types: list[str], prefixes: tuple[str, ...]) -> list[set[str]]:
+def rests(samples: list[Sample], types: list[str], prefixes: tuple[str, ...], whole: bool) -> list[set[str]]:
     """The words of each outside its type; one that is not of VQA must begin 99 of 100 of its questions."""
+    if whole:
+        return [set(words(s["question"])) for s in samples]
     how = {kind: [begins(s, kind) for s, t in zip(samples, types, strict=True) if t == kind] for kind in set(types)}
     cut = {
         kind for kind, all_ in how.items() if kind in prefixes or Fraction(sum(all_), len(all_)) >= Fraction(99, 100)
@@ -88,6 +90,8 @@ def concepts(
     objects: dict[Any, list[str]] | None,
     prefixes: tuple[str, ...],
     counted: list[bool] | None = None,
+    pairs: str = "two",
+    type_words: str = "out",
 ) -> tuple[dict[str, list[tuple[Any, ...] | None]], dict[str, Any]]:
     """Every sample's concept of each shortcut, and what was unseen of words and objects.
 
@@ -96,7 +100,7 @@ def concepts(
     marked = counted or [True] * len(samples)
     answers = [s["answer"] for s in samples]
     types = [type_of(s, prefixes) for s in samples]
-    keywords, unseen = best(rests(samples, types, prefixes), answers, marked)
+    keywords, unseen = best(rests(samples, types, prefixes, type_words == "in"), answers, marked)
     missed = {"words": unseen}
     letters: dict[str, list[Any]] = {"t": types, "w": [k[0] for k in keywords], "W": [k[1] for k in keywords]}
     if objects is not None:
@@ -111,6 +115,8 @@ def concepts(
         for shortcut, parts in PARTS.items()
         if set(parts) <= letters.keys()
     }
+    if pairs == "two":
+        made["KWP"] = [concept if None not in concept else None for concept in made["KWP"]]
     return {name: [c and tuple(c) for c in found] for name, found in made.items()}, missed
 
 

@@ -55,8 +55,9 @@ def normal(text):
 
 def accuracy(said, answers, form, normalise):
     """Of one question, as an exact fraction."""
-    said, answers = clean(said), [clean(a) for a in answers]
-    if normalise == "always" or len(set(answers)) > 1:
+    if normalise != "never":
+        said, answers = clean(said), [clean(a) for a in answers]
+    if normalise == "always" or (normalise == "official" and len(set(answers)) > 1):
         said, answers = normal(said), [normal(a) for a in answers]
     if form == "thirds":
         return min(Fraction(sum(a == said for a in answers), 3), Fraction(1))

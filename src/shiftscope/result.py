@@ -23,6 +23,7 @@ AS_IS, BLIND = CONDITIONS[:2]
 IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a picture
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
+LOCAL_GROUP = "local_group"  # of a question of GQA
 NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
 
 Fact = str | int | float | bool
@@ -74,6 +75,13 @@ class QuestionRecord:
     content: str = ""  # the same for the same question about the same images, whatever ids they go by
 
 
+def _get_local_group(question: Question) -> str | None:
+    """What GQA groups it by for the balance of its answers; None for other questions."""
+    groups = question.note("groups")
+    local = groups.get("local") if isinstance(groups, dict) else None
+    return local if isinstance(local, str) else None
+
+
 def build_question_record(
     question: Question, scenes: Sequence[Scene] = (), twin: str | None = None, facts: Facts = (), content: str = ""
 ) -> QuestionRecord:
@@ -97,6 +105,7 @@ def build_question_record(
         "action": question.note("action_kind"),
         "about": about,
         **{name: question.note(name) for name in NOTE_FACTS},
+        LOCAL_GROUP: _get_local_group(question),
         **dict(facts),
     }
     return QuestionRecord(

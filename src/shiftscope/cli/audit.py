@@ -32,7 +32,7 @@ def _audit(
     objects: Annotated[Several, typer.Option(help="Objects: COCO instances, GQA scene graphs, a YOLO folder.")] = None,
     train: Annotated[Several, typer.Option(help="Questions of the train split, instead of a drawn one.")] = None,
     val: Annotated[Several, typer.Option(help="Questions of the val split.")] = None,
-    test: Annotated[Several, typer.Option(help="Questions of the IID test.")] = None,
+    test: Annotated[Several, typer.Option(help="Questions of the IID test; may be all there is.")] = None,
     split: Annotated[
         Literal["auto", "drawn", "given"],
         typer.Option(
@@ -50,6 +50,13 @@ def _audit(
         Literal["auto", "given", "prefixes", "learned"],
         typer.Option(help="Question types: as given, the 65 prefixes of VQA, or learned ones."),
     ] = "auto",
+    pairs: Annotated[
+        Literal["two", "any"],
+        typer.Option(help="KWP groups: of questions with two keywords, or also of those with one or none."),
+    ] = "two",
+    type_words: Annotated[
+        Literal["out", "in"], typer.Option(help="Words of the question's type are no keywords, or may be.")
+    ] = "out",
     seed: Annotated[int, typer.Option(help="Of the split that is drawn.")] = 0,
     blind: Annotated[bool, typer.Option(help="Also ask models that see no image or no question.")] = True,
     proportions: Annotated[str, typer.Option(help="Train on these percents of shortcut samples: 0,30,70,100.")] = "",
@@ -70,6 +77,8 @@ def _audit(
         rare=rare,
         statistics=statistics,
         types=types,
+        pairs=pairs,
+        type_words=type_words,
         split="given" if files.splits else split,
         seed=seed,
         shares=_parse_split_shares(shares),
@@ -136,8 +145,8 @@ def _collect_files(
         raise UserError("nothing to audit: give a dataset's folder, or --questions FILE --annotations FILE")
     if questions and named:
         raise UserError("give --questions (a split is drawn), or --train and --test; not both")
-    if named and not {"train", "test"} <= {split for _, split in named}:
-        raise UserError("a given split needs both --train and --test")
+    if named and "test" not in {split for _, split in named}:
+        raise UserError("a given split needs a test: name it with --test FILE")
     if dataset is not None and (annotations or objects or named):
         raise UserError(f"{dataset}: a dataset knows its answers, objects and split; name nothing else")
     return AuditFiles(
@@ -183,16 +192,19 @@ def _print_audit(made: AuditResult) -> None:
             f"{kind}: {unseen.pairs:,} pairs with an answer were never seen in train, in "
             f"{unseen.samples:,} samples; of {unseen.blind:,} samples none was seen"
         )
+    evenness = "evenness" if found.split.counts()["train"] else "evenness, test"
     drawn = "drawn" if found.split.made else "as given"
     split = ", ".join(f"{name} {n:,}" for name, n in found.split.counts().items())
     print(f"{len(found.samples):,} samples; split {drawn}: {split}; question types {found.types}")
     print_table(
-        ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", "evenness"),
+        ("shortcut", "groups", "imbalanced", "head", "OOD test", "OOD val", evenness),
         [
             (n.shortcut, n.test_groups, n.imbalanced, n.head, n.tail, n.val_tail, f"{n.degree:.3f}")
             for n in compute_audit_statistics(found)
         ],
     )
+    for kind, count in found.ties.items():
+        print(f"ties: in {count:,} samples the alphabet decides between equally informative {kind}")
     for recipe, one in made.recipes.items():
         figures = ", ".join(
             f"{name} {n:,}" if isinstance(n, int) else f"{name} {n:.3f}" for name, n in one.counts.items()

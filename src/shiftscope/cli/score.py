@@ -34,7 +34,8 @@ def command(
     metric: Annotated[list[str] | None, typer.Option(help="Metric (shiftscope list metrics); may be repeated.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Also per kind, template, …; a comma crosses two.")] = None,
     normalise: Annotated[
-        Literal["official", "always"] | None, typer.Option(help="vqa_accuracy: where annotators differ, or always.")
+        Literal["official", "always", "never"] | None,
+        typer.Option(help="VQA accuracy: normalise where annotators differ, always, or never (exact match)."),
     ] = None,
     form: Annotated[
         Literal["official", "thirds"] | None, typer.Option(help="vqa_accuracy: averaged over annotators, or thirds.")
@@ -83,10 +84,11 @@ def command(
             test = "the IID test of " if annotations.is_dir() else ""
             note = f"{results.extra:,} predictions in {run} are for questions not in {test}{annotations}"
             warn(f"{note}: {scoring.describe_other_splits(results.elsewhere)}" if results.elsewhere else note)
-    _print_scores(scores, as_json, declared)
+    identity = scoring.describe_audit(audit, warn) if audit is not None else ""
+    _print_scores(scores, as_json, declared, identity)
 
 
-def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
+def _score_to_json(score: Score, sample: str, audit: str) -> dict[str, Any]:
     from ..metrics.slices import WITHOUT_ANSWER, to_percent
 
     data: dict[str, Any] = {
@@ -102,6 +104,7 @@ def _score_to_json(score: Score, sample: str) -> dict[str, Any]:
     data |= {"scenes": score.scenes} if score.scenes is not None else {}
     data |= {"too_few_scenes": True} if _has_few_scenes(score) else {}
     data |= {"sample": sample} if sample else {}
+    data |= {"audit": audit} if audit else {}
     return data | ({"slice": dict(score.slice)} if score.slice else {})
 
 
@@ -111,12 +114,12 @@ def _has_few_scenes(score: Score) -> bool:
     return score.low is not None and score.scenes is not None and score.scenes < FEW_SCENES
 
 
-def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") -> None:
+def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "", audit: str = "") -> None:
     from ..metrics.slices import WITHOUT_ANSWER
 
     if as_json:
         for score in scores:
-            print_json(_score_to_json(score, sample))
+            print_json(_score_to_json(score, sample, audit))
         return
     apart = [n for n in WITHOUT_ANSWER if any(getattr(s, n) for s in scores)]
     sliced = any(s.slice for s in scores)
@@ -133,6 +136,8 @@ def _print_scores(scores: tuple[Score, ...], as_json: bool, sample: str = "") ->
     print_table((*heads, *apart), rows)
     if sample:
         print(f"sample: {sample}")
+    if audit:
+        print(f"audit: {audit}")
     if any(_has_few_scenes(s) for s in scores):
         print("too few scenes: an interval over fewer than ten scenes means little, however many questions there are")
     if apart and any(s.missing or s.failed for s in scores):

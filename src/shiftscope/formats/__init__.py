@@ -66,7 +66,7 @@ def read_question_table(
     able = [m for m in _load_formats("read_question_table") if bool(annotations) == m.ANSWERS_APART]
     # Rows that lack a field may not be sniffed, and are read all the same where only one family has such files.
     fits = [m for m in able if m.sniff_questions(file)] or (able[:1] if annotations else [])
-    if not fits or (not annotations and not isinstance(file.outline, dict)):
+    if not fits:
         raise UserError(
             f"{questions[0]}: its answers are in another file; name it with --annotations "
             "(only GQA's questions hold their answers)"

@@ -246,6 +246,9 @@ def read_question_table(
 
 
 def _read_rows(path: Path) -> list[tuple[Any, ...]]:
+    if _json.first_byte(read_bytes(path)) == b"[":  # rows with calls, which say neither type nor group
+        asked = ((q, None if q.answer is None else spell(q.answer)) for q in read_questions(path))
+        return [(q.id, q.scenes[0], q.text, answer, None, None, False) for q, answer in asked]
     rows = _json.decode_rows(path, None, COLUMN_FIELDS)
     found = []
     for at, values in enumerate(zip(rows.names, *rows.columns.values(), strict=True)):

@@ -2,7 +2,8 @@
 
 VQA-VS (Si et al., 2022): the OOD sets are slices of the IID test (§2.2), so one run gives all figures (§5).
 Rows carry a fact a shortcut (`QT`, `KW`, …), head or tail, as `shiftscope audit` writes them, and may carry
-`audit_split`, the part of the audit that they are in; rows that do not are all of the IID test.
+`audit_split`, the part of the audit that they are in; rows that do not are all of the IID test. A fact
+`set:RECIPE/NAME` says which rows are in a set of a recipe: acc_all, acc_head and acc_tail of gqa_ood.
 """
 
 from collections.abc import Sequence
@@ -12,17 +13,19 @@ import numpy as np
 
 from ..errors import UserError
 from ..result import Bools, Facts, RunRecords, Score
-from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES, TEST
+from ..shortcuts.audit import AUDIT_SPLIT, SET_FACT, SPLIT_NAMES, TEST
 from ..shortcuts.concepts import SHORTCUTS
 from .intervals import RatioTerm, SceneClusters
 from .slices import RowSlices, make_scores, select_base_rows
-from .vqa_accuracy import score_row_agreement
+from .vqa_accuracy import describe_form, score_row_agreement
 
 DEFAULT_FOR = "audit"
 
 
-def measure(records: RunRecords) -> tuple[Score, ...]:
+def measure(records: RunRecords, normalise: str = "official") -> tuple[Score, ...]:
     """iid; then a shortcut: ood (which is acc_tail), acc_head and gap (iid − ood); mean_ood and its gap.
+
+    Last the sets of recipes, each under its name: acc_all, acc_head, acc_tail.
 
     Intervals are paired: IID test and OOD sets share their images. A row that several
     annotators answered is scored as VQA-VS does (thirds), another by equality. `mean_ood` is the mean over
@@ -37,17 +40,17 @@ def measure(records: RunRecords) -> tuple[Score, ...]:
             "the folder that shiftscope audit made"
         )
     if AUDIT_SPLIT not in facts:
-        return _measure_rows(rows, ())
+        return _measure_rows(rows, (), normalise)
     made: list[Score] = []
     for name in reversed(SPLIT_NAMES):
         inside = facts[AUDIT_SPLIT].equals(name)
         if inside.any():
-            made += _measure_rows(rows.take(inside), () if name == TEST else (("split", name),))
+            made += _measure_rows(rows.take(inside), () if name == TEST else (("split", name),), normalise)
     return tuple(made)
 
 
-def _measure_rows(rows: RunRecords, where: Facts) -> tuple[Score, ...]:
-    of, facts = _ShortcutRows(rows), dict(rows.facts)
+def _measure_rows(rows: RunRecords, where: Facts, normalise: str) -> tuple[Score, ...]:
+    of, facts = _ShortcutRows(rows, normalise), dict(rows.facts)
     every = np.ones(len(rows), bool)
     made, sets = [of.estimate_mean("iid", every, where)], []
     anywhere = np.zeros(len(rows), bool)
@@ -65,17 +68,21 @@ def _measure_rows(rows: RunRecords, where: Facts) -> tuple[Score, ...]:
         each = [1 / len(sets)] * len(sets)
         made.append(of.combine_means("mean_ood", rests_on, sets, each))
         made.append(of.combine_means("mean_gap", rests_on, [every, *sets], [1, *(-one for one in each)]))
+    for name in (n for n in facts if n.startswith(SET_FACT) and not where):  # recipes' sets are of the IID test
+        recipe, _, called = name.removeprefix(SET_FACT).rpartition("/")
+        made.append(of.estimate_mean(f"acc_{called.lower()}", facts[name].equals(True), (("recipe", recipe),)))
     return tuple(made)
 
 
 class _ShortcutRows:
     """What is averaged: a value a row, which rows count, and their scenes."""
 
-    def __init__(self, rows: RunRecords) -> None:
+    def __init__(self, rows: RunRecords, normalise: str) -> None:
         annotated = rows.has_annotators
-        right = rows.right.astype(np.float64)
-        self.values = np.where(annotated, score_row_agreement(rows, "thirds"), right) if annotated.any() else right
-        self.form = "VQA accuracy, thirds" if annotated.any() else "accuracy"
+        self.values, self.form = rows.right.astype(np.float64), "accuracy"
+        if annotated.any():
+            self.values = np.where(annotated, score_row_agreement(rows, "thirds", normalise), self.values)
+            self.form = f"VQA accuracy, {describe_form('thirds', normalise)}"
         self.rows = rows
         self.scenes = SceneClusters.from_records(rows)
 

@@ -2,8 +2,8 @@
 
 Two forms. *official*: for each annotator, min(1, matches among the others / 3), averaged, so that 1, 2 and 3
 matches of ten give 0.3, 0.6 and 0.9. *thirds*: min(1, matches / 3), which VQA-VS uses.
-Two ways to normalise. *official*: answers are compared as they are where all annotators agree, else
-normalised. *always*: normalised.
+Three ways to normalise. *official*: answers are compared as they are where all annotators agree, else
+normalised. *always*: normalised. *never*: exact match, letter by letter, as VQA-VS's own program counts.
 """
 
 import json
@@ -60,7 +60,7 @@ def normalise_answer(text: str) -> str:
 Ints = npt.NDArray[np.int64]
 DEFAULT_FOR = "annotators"
 FORMS = ("official", "thirds")
-NORMALISATIONS = ("official", "always")
+NORMALISATIONS = ("official", "always", "never")
 
 
 def measure(
@@ -74,8 +74,11 @@ def measure(
             raise UserError("vqa_accuracy needs several annotators' answers to each question; use accuracy")
         return score_row_agreement(rows, form, normalise), annotated | (rows.question.codes < 0)
 
-    spelled = form if normalise == "official" else f"{form}, {normalise} normalised"
-    return score_shares("vqa_accuracy", records, score_agreement, by, spelled)
+    return score_shares("vqa_accuracy", records, score_agreement, by, describe_form(form, normalise))
+
+
+def describe_form(form: str, normalise: str) -> str:
+    return form if normalise == "official" else f"{form}, {normalise} normalised"
 
 
 def score_row_agreement(records: RunRecords, form: str = "official", normalise: str = "official") -> Floats:
@@ -85,7 +88,7 @@ def score_row_agreement(records: RunRecords, form: str = "official", normalise: 
     if normalise not in NORMALISATIONS:
         raise unknown("normalisation", normalise, NORMALISATIONS)
     lengths, owner = records.answers.lengths, records.answers.rows
-    matches, _ = _count_matches(records, normalise_answer)
+    matches, _ = _count_matches(records, str if normalise == "never" else normalise_answer)
     if normalise == "official":
         literal, answers = _count_matches(records, strip_answer)
         begins = records.answers.at[:-1]

@@ -33,11 +33,12 @@ def score_guesses(audit: ShortcutAudit) -> Mapping[str, ConceptGuess]:
     """A guess a shortcut, for the samples that have a concept. Intervals take those of an image together."""
     answers = audit.samples.answers.codes
     tests = list(audit.test.items())
-    if not tests or not len(tests[0][1].rows):
+    if not tests or not len(tests[0][1].rows) or not len(audit.train[tests[0][0]].rows):
         return {}
     rows = tests[0][1].rows
     codes = np.array([groups.labels.codes[rows] for _, groups in tests])  # [shortcut, row]
-    hits = [find_commonest_answers(audit.train[name], answers)[codes[k]] for k, (name, _) in enumerate(tests)]
+    guesses = (np.append(find_commonest_answers(audit.train[name], answers), -1) for name, _ in tests)
+    hits = [guess[codes[k]] for k, guess in enumerate(guesses)]  # without a concept, no guess
     right = np.array([h == answers[rows] for h in hits])
     tail = np.array([groups.part == TAIL for _, groups in tests])
     # One table of (shortcut, set) × row, so that all are measured at once.
@@ -181,7 +182,9 @@ def _list_verdict(evidence: AuditEvidence) -> Iterator[Child]:
         return
     name = describe_shortcut(top.shortcut)
     uneven = f"answers that go with the same {name} are uneven"
-    if evidence.audit.train[top.shortcut].imbalanced.any():
+    if not len(evidence.audit.train[top.shortcut].rows):
+        uneven = f"in the IID test, which comes without a train split, {uneven} (E = {top.degree:.2f}, 1 is even)"
+    elif evidence.audit.train[top.shortcut].imbalanced.any():
         uneven = f"in training, {uneven} (E = {top.degree:.2f}, where 1 is even)"
     else:
         uneven = f"in the IID test, though not in training, {uneven}"
@@ -191,7 +194,7 @@ def _list_verdict(evidence: AuditEvidence) -> Iterator[Child]:
         f", the {name}: {uneven}, and ",
         tag("b", format_count(top.tail)),
         f" of {count_noun(evidence.audit.test[top.shortcut].sample_count, 'IID test sample')}"
-        f"{' whose objects are known' if top.outside else ''} have an answer that is rare for theirs: its OOD set.",
+        f"{' with such a concept' if top.outside else ''} have an answer that is rare for theirs: its OOD set.",
     ]
     reached: list[Child] = []
     for model in TELLING:

@@ -27,8 +27,25 @@ from ..registry import RECIPES
 from ..result import Prediction, QuestionRecord, RunRecords, Score, records_of
 from ..scene import Object, Scene
 from ..shift import RecipeSets, vqa_vs
-from ..shortcuts.audit import TEST, TRAIN, VAL, AuditSettings, ShortcutAudit, audit_shortcuts, build_proportion_sets
-from ..shortcuts.audit_folder import AUDIT_FILE, SET_FOLDERS, refuse_folder, stage_audit, write_marks, write_sets
+from ..shortcuts.audit import (
+    AUDIT_VERSION,
+    TEST,
+    TRAIN,
+    VAL,
+    AuditSettings,
+    ShortcutAudit,
+    audit_shortcuts,
+    build_proportion_sets,
+)
+from ..shortcuts.audit_folder import (
+    AUDIT_FILE,
+    SET_FOLDERS,
+    digest_files,
+    refuse_folder,
+    stage_audit,
+    write_marks,
+    write_sets,
+)
 from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, jaccard_overlap, ood_overlap
 from ..shortcuts.concepts import KO, QT
 from ..store.audit_samples import read_stored_questions
@@ -234,12 +251,13 @@ def audit_files(
             sets += build_proportion_sets(found, name, proportions, found.settings.seed)
         with stage_audit(out, folders) as folder:
             write_sets(samples, sets, folder, lambda done, total: tell("writing", done, total))
-            write_marks(found, folder)
+            write_marks(found, folder, {name: recipe.sets for name, recipe in parted.items()})
             made = _measure_blind(found, parted, blind, proportions, tell)
             also(folder, made)
             given = [*filter(None, [files.dataset]), *files.questions, *files.objects]
-            figures = collect_figures(made) | describe_licenses(given)
-            text = json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1)
+            told = {"version": AUDIT_VERSION, "digests": digest_files(folder)}
+            told |= collect_figures(made) | describe_licenses(given)
+            text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1)
             open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
         return made
 
@@ -251,6 +269,9 @@ def _measure_blind(
     scores: dict[str, tuple[Score, ...]] = {}
     skipped: list[tuple[str, str]] = []
     baselines = BlindBaselines(found, found.settings.seed)
+    if (blind or proportions) and not len(found.split.rows(TRAIN)):
+        blind, proportions = False, ()
+        skipped.append(("blind models", "there is no train split to learn from"))
     for done, model in enumerate(baselines.models if blind else ()):
         tell(f"asking {model}", done, len(baselines.models))
         try:
@@ -280,6 +301,7 @@ def collect_figures(made: AuditResult) -> dict[str, Any]:
         "remarks": [asdict(r) for r in found.samples.remarks],
         "missing": dict(found.missing),
         "unseen": {name: asdict(one) for name, one in found.unseen.items()},
+        "ties": dict(found.ties),
         "shortcuts": [asdict(line) for line in compute_audit_statistics(found)],
         "jaccard": {"names": list(found.labels), "values": jaccard_overlap(found).values.tolist()},
         "coincidence": {"names": list(found.labels), "values": ood_overlap(found).values.tolist()},

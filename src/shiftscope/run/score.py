@@ -20,8 +20,9 @@ from ..metrics.slices import select_base_rows
 from ..result import AS_IS, MISSING_IMAGE, Prediction, QuestionRecord, RunLog, RunRecords, Score
 from ..server_identity import identities_differ
 from ..shortcuts import audit_folder
-from ..shortcuts.audit import AUDIT_SPLIT, SPLIT_NAMES
+from ..shortcuts.audit import AUDIT_SPLIT, AUDIT_VERSION, SPLIT_NAMES
 from ..shortcuts.audit import TEST as IID_TEST
+from ..shortcuts.concepts import ANY
 from ..store.question_part import explain_difference
 from ..store.run_log import SERVER_FIELD, find_differing_fields, read_run
 from .question_source import VqaFiles
@@ -187,7 +188,19 @@ def _find_audit(log: RunLog, warn: Warn) -> Path | None:
     if VqaFiles(folder).data_id() != spec.get("data_id"):
         warn(f"the audit in {folder} is no longer the one that this run was asked about; no shortcuts scored")
         return None
+    describe_audit(folder, warn)
     return folder
+
+
+def describe_audit(folder: Path, warn: Warn) -> str:
+    """Which audit it is; warns where it was made by an earlier version, whose sets are others."""
+    found = audit_folder.identify_audit(folder)
+    if found.version < AUDIT_VERSION:
+        warn(
+            f"{folder} is an audit of version {found.version}: questions with one keyword are in its KWP groups, and "
+            f"its KWP figures are not those of version {AUDIT_VERSION}; make it again to compare, or with --pairs {ANY}"
+        )
+    return str(found)
 
 
 def read_results(results: Path, annotations: Path, sample: frozenset[str] | None = None) -> ResultsFile:

@@ -8,21 +8,17 @@ alike, a group with one answer as one of entropy 1, and the questions without a 
 Where all groups are perfectly even, all are therefore kept, and all of their answers are rare.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import UserError, unknown
 from ..question_table import QuestionTable, Rows, SampleSet
-from ..shortcuts import groups as exact
 from ..shortcuts.audit import TEST, ShortcutAudit
 from ..shortcuts.concepts import SHORTCUTS, ShortcutConcepts, build_labels, label_concepts
-from ..shortcuts.groups import AnswerGroups, GroupAnswerCounts, count_answers, find_imbalanced, split_head_tail
+from ..shortcuts.groups import AnswerGroups, count_answers, find_imbalanced, find_uneven, split_head_tail
 from . import RecipeSets
 
 FOLDER = "GQA-OOD"  # of an audit's folder
@@ -92,45 +88,10 @@ def build_groups(
             raise UserError(f"no groups of {chosen.by}: {dict(concepts.missing).get(chosen.by, '')}")
         labels = concepts.labels[chosen.by]
     counted = count_answers(labels, samples.answers.codes, np.arange(len(samples)) if rows is None else rows)
-    kept = _find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
+    kept = find_uneven(counted) if chosen.entropy is None else find_imbalanced(counted, chosen.entropy)
     return split_head_tail(counted, kept, round(1 + chosen.alpha, 6))
 
 
 def _build_sets(found: AnswerGroups) -> tuple[SampleSet, ...]:
     inside = found.rows[found.part > 0]
     return SampleSet("all", inside), SampleSet("head", found.head), SampleSet("tail", found.tail)
-
-
-def _find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
-    """Groups whose entropy is at most the mean less one standard deviation; where rounding could decide,
-    many digits do, and equal is at most.
-    """
-    there = np.flatnonzero(counted.size > 0)
-    found = np.zeros(len(counted.size), bool)
-    if not len(there):
-        return found
-    values = counted.entropy[there]
-    limit = values.mean() - values.std()
-    found[there] = values < limit
-    close = np.abs(values - limit) < exact.NEAR_LIMIT
-    if close.any():
-        counts = counted.list_counts(there)
-        digits = {one: exact.exact_entropy(one) for one in set(counts)}
-        most = exact.EXACT_CONTEXT.add(_entropy_limit(Counter(counts), digits), exact.EQUAL_WITHIN)
-        found[there[close]] = [digits[counts[k]] <= most for k in np.flatnonzero(close).tolist()]
-    return found
-
-
-def _entropy_limit(groups: Counter[tuple[int, ...]], entropy: dict[tuple[int, ...], Decimal]) -> Decimal:
-    """The mean entropy less the standard deviation, with many digits."""
-
-    def compute_mean(values: dict[tuple[int, ...], Decimal]) -> Decimal:
-        total = Decimal(0)
-        for one in sorted(groups):
-            total = exact.EXACT_CONTEXT.add(total, exact.EXACT_CONTEXT.multiply(Decimal(groups[one]), values[one]))
-        return exact.EXACT_CONTEXT.divide(total, Decimal(groups.total()))
-
-    middle = compute_mean(entropy)
-    away = {one: exact.EXACT_CONTEXT.subtract(e, middle) for one, e in entropy.items()}
-    variance = compute_mean({one: exact.EXACT_CONTEXT.multiply(d, d) for one, d in away.items()})
-    return exact.EXACT_CONTEXT.subtract(middle, exact.EXACT_CONTEXT.sqrt(variance))

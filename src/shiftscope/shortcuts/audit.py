@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import UserError, unknown
 from ..question_table import EXAMPLES, QuestionTable, Remark, Rows, SampleSet
 from ..rng import derive
-from .concepts import ConceptLabels, UnseenPairs, label_concepts
+from .concepts import OUT, TWO, ConceptLabels, UnseenPairs, label_concepts
 from .groups import IMBALANCED, RARE, AnswerGroups, build_groups
 
 TRAIN, VAL, TEST = "train", "val", "test"
@@ -70,14 +70,16 @@ def draw_split(samples: QuestionTable, seed: int = 0, shares: tuple[float, float
 
 
 def read_split(samples: QuestionTable) -> SampleSplit:
-    """The split that the files name (`split` fields, or which files were given as train, val and test)."""
+    """The split that the files name (`split` fields, or which files were given as train, val and test).
+
+    There is a test; train and val may be empty.
+    """
     if samples.splits is None:
         raise UserError("the files name no split; leave it out, and 70/5/25 % are drawn")
     codes = _split_codes(samples)
-    for needed in (0, 2):
-        if not (codes == needed).any():
-            named = ", ".join(map(str, samples.splits.values))
-            raise UserError(f"no sample is of the split {SPLIT_NAMES[needed]!r}; the files name {named or 'none'}")
+    if not (codes == SPLIT_NAMES.index(TEST)).any():
+        named = ", ".join(map(str, samples.splits.values))
+        raise UserError(f"no sample is of the split {TEST!r}; the files name {named or 'none'}")
     return SampleSplit(codes, made=False)
 
 
@@ -112,6 +114,8 @@ def _split_codes(samples: QuestionTable) -> npt.NDArray[np.int8]:
     return table[samples.splits.codes]
 
 
+AUDIT_VERSION = 2  # raise it when the same samples and settings give other sets; 1 knew `pairs` "any" alone
+SET_FACT = "set:"  # begins the fact of a run's row that says that it is in a recipe's set: set:gqa_ood/tail
 STATISTICS_SOURCES = ("all", "train")
 SPLIT_SOURCES = ("drawn", "given", "auto")
 
@@ -124,6 +128,8 @@ class AuditSettings:
     rare: float = RARE  # times the mean count below which an answer is rare
     statistics: str = "all"  # the counts f and K of eq. 6 are over all samples, or over the train split
     types: str = "auto"  # given, prefixes (the 65 of VQA), learned; auto: the first that the data allow
+    pairs: str = TWO  # a KWP concept takes two keywords; any: a question with one is in a group too, as in version 1
+    type_words: str = OUT  # of the candidates for keywords; in: words of the question's type are keywords too
     split: str = "drawn"  # at random, or given by the files; auto: see `default_split`
     seed: int = 0
     shares: tuple[float, float] = SPLIT_SHARES
@@ -143,6 +149,7 @@ class ShortcutAudit:
     test: Mapping[str, AnswerGroups]  # its tails are the OOD test sets, its heads the head splits
     missing: tuple[tuple[str, str], ...] = ()  # shortcuts that could not be labelled, and why
     unseen: Mapping[str, UnseenPairs] = field(default_factory=dict)  # by "words" and "objects"; if train alone counts
+    ties: Mapping[str, int] = field(default_factory=dict)  # the same way: samples where the alphabet decides
 
 
 def audit_shortcuts(
@@ -164,9 +171,11 @@ def audit_shortcuts(
     samples = replace(samples, remarks=(*samples.remarks, *remark_unsplit(samples, split)))
     counted = None if (split.codes >= 0).all() else split.codes >= 0
     if chosen.statistics == TRAIN:
+        if not len(split.rows(TRAIN)):
+            raise UserError("there is no train split to count words and objects in; omit --statistics train")
         counted = np.zeros(len(samples), bool)
         counted[split.rows(TRAIN)] = True
-    concepts = label_concepts(samples, chosen.types, counted)
+    concepts = label_concepts(samples, chosen.types, counted, chosen.pairs, chosen.type_words)
     train, val, test = (
         {
             shortcut: build_groups(labels, samples.answers.codes, split.rows(part), chosen.imbalanced, chosen.rare)
@@ -176,8 +185,9 @@ def audit_shortcuts(
     )
     found = {"words": concepts.words} | ({"objects": concepts.objects} if concepts.objects else {})
     unseen = {name: one.unseen for name, one in found.items()} if chosen.statistics == TRAIN else {}
+    ties = {name: one.ties for name, one in found.items()}
     return ShortcutAudit(
-        samples, chosen, split, concepts.types, concepts.labels, train, val, test, concepts.missing, unseen
+        samples, chosen, split, concepts.types, concepts.labels, train, val, test, concepts.missing, unseen, ties
     )
 
 

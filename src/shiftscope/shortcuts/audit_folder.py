@@ -8,16 +8,17 @@ A set is a folder with questions and answers, each a bare list: `OOD-Test/QT/OOD
 another way than VQA does, is written complete, so that every reader of VQA files can read it: an empty
 question, type or list of answers, and for a sample without an image a name of its own in place of one.
 
-`marks.parquet` holds the concepts of every sample and whether its answer is frequent (head) or rare (tail):
-with it a run or a results file is cut into all OOD sets at once.
+`marks.parquet` holds the concepts of every sample, whether its answer is frequent (head) or rare (tail), and in which
+sets of a recipe it is: with it a run or a results file is cut into all these sets at once. `audit.json` has the
+digests of the marks and of the IID test, so that figures are never of files edited since.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,16 @@ import numpy as np
 
 from ..columns import Column
 from ..errors import UserError
-from ..files import explain_write_errors, resolve_links
+from ..files import explain_write_errors, file_digest, read_bytes, resolve_links
 from ..folder import Folder, open_folder
 from ..formats.vqa import is_answer_list, parse_answer_list
+from ..json_files import decode_json
 from ..question_table import Id, QuestionTable, Rows, SampleSet
+from ..records import content_id
 from ..result import RunRecords
-from .audit import AUDIT_SPLIT, SPLIT_NAMES, ShortcutAudit
+from .audit import AUDIT_SPLIT, AUDIT_VERSION, SET_FACT, SPLIT_NAMES, TEST, ShortcutAudit
 from .audit_statistics import PART_NAMES
-from .concepts import CONCEPT_JOIN, NO_CONCEPT, SHORTCUTS
+from .concepts import ANY, CONCEPT_JOIN, NO_CONCEPT, OUT, SHORTCUTS
 
 TRAIN_FOLDER, VAL_FOLDER, TEST_FOLDER = "Training", "Val", "IID-Test"
 OOD_TEST_FOLDER, OOD_VAL_FOLDER, HEAD_FOLDER = "OOD-Test", "OOD-Val", "Head"  # each with a folder a shortcut
@@ -121,6 +124,54 @@ def is_audit(folder: Path) -> bool:
     return (folder / AUDIT_FILE).is_file() and (folder / MARKS_FILE).is_file()
 
 
+@dataclass(frozen=True, slots=True)
+class AuditIdentity:
+    """Which audit it is: figures of two audits compare only where their ids are equal."""
+
+    id: str  # of the version, the settings and the marks
+    version: int
+    pairs: str
+    type_words: str
+
+    def __str__(self) -> str:
+        return f"{self.id}, version {self.version}, KWP pairs {self.pairs}, type words {self.type_words}"
+
+    @property
+    def reading(self) -> tuple[str, str]:
+        """What decides which word or pair a sample is grouped by."""
+        return self.pairs, self.type_words
+
+
+def digest_files(folder: Path) -> dict[str, str]:
+    """The digests of what an audit is scored by."""
+    test = (set_file(Path(), TEST_FOLDER, what).as_posix() for what in (QUESTIONS_SUFFIX, ANSWERS_SUFFIX))
+    return {name: file_digest(folder / name) for name in (MARKS_FILE, *test)}
+
+
+def identify_audit(folder: Path) -> AuditIdentity:
+    """Which audit a folder holds; a UserError where there is none, or its files are no longer as it wrote them."""
+    check_audit(folder)
+    path = folder / AUDIT_FILE
+    told = decode_json(read_bytes(path), path)
+    known = told if isinstance(told, dict) else {"version": None}
+    version, settings, digests = known.get("version", 1), known.get("settings", {}), known.get("digests", {})
+    if not (isinstance(version, int) and isinstance(settings, dict) and isinstance(digests, dict)):
+        raise UserError(f"{path} is not as an audit writes it; run the same shiftscope audit again")
+    if version > AUDIT_VERSION:
+        raise UserError(f"{path} is of version {version}, and this program knows {AUDIT_VERSION}; install a newer one")
+    for name, digest in digests.items():
+        lost = not (folder / name).is_file()
+        if lost or file_digest(folder / name) != digest:
+            what = "is missing from" if lost else "was edited after"
+            raise UserError(f"{folder / name} {what} the audit; run the same shiftscope audit again")
+    return AuditIdentity(
+        content_id([version, settings, digests.get(MARKS_FILE) or file_digest(folder / MARKS_FILE)])[:12],
+        version,
+        str(settings.get("pairs", ANY)),
+        str(settings.get("type_words", OUT)),
+    )
+
+
 def check_audit(folder: Path) -> None:
     """Refuse what is not the folder of a whole audit."""
     if is_audit(folder):
@@ -128,8 +179,9 @@ def check_audit(folder: Path) -> None:
     if folder.is_file():
         raise UserError(f"{folder} is a file; an audit is the folder that shiftscope audit made")
     if has_audit_traces(folder):
+        lacking = MARKS_FILE if (folder / AUDIT_FILE).is_file() else AUDIT_FILE
         raise UserError(
-            f"{folder}: the audit there was not finished (no {AUDIT_FILE}); run the same shiftscope audit again"
+            f"{folder}: the audit there was not finished (no {lacking}); run the same shiftscope audit again"
         )
     raise UserError(f"{folder}: no audit there (no {AUDIT_FILE}); make one with: shiftscope audit … --out DIR")
 
@@ -194,12 +246,13 @@ def _remove_audit_files(folder: Folder, set_folders: Sequence[str]) -> None:
 ID_COLUMN, SPLIT_COLUMN = "question_id", "split"
 
 
-def write_marks(audit: ShortcutAudit, folder: Path) -> None:
+def write_marks(audit: ShortcutAudit, folder: Path, recipes: Mapping[str, Sequence[SampleSet]] | None = None) -> None:
     """Columns: the id as text, the split, and of each shortcut the part (`QT`) and concept (`QT concept`).
 
     Nothing in a part: the answers of the group are balanced. Nothing in a concept: it is not known, as the
-    image has no annotations. Concepts are for reading: a sample without a word or object has `none`, and so
-    has one whose word is none.
+    image has no annotations, or there are no two keywords for a pair. Concepts are for reading: a sample without a
+    word or object has `none`, and so has one whose word is none. Of each recipe, the sets that lie in the IID test
+    (`set:gqa_ood/tail`): yes or no.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -221,24 +274,31 @@ def write_marks(audit: ShortcutAudit, folder: Path) -> None:
         named = pc.binary_join_element_wise(*words, CONCEPT_JOIN).dictionary_encode()  # two may have one name
         table = np.append(named.indices.to_numpy(zero_copy_only=False), -1).astype(np.int32)
         columns[f"{shortcut} concept"] = _build_dictionary(table[labels.codes], named.dictionary)
+    tested = audit.split.codes == SPLIT_NAMES.index(TEST)
+    for recipe, sets in (recipes or {}).items():
+        for one in sets:
+            if tested[one.rows].all():
+                inside = np.zeros(len(audit.samples), bool)
+                inside[one.rows] = True
+                columns[f"{SET_FACT}{recipe}/{one.name}"] = pa.array(inside)
     buffer = BytesIO()
     pq.write_table(pa.table(columns), buffer, compression="zstd")
     open_folder(folder).write_whole(MARKS_FILE, buffer.getbuffer())
 
 
 def add_marks(records: RunRecords, folder: Path) -> RunRecords:
-    """The rows with a fact a shortcut (head, tail, or nothing) and the part of the audit they are in.
+    """The rows with facts: a shortcut's (head, tail, or nothing), a recipe's set, the part of the audit they are in.
 
     A row that the audit does not have is in no part of it.
     """
-    table = _read_marks(folder, (ID_COLUMN, SPLIT_COLUMN, *SHORTCUTS))
-    shortcuts = [name for name in table.column_names if name in SHORTCUTS]
+    table = _read_marks(folder, lambda name: name in (ID_COLUMN, SPLIT_COLUMN, *SHORTCUTS) or name.startswith(SET_FACT))
+    marked = [name for name in table.column_names if name not in (ID_COLUMN, SPLIT_COLUMN)]
     place = {one: k for k, one in enumerate(table[ID_COLUMN].to_pylist())}
     rows = np.array([place.get(str(v), -1) for v in records.question.values] or [-1])[records.question.codes]
     if not (rows >= 0).any():
         raise UserError(f"{folder}: the audit has none of the questions that were asked")
     facts = dict(records.facts)
-    for name, source in ((AUDIT_SPLIT, SPLIT_COLUMN), *((name, name) for name in shortcuts)):
+    for name, source in ((AUDIT_SPLIT, SPLIT_COLUMN), *((name, name) for name in marked)):
         words = table[source].combine_chunks().dictionary_encode()
         values = tuple(words.dictionary.to_pylist())
         codes = words.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
@@ -248,20 +308,20 @@ def add_marks(records: RunRecords, folder: Path) -> RunRecords:
 
 def read_splits(folder: Path) -> dict[str, str]:
     """Which part of an audit every question is in, by its id as text."""
-    table = _read_marks(folder, (ID_COLUMN, SPLIT_COLUMN))
+    table = _read_marks(folder, (ID_COLUMN, SPLIT_COLUMN).__contains__)
     return dict(zip(table[ID_COLUMN].to_pylist(), table[SPLIT_COLUMN].to_pylist(), strict=True))
 
 
-def _read_marks(folder: Path, columns: Sequence[str]) -> Any:
-    """Those of the columns that the marks of an audit have."""
+def _read_marks(folder: Path, wanted: Callable[[str], bool]) -> Any:
+    """The columns so named that the marks of an audit have."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    check_audit(folder)
+    identify_audit(folder)
     path = folder / MARKS_FILE
     try:
         with pa.OSFile(os.fsencode(path)) as opened, pq.ParquetFile(opened) as file:
-            table = file.read([name for name in columns if name in file.schema_arrow.names])
+            table = file.read([name for name in file.schema_arrow.names if wanted(name)])
         table.select([ID_COLUMN, SPLIT_COLUMN])
         return table
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:  # also while the audit is made anew

@@ -23,10 +23,10 @@ class ShortcutStatistics:
     head: int  # samples of the test
     tail: int  # samples of the OOD test set
     val_tail: int  # samples of the OOD val set
-    degree: float  # E of eq. 8 over the train split: the lower, the more imbalanced
+    degree: float  # E of eq. 8 over the train split, or the test where there is none: lower is more imbalanced
     single_groups: int  # groups of the test with one answer only
     single_share: float  # share of the test's grouped samples in them
-    outside: int  # samples of the test in no group, since the objects of their image are not known
+    outside: int  # samples of the test in no group: of unknown objects, or with fewer than two words for KWP
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,7 @@ def compute_audit_statistics(audit: ShortcutAudit) -> tuple[ShortcutStatistics, 
             head=len(test.head),
             tail=len(test.tail),
             val_tail=len(val.tail),
-            degree=train.imbalance_degree(),
+            degree=(train if len(train.rows) else test).imbalance_degree(),
             single_groups=int(alone.sum()),
             single_share=float(test.size[alone].sum() / max(1, test.sample_count)),
             outside=len(test.rows) - test.sample_count,

@@ -7,12 +7,17 @@ tokenized in lower case, without punctuation, each distinct text once.
 A sample's keyword (KW) or key object (KO) is the one that says most about its answer, in the order of
 equation 6: MI(w, a) = log f(w, a) / (f(w) f(a) / K), where f counts samples. Within a sample a is fixed, so
 f(a), K and the logarithm do not change the order: f(w, a) / f(w) does, compared here in whole numbers. Ties
-go to the larger f(w, a), then alphabetically.
+go to the larger f(w, a), then to the word that comes first by code point; an audit counts the samples where the
+latter decides.
 
-Two readings of ours, where the paper says nothing. Words of the question's type are no words of the question:
-f(w) and f(w, a) count the samples that have w outside their type, so `color` of "what color is the" does not
-count towards the f of `color` elsewhere. And an image that the object annotations do not name is not an image
-without objects: its samples have no concept by objects and are in no such group.
+KWP is a pair: the two best words, the better one first. A question with fewer than two words outside its type has
+none and is in no KWP group; with `pairs` "any", nothing may stand for a word that is not there.
+
+Readings of ours, where the paper says nothing (docs/decisions/034). Words of the question's type are no words of the
+question: f(w) and f(w, a) count the samples that have w outside their type, so `color` of "what color is the" does not
+count towards the f of `color` elsewhere; with `type_words` "in", they are words like any other. And an image that
+the object annotations do not name is not an image without objects: its samples have no concept by objects and are in
+no such group. An image with one kind of object is in a KOP group, with nothing for the second.
 """
 
 import re
@@ -220,6 +225,7 @@ class KeyConcepts:
     first: Codes  # [sample]
     second: Codes
     unseen: UnseenPairs
+    ties: int  # samples whose two, or their order, the alphabet decides
 
 
 def build_bags(bag: Ints, member: Ints, bags: int, of: Ints) -> ConceptBags:
@@ -241,12 +247,13 @@ def rank_by_information(bags: ConceptBags, answers: Codes, counted: npt.NDArray[
     here: Any = slice(None) if counted is None else counted[sample]
     together = together if counted is None else np.bincount(pair[here], minlength=len(pairs)).astype(np.int64)
     alone = np.bincount(member[here], minlength=int(member.max(initial=-1)) + 1).astype(np.int64)
-    first, second = _pick_best_two(sample, member, together[pair], alone[member], len(answers))
+    first, second, tied = _pick_best_two(sample, member, together[pair], alone[member], len(answers))
     never = together == 0
     seen = np.bincount(sample, weights=~never[pair], minlength=len(answers))
     total = np.bincount(sample, minlength=len(answers))
     blind = int(((seen == 0) & (total > 0)).sum())
-    return KeyConcepts(first, second, UnseenPairs(int(never.sum()), int((seen < total).sum()), blind))
+    unseen = UnseenPairs(int(never.sum()), int((seen < total).sum()), blind)
+    return KeyConcepts(first, second, unseen, int(tied.sum()))
 
 
 def gather_slices(values: Codes, start: Ints, end: Ints) -> tuple[Ints, Codes]:
@@ -258,8 +265,11 @@ def gather_slices(values: Codes, start: Ints, end: Ints) -> tuple[Ints, Codes]:
 
 
 @exact
-def _pick_best_two(sample: Ints, member: Codes, together: Ints, alone: Ints, samples: int) -> tuple[Codes, Codes]:
-    """The best two of each sample. Members come in alphabetical order, so on a full tie the earlier stays.
+def _pick_best_two(
+    sample: Ints, member: Codes, together: Ints, alone: Ints, samples: int
+) -> tuple[Codes, Codes, npt.NDArray[np.bool_]]:
+    """The best two of each sample. Members come in alphabetical order, so on a full tie the earlier stays; and
+    whether there is such a tie: of the first with any other, or of the second with one left out.
 
     Products are of two counts of samples: below 2^62 for two thousand million samples.
     """
@@ -274,7 +284,13 @@ def _pick_best_two(sample: Ints, member: Codes, together: Ints, alone: Ints, sam
             first[s], top[s] = member[k], k
         elif second[s] < 0 or _is_more_informative(together[k], alone[k], together[next_[s]], alone[next_[s]]):
             second[s], next_[s] = member[k], k
-    return first, second
+    tied = np.zeros(samples, np.bool_)
+    for k in range(len(sample)):
+        s = sample[k]
+        if k != top[s] and second[s] >= 0:
+            rival = top[s] if k == next_[s] else next_[s]  # what is as good as the first is as good as the second
+            tied[s] |= together[k] == together[rival] and (together[k] == 0 or alone[k] == alone[rival])
+    return first, second, tied
 
 
 @exact
@@ -287,6 +303,8 @@ def _is_more_informative(both: int, one: int, other_both: int, other_one: int) -
 
 NO_OBJECTS = "no object annotations are given"
 NO_IMAGE_ANNOTATED = "the object annotations name none of the images"
+TWO, ANY = PAIR_READINGS = ("two", "any")
+OUT, IN = TYPE_WORD_READINGS = ("out", "in")
 PREFIX_PERCENT = 99  # per cent of a type's questions that must begin with it, for a type that is not one of VQA's
 
 
@@ -302,12 +320,21 @@ class ShortcutConcepts:
 
 
 def label_concepts(
-    samples: QuestionTable, types: str = "auto", counted: npt.NDArray[np.bool_] | None = None
+    samples: QuestionTable,
+    types: str = "auto",
+    counted: npt.NDArray[np.bool_] | None = None,
+    pairs: str = TWO,
+    type_words: str = OUT,
 ) -> ShortcutConcepts:
     """Every sample's concepts; f and K of eq. 6 count all samples, or those marked in `counted`."""
+    if pairs not in PAIR_READINGS:
+        raise unknown("reading of keyword pairs", pairs, PAIR_READINGS)
+    if type_words not in TYPE_WORD_READINGS:
+        raise unknown("reading of a type's words", type_words, TYPE_WORD_READINGS)
     words = tokenize_texts(samples.texts.values)
     way, typed = find_question_types(samples, words, types)
-    keywords = rank_by_information(build_word_bags(samples, words, typed), samples.answers.codes, counted)
+    bags = build_word_bags(samples, words, typed, type_words == IN)
+    keywords = rank_by_information(bags, samples.answers.codes, counted)
     columns = {QT: (typed.codes,), KW: (keywords.first,), KWP: (keywords.first, keywords.second)}
     vocabulary: dict[str, tuple[str, ...]] = {QT: typed.values, KW: words.vocabulary}
     why, keys, seen = NO_OBJECTS, None, has_object_annotations(samples)
@@ -322,6 +349,8 @@ def label_concepts(
     for shortcut in SHORTCUTS if keys else LANGUAGE:
         parts = [p.removesuffix("P") for p in shortcut.split("+")]
         known = None if shortcut in LANGUAGE else seen
+        if shortcut == KWP and pairs == TWO:
+            known = keywords.second >= 0
         found = columns.get(shortcut) or tuple(columns[p][0] for p in parts)
         said = tuple(vocabulary[p] for p in parts) if shortcut not in (KWP, KOP) else (vocabulary[parts[0]],) * 2
         labels[shortcut] = build_labels(shortcut, said, found, known)
@@ -329,8 +358,8 @@ def label_concepts(
     return ShortcutConcepts(way, labels, missing, keywords, keys)
 
 
-def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column) -> ConceptBags:
-    """The words of each question outside its type, where the type is how the question begins.
+def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column, whole: bool = False) -> ConceptBags:
+    """The words of each question outside its type, where the type is how the question begins; or the `whole` of them.
 
     A type of VQA is always taken so, any other if at least PREFIX_PERCENT per cent of its questions begin with it:
     a learned prefix, but not a dataset's own kind `count`, though some of its questions begin with "Count".
@@ -340,7 +369,8 @@ def build_word_bags(samples: QuestionTable, words: TokenizedTexts, types: Column
     distinct, of, asked_by = number_keys(asked)  # one bag for each text with a type
     text, kind = distinct // kinds, distinct % kinds - 1
     start, end = words.at[text], words.at[text + 1]
-    start = start + _count_prefix_words(words, types.values, kind, start, end, asked_by)
+    if not whole:
+        start = start + _count_prefix_words(words, types.values, kind, start, end, asked_by)
     bag, member = gather_slices(words.codes, start, end)
     return build_bags(bag, member.astype(np.int64), len(distinct), of)
 

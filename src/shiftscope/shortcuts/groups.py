@@ -4,6 +4,7 @@ What samples are grouped by (QT, KW, QT+KW and so on) is in concepts.py.
 VQA-VS (Si et al., 2022) §3.4, after GQA-OOD (Kervadec et al., 2021).
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -151,3 +152,39 @@ def exact_entropy(counts: tuple[int, ...]) -> Decimal:
         uneven = EXACT_CONTEXT.add(uneven, EXACT_CONTEXT.multiply(Decimal(n), _exact_log(n)))
     entropy = EXACT_CONTEXT.subtract(_exact_log(total), EXACT_CONTEXT.divide(uneven, Decimal(total)))
     return EXACT_CONTEXT.divide(entropy, _exact_log(len(counts)))
+
+
+def find_uneven(counted: GroupAnswerCounts) -> npt.NDArray[np.bool_]:
+    """Which groups GQA-OOD keeps: those whose entropy is at most the mean of all less one standard deviation.
+
+    Where rounding could decide, many digits do, and equal is at most.
+    """
+    there = np.flatnonzero(counted.size > 0)
+    found = np.zeros(len(counted.size), bool)
+    if not len(there):
+        return found
+    values = counted.entropy[there]
+    limit = values.mean() - values.std()
+    found[there] = values < limit
+    close = np.abs(values - limit) < NEAR_LIMIT
+    if close.any():
+        counts = counted.list_counts(there)
+        digits = {one: exact_entropy(one) for one in set(counts)}
+        most = EXACT_CONTEXT.add(_entropy_limit(Counter(counts), digits), EQUAL_WITHIN)
+        found[there[close]] = [digits[counts[k]] <= most for k in np.flatnonzero(close).tolist()]
+    return found
+
+
+def _entropy_limit(groups: Counter[tuple[int, ...]], entropy: dict[tuple[int, ...], Decimal]) -> Decimal:
+    """The mean entropy less the standard deviation, with many digits."""
+
+    def compute_mean(values: dict[tuple[int, ...], Decimal]) -> Decimal:
+        total = Decimal(0)
+        for one in sorted(groups):
+            total = EXACT_CONTEXT.add(total, EXACT_CONTEXT.multiply(Decimal(groups[one]), values[one]))
+        return EXACT_CONTEXT.divide(total, Decimal(groups.total()))
+
+    middle = compute_mean(entropy)
+    away = {one: EXACT_CONTEXT.subtract(e, middle) for one, e in entropy.items()}
+    variance = compute_mean({one: EXACT_CONTEXT.multiply(d, d) for one, d in away.items()})
+    return EXACT_CONTEXT.subtract(middle, EXACT_CONTEXT.sqrt(variance))

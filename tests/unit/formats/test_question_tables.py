@@ -346,3 +346,12 @@ def test_without_objects_the_language_shortcuts_are_labelled_and_the_others_said
 def test_a_remark_reads_as_a_sentence():
     assert str(Remark("empty questions", "kept", 1200, (1, 2))) == "empty questions: 1,200, kept (1, 2, …)"
     assert str(Remark("questions without an id", "left out", 1)) == "questions without an id: 1, left out"
+
+
+def test_rows_of_gqa_with_calls_are_samples_too(tmp_path):
+    calls = ["[1]=select(sky)", "?=verify([0], dark)"]
+    rows = [["7", "Is it dark?", calls, "q1", "yes"], ["8", "Is it?", calls, "q2"]]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    made = read_gqa([tmp_path / "rows.json"])
+    assert (made.ids, made.answers.to_list(), made.local) == (("q1",), ["yes"], None)
+    assert [str(r) for r in made.remarks] == ["questions without an answer: 1, left out (q2)"]

@@ -30,6 +30,21 @@ def test_a_group_at_the_limit_is_balanced_whatever_rounding_says():
     assert (made["acc_head"].n, made["acc_tail"].n) == (14, 1)
 
 
+def test_questions_of_gqa_are_grouped_as_in_gqa_ood():
+    # Entropies 0.47 (9 of a, 1 of b), 1 (c and d), 1 (no local group: e and f); mean 0.82, deviation 0.25: the first
+    # is kept. By VQA-VS all of them would be one group of their kind.
+    said = [("g1", "a")] * 9 + [("g1", "b"), ("g2", "c"), ("g2", "d")]
+    rows = [row(f"{k} {answer} a", kind="query", local_group=group) for k, (group, answer) in enumerate(said)]
+    rows += [row(f"x{k} {k} a", kind="query") for k in "ef"]
+    scores = head_tail.measure(records_of(rows))
+    made = by_name(scores)
+    assert (made["acc_head"].value, made["acc_head"].n) == (1, 9)
+    assert (made["acc_tail"].value, made["acc_tail"].n) == (0, 1)
+    assert (made["in_neither"].value, made["in_neither"].n) == (4 / 14, 14)
+    assert {s.form for s in scores} == {"GQA-OOD"}
+    assert by_name(head_tail.measure(records_of(rows), group="kind"))["acc_tail"].n == 5
+
+
 def test_the_fact_part_decides_where_there_is_one():
     rows = [row("1 yes yes", part="head"), row("2 yes no", part="tail"), row("3 yes no", part="other")]
     made = by_name(head_tail.measure(records_of(rows)))

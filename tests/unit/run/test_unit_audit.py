@@ -10,9 +10,9 @@ import store_toys
 from shiftscope.result import Prediction, QuestionRecord
 from shiftscope.run.audit import AuditFiles, audit_files
 from shiftscope.run.question_source import open_source
-from shiftscope.run.score import read_results, score_records, score_run
+from shiftscope.run.score import describe_audit, read_results, score_records, score_run
 from shiftscope.shortcuts.audit import AuditSettings
-from shiftscope.shortcuts.audit_folder import STAGING_FOLDER, is_audit
+from shiftscope.shortcuts.audit_folder import STAGING_FOLDER, is_audit, set_file
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.run_log import RunWriter
 
@@ -58,7 +58,7 @@ def listing(folder):
 
 
 def ids(folder, name="IID-Test"):
-    return [row["question_id"] for row in json.loads((folder / name / f"{name}-Ques.json").read_text())]
+    return [row["question_id"] for row in json.loads(set_file(folder, name, "Ques").read_text())]
 
 
 def iid_n(folder, tmp_path):
@@ -213,3 +213,101 @@ def test_a_run_of_other_questions_is_scored_where_the_audit_has_them(files, tmp_
         f"2 of the 28 questions of {tmp_path / 'run'} are not in the audit {tmp_path / 'out'}; left out",
         f"6 questions of {tmp_path / 'run'} are of the audit's val split, not of its IID test",
     ]
+
+
+def test_one_test_file_is_enough(files, tmp_path, refuses):
+    only = AuditFiles((files / "test.json",), (files / "a.json",), splits=("test",))
+    out = tmp_path / "o"
+    made = audit_files(only, out, AuditSettings(split="given"), recipes={"gqa_ood": {"by": "QT"}})
+    assert made.found.split.counts() == {"train": 0, "val": 0, "test": 30}
+    assert made.blind == {}
+    assert made.skipped == (("blind models", "there is no train split to learn from"),)
+    assert sorted(ids(out, "GQA-OOD/all")) == sorted(ids(out, "GQA-OOD/head") + ids(out, "GQA-OOD/tail"))
+    with refuses("there is no train split to count words and objects in; omit --statistics train"):
+        audit_files(only, tmp_path / "p", AuditSettings(split="given", statistics="train"))
+
+
+def score_file(out, path, answer=lambda row: row["multiple_choice_answer"], **options):
+    rows = json.loads((out / "IID-Test/IID-Test-Ans.json").read_text())
+    path.write_text(json.dumps([{"question_id": r["question_id"], "answer": answer(r)} for r in rows]))
+    return score_records(read_results(path, out).records, ("shortcut_gap",), options=options)
+
+
+def test_a_score_has_the_recipe_s_own_sets(files, tmp_path):
+    out = tmp_path / "o"
+    recipes = {"gqa_ood": {"by": "QT", "entropy": 0.9}, "changing_priors": {}}
+    audit_files(given(files), out, AuditSettings(), blind=False, recipes=recipes)
+    usual = {"is the": "yes", "what": "red"}
+    scores = score_file(out, tmp_path / "r.json", lambda row: usual[row["question_type"]])
+    # Changing-Priors has no set that lies in the IID test.
+    sets = {s.metric: s for s in scores if dict(s.slice).get("recipe")}
+    assert {dict(s.slice)["recipe"] for s in sets.values()} == {"gqa_ood"}
+    assert {name: s.n for name, s in sets.items()} == {
+        f"acc_{name}": len(ids(out, f"GQA-OOD/{name}")) for name in ("all", "head", "tail")
+    }
+    assert (sets["acc_head"].value, sets["acc_tail"].value) == (1, 0)
+    assert sets["acc_all"].value == sets["acc_head"].n / sets["acc_all"].n
+
+
+def test_an_exact_match_takes_every_letter(files, tmp_path):
+    out = tmp_path / "o"
+    audited(files, out)
+
+    def iid(answer, **options):
+        return score_file(out, tmp_path / "r.json", answer, **options)[0]
+
+    assert iid(lambda row: row["multiple_choice_answer"] + " ").value == 1
+    assert iid(lambda row: row["multiple_choice_answer"] + " ", normalise="never").value == 0
+    assert iid(lambda row: row["multiple_choice_answer"], normalise="never").value == 1
+    assert iid(lambda row: "yes", normalise="never").form == "VQA accuracy, thirds, never normalised"
+
+
+@pytest.mark.parametrize("name", ["marks.parquet", "IID-Test/IID-Test-Ans.json", "IID-Test/IID-Test-Ques.json"])
+def test_a_file_edited_after_the_audit_is_no_longer_scored(files, tmp_path, refuses, name):
+    out = tmp_path / "o"
+    audited(files, out)
+    score_file(out, tmp_path / "r.json")
+    (out / name).write_bytes((out / name).read_bytes() + b" ")
+    with refuses(f"{out / name} was edited after the audit; run the same shiftscope audit again"):
+        read_results(tmp_path / "r.json", out)
+    (out / name).unlink()
+    with refuses(name.rpartition("/")[2]):
+        read_results(tmp_path / "r.json", out)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("[]", "is not as an audit writes it"),
+        ('{"version": "2"}', "is not as an audit writes it"),
+        ('{"version": 99}', "is of version 99, and this program knows 2"),
+        ("{", "not valid JSON"),
+    ],
+)
+def test_figures_that_are_none_of_an_audit_are_refused(files, tmp_path, refuses, told, why):
+    out = tmp_path / "o"
+    audited(files, out)
+    score_file(out, tmp_path / "r.json")
+    (out / "audit.json").write_text(told)
+    with refuses(why):
+        read_results(tmp_path / "r.json", out)
+
+
+def test_an_audit_of_the_first_version_is_scored_and_named(files, tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    audited(files, old, pairs="any")
+    audited(files, new)
+    told = json.loads((old / "audit.json").read_text())
+    for key in ("version", "digests", "ties"):
+        del told[key]
+    for key in ("pairs", "type_words"):
+        del told["settings"][key]
+    (old / "audit.json").write_text(json.dumps(told))
+    warnings: list[str] = []
+    assert describe_audit(old, warnings.append).endswith("version 1, KWP pairs any, type words out")
+    assert len(warnings) == 1
+    assert "is an audit of version 1" in warnings[0]
+    assert score_file(old, tmp_path / "r.json")[0].value == 1
+    assert describe_audit(new, warnings.append).endswith("version 2, KWP pairs two, type words out")
+    assert len(warnings) == 1
+    assert len({describe_audit(out, warnings.append)[:12] for out in (old, new)}) == 2

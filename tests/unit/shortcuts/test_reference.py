@@ -45,18 +45,22 @@ def named(labels):
     ]
 
 
-@pytest.mark.parametrize("statistics", ["all", "train"])
-def test_every_concept_and_every_set_is_the_reference_s(made, samples, statistics):
-    found = audit_shortcuts(samples, AuditSettings(statistics=statistics, seed=5))
+@pytest.mark.parametrize(
+    ("statistics", "pairs", "type_words"), [("all", "two", "out"), ("train", "any", "out"), ("all", "two", "in")]
+)
+def test_every_concept_and_every_set_is_the_reference_s(made, samples, statistics, pairs, type_words):
+    chosen = AuditSettings(statistics=statistics, pairs=pairs, type_words=type_words, seed=5)
+    found = audit_shortcuts(samples, chosen)
     plain, objects = audit_toys.plain(made)
     train = (found.split.codes == 0).tolist()
-    concepts, unseen = slow.concepts(plain, objects, question_types()[:-1], train if statistics == "train" else None)
+    counted = train if statistics == "train" else None
+    concepts, unseen = slow.concepts(plain, objects, question_types()[:-1], counted, pairs, type_words)
     answers = [s["answer"] for s in plain]
     assert list(found.labels) == list(SHORTCUTS) == list(concepts)
     assert list(samples.ids) == [s["id"] for s in plain]
     for shortcut in SHORTCUTS:
         assert named(found.labels[shortcut]) == concepts[shortcut]
-        assert (None in concepts[shortcut]) is ("KO" in shortcut)
+        assert (None in concepts[shortcut]) is ("KO" in shortcut or (shortcut == "KWP" and pairs == "two"))
         for part, groups in zip(SPLIT_NAMES, (found.train, found.val, found.test), strict=True):
             rows = found.split.rows(part).tolist()
             expected = slow.vqa_vs(concepts[shortcut], answers, rows, Fraction(9, 10), Fraction(6, 5))

@@ -208,7 +208,9 @@ def test_the_concepts_of_the_paper_s_kind_of_example():
     names = {s: [one.name(c) for c in one.codes] for s, one in found.labels.items()}
     assert names["QT"] == ["what color is the"] * 4
     assert names["KW"] == ["banana", "banana", "dog", "none"]
-    assert names["KWP"] == ["banana + none", "banana + on", "dog + on", "none + none"]
+    assert names["KWP"] == ["", "banana + on", "dog + on", ""]
+    loose = label_concepts(made, pairs="any").labels["KWP"]
+    assert [loose.name(c) for c in loose.codes] == ["banana + none", "banana + on", "dog + on", "none + none"]
     assert names["KO"] == ["banana", "banana", "dog", "none"]
     assert names["KOP"] == ["banana + none", "banana + table", "dog + table", "none + none"]
     assert names["QT+KW+KO"][2] == "what color is the + dog + dog"
@@ -241,6 +243,33 @@ def test_a_word_in_the_type_does_not_count_for_the_word_elsewhere():
     rows = [("What color is the sea?", "red")] * 3 + [("Is the sky color", "blue")]
     made = label_concepts(samples_with(rows)).labels["KW"]
     assert made.name(int(made.codes[3])) == "color"
+
+
+def test_words_of_the_type_may_be_keywords_too(refuses):
+    # `many` is in all questions, `how` in two of them; outside the type, only `dogs`, `cats` and `birds` are left.
+    rows = [("How many dogs?", "2"), ("How many cats?", "2"), ("Many birds?", "no")]
+    made = samples_with(rows, types=["how many", "how many", "none of the above"])
+    found = label_concepts(made, type_words="in").labels["KWP"]
+    assert [found.name(c) for c in found.codes] == ["how + dogs", "how + cats", "birds + many"]
+    assert (label_concepts(made).labels["KWP"].codes[:2] == -1).all()
+    with refuses("no reading of a type's words 'off'"):
+        label_concepts(made, type_words="off")
+    with refuses("no reading of keyword pairs 'three'"):
+        label_concepts(made, pairs="three")
+
+
+def test_ties_are_told_apart_by_frequency_and_then_by_the_alphabet():
+    # All words of the first are only ever seen with yes: `zoo` twice, `owl` and `cat` once each.
+    rows = [
+        ("Is it zoo owl cat?", "yes"),
+        ("Is it zoo?", "yes"),
+        ("Is it ant bee?", "no"),
+        ("Is it low bee high?", "no"),
+    ]
+    found = label_concepts(samples_with(rows))
+    names = found.labels["KWP"]
+    assert [names.name(c) for c in names.codes] == ["zoo + cat", "", "bee + ant", "bee + high"]
+    assert found.words.ties == 2  # cat before owl, high before low
 
 
 def test_an_image_without_objects_is_not_one_without_annotations():

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ...english.adjectives import describe_attribute as adjective
-from ...english.nouns import COUNTS, is_noun, is_scene_region
+from ...english.nouns import COUNTS, are_part_and_whole, is_noun, is_person, is_plural_noun, is_scene_region, is_worn
 from ...english.relations import parse_relation
+from ...english.word_lists import word_set
 from ...lang.execution_world import ExecutionWorld
 from ...lang.ops.attributes import NOT_IN_COMMON
 from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
-from .wording import DescriptionLink, DescriptionWord, ObjectDescription
+from .wording import DescriptionLink, DescriptionWord, ObjectDescription, can_be_about
 
 MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
 INNER_MENTION_PROBABILITY = 1 / 3  # and a relation of what another is described by
@@ -28,6 +29,8 @@ DEEPEST = 2  # relations on a path
 _UNSAYABLE = frozenset("|,()_")  # marks that GQA's notation is made of
 MOST = 60  # words kept for each place, the commonest
 FEWEST = 3  # times that a word is there; what is rarer is often a slip
+FEWEST_FITTING = 2  # and that it goes with a kind of thing
+LOOSE_KINDS = word_set("gqa", "loose kinds")
 WordCounts = Mapping[str, int]
 
 
@@ -49,7 +52,9 @@ class SceneView:
         for o, name in zip(scene.objects, self.names, strict=True):
             pairs = [(a, v) for a, v in o.attributes if a != "name" and is_adjective(v) and v not in name.split()]
             found = (DescriptionWord(get_attribute_family(scene.schema, a, v), v) for a, v in pairs)
-            self.words.append(list(dict.fromkeys(found)))
+            # The color of a person is that of the skin, the hair or the clothes: nobody knows which.
+            fit = (word for word in found if word.attribute != "color" or not is_person(name))
+            self.words.append(list(dict.fromkeys(fit)))
         self.ties: list[list[ObjectRelation]] = [[] for _ in self.names]
         for relation in scene.relations:
             if parse_relation(relation.name) is not None and _is_plain(relation.name):
@@ -84,12 +89,12 @@ class SceneView:
         """A description of the thing that no other fits, drawn at random; None where there is none.
 
         It says nothing of the attributes that are `silent`, and mentions none of the things kept `away`. One
-        that need not be `alone` may fit others too.
+        that need not be `alone` may fit others too. With no `depth`, nothing follows the noun.
         """
-        words = [w for w in self.words[thing] if w.attribute not in silent]
+        words = [w for w in self.words[thing] if w.attribute not in silent and (depth or _goes_before(w))]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
+        ties = [t for t in ties if self._is_telling(thing, t) or (t.subject and not alone)]
         word = words[draw.integers(len(words))] if words else None
-        phrase = adjective(word.value) if word else None
         tie = ties[draw.integers(len(ties))] if ties else None
         link = None
         if tie is not None:
@@ -99,7 +104,7 @@ class SceneView:
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
         # Not both: that is at the top of the picture, and that is on the mat.
-        fluent = phrase is not None and phrase.before and word is not None and word.attribute not in NOT_IN_COMMON
+        fluent = word is not None and _goes_before(word)
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
             said_link = link if with_link else None
             description = (word,) if word and with_word and (said_link is None or fluent) else ()
@@ -107,6 +112,53 @@ class SceneView:
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
         return None
+
+    def _is_telling(self, thing: int, tie: ObjectRelation) -> bool:
+        """Whether one would tell a thing by it: not the shirt that has the sleeve, nor what a box is filled with."""
+        predicate = parse_relation(tie.relation)
+        if predicate is None or is_having(tie.relation):
+            return tie.subject and not are_part_and_whole(self.names[thing], self.names[tie.other])
+        if tie.subject:
+            return True
+        ends = self.names[thing], self.names[tie.other]
+        # Not the winter jacket with the man in it.
+        worn = any(is_worn(end.rpartition(" ")[2]) for end in ends) and any(map(is_person, ends))
+        # That the man is wearing, that it surrounds; not a frisbee that he is playing.
+        does = predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
+        return (can_be_about(tie.relation) and not worn) or bool(does)
+
+
+def _goes_before(word: DescriptionWord) -> bool:
+    """Whether it stands before the noun: black, but neither asleep nor at the top of the picture."""
+    phrase = adjective(word.value)
+    return phrase is not None and phrase.before and word.attribute not in NOT_IN_COMMON
+
+
+def is_having(relation: str) -> bool:
+    predicate = parse_relation(relation)
+    return predicate is not None and predicate.verb == "have"
+
+
+def find_kind(schema: Schema, name: str, wide: bool) -> str:
+    """What sort of thing it is, in the singular: ponies → animal, or the narrowest, pony.
+
+    A name that the schema does not know goes by its last word, else by itself.
+    """
+    kinds = _index_kinds(schema)
+    found = kinds.get(name) or kinds.get(name.rpartition(" ")[2])
+    return name if found is None else found[wide]
+
+
+@lru_cache(maxsize=8)
+def _index_kinds(schema: Schema) -> Mapping[str, tuple[str, str]]:
+    """The narrowest and the widest kind of every noun that the schema knows."""
+    kinds = next((dict(a.kinds) for a in schema.attributes if a.name == "name"), {})
+    found: dict[str, tuple[str, str]] = {}
+    apt = [kind for kind in kinds if kind not in LOOSE_KINDS and not is_plural_noun(kind)]
+    for kind in sorted(apt, key=lambda kind: (len(kinds[kind]), kind)):
+        for name in (kind, *kinds[kind]):
+            found[name] = (found.get(name, (kind,))[0], kind)
+    return found
 
 
 @lru_cache(maxsize=16_384)
@@ -142,42 +194,61 @@ class GqaVocabulary:
     values: Mapping[str, WordCounts]  # of an attribute: color → white, black, …
     names: Mapping[tuple[str, bool], WordCounts]  # of a relation's subjects (True) and objects (False)
     relations: WordCounts
+    # What goes together, so that a wrong answer is no silly one: a bus is not asked whether it is ripe or has ears.
+    fitting_values: Mapping[tuple[str, str], WordCounts]  # of an attribute, for a narrow kind of thing
+    fitting_names: Mapping[tuple[str, bool, str], WordCounts]  # of `names`, beside a wide kind of thing
 
     @classmethod
     def from_scenes(cls, scenes: Iterable[Scene]) -> Self:
         values: dict[str, Counter[str]] = {}
         names: dict[tuple[str, bool], Counter[str]] = {}
         relations: Counter[str] = Counter()
+        suited: dict[tuple[str, str], Counter[str]] = {}
+        beside: dict[tuple[str, bool, str], Counter[str]] = {}
         for scene in scenes:
             called = [next(iter(o.values("name")), "") for o in scene.objects]
-            for o in scene.objects:
+            kinds = [find_kind(scene.schema, name, wide=True) for name in called]
+            for o, name in zip(scene.objects, called, strict=True):
+                kind = find_kind(scene.schema, name, wide=False)
                 for attribute, value in o.attributes:
                     if attribute != "name" and is_adjective(value):
-                        values.setdefault(get_attribute_family(scene.schema, attribute, value), Counter())[value] += 1
+                        family = get_attribute_family(scene.schema, attribute, value)
+                        values.setdefault(family, Counter())[value] += 1
+                        suited.setdefault((family, kind), Counter())[value] += 1
             for relation in scene.relations:
                 for subject, target in relation.triples():
                     relations[relation.name] += 1
-                    for end, one in ((True, called[subject]), (False, called[target])):
-                        if is_thing(one):
-                            names.setdefault((relation.name, end), Counter())[one] += 1
+                    for end, one, other in ((True, subject, target), (False, target, subject)):
+                        if is_thing(called[one]):
+                            names.setdefault((relation.name, end), Counter())[called[one]] += 1
+                            beside.setdefault((relation.name, end, kinds[other]), Counter())[called[one]] += 1
         return cls(
             {family: _keep_common(found) for family, found in sorted(values.items())},
             {place: _keep_common(found) for place, found in sorted(names.items())},
             _keep_common(relations),
+            {place: _keep_common(found, FEWEST_FITTING) for place, found in sorted(suited.items())},
+            {place: _keep_common(found, FEWEST_FITTING) for place, found in sorted(beside.items())},
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the order of the words."""
         values = {family: dict(counts) for family, counts in self.values.items()}
-        names = [[relation, end, dict(counts)] for (relation, end), counts in self.names.items()]
-        return {"values": values, "names": names, "relations": dict(self.relations)}
+        names = [[*place, dict(counts)] for place, counts in self.names.items()]
+        fitting = [[[*place, dict(counts)] for place, counts in table.items()] for table in self._fitting]
+        return {"values": values, "names": names, "relations": dict(self.relations), "fitting": fitting}
+
+    @property
+    def _fitting(self) -> tuple[Mapping[Any, WordCounts], ...]:
+        return self.fitting_values, self.fitting_names
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        names = {(relation, end): counts for relation, end, counts in data["names"]}
-        return cls(data["values"], names, data["relations"])
+        names, *fitting = (
+            {tuple(place): counts for *place, counts in table} for table in (data["names"], *data["fitting"])
+        )
+        return cls(data["values"], names, data["relations"], *fitting)
 
 
-def _keep_common(found: Counter[str]) -> WordCounts:
-    kept = sorted((word for word in found if found[word] >= FEWEST), key=lambda word: (-found[word], word))
+def _keep_common(found: Counter[str], fewest: int = FEWEST) -> WordCounts:
+    kept = sorted((word for word in found if found[word] >= fewest), key=lambda word: (-found[word], word))
     return {word: found[word] for word in kept[:MOST]}

@@ -25,8 +25,7 @@ import numpy as np
 from ... import rng
 from ...answer import Answer
 from ...english.adjectives import is_predicative
-from ...english.nouns import THE, is_animal, is_person
-from ...english.relations import RelationPredicate, parse_relation
+from ...english.nouns import OWN_PARTS, THE, are_part_and_whole, is_animal, is_countable, is_person, is_worn
 from ...lang.exec.exact import execute
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Program
@@ -34,7 +33,8 @@ from ...question import Provenance, Question
 from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from ...scene_graph.subgraph import NodeKind
-from .scene_view import DEEPEST, GqaVocabulary, ObjectRelation, SceneView, WordCounts
+from .plausibility import UNTELLING, has_always, is_bodily, is_spatial_relation, is_wearing, is_worth_asking
+from .scene_view import DEEPEST, GqaVocabulary, ObjectRelation, SceneView, WordCounts, find_kind
 from .wording import DescriptionLink, DescriptionWord, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
 T = TypeVar("T")
@@ -65,6 +65,22 @@ class GqaSampler(NamedTuple):
         if not options:
             raise NothingToDraw
         return options[int(self.draw.integers(len(options)))]
+
+    def find_fitting_names(self, relation: str, subject: bool, other: str) -> WordCounts:
+        """The names that stand in such a relation to such things, as its subject or object, and need not always."""
+        found = self.words.fitting_names.get((relation, subject, self._find_kind(other, wide=True)), {})
+        worn = not subject and is_wearing(relation)  # not "a coat or a number"
+        fitting = ((name, n) for name, n in found.items() if name not in OWN_PARTS and (not worn or is_worn(name)))
+        return {name: n for name, n in fitting if not has_always(other, name) and not has_always(name, other)}
+
+    def find_fitting_values(self, attribute: str, name: str) -> WordCounts:
+        """The values of an attribute that such things have; people have no color."""
+        if attribute == "color" and is_person(name):
+            return {}
+        return self.words.fitting_values.get((attribute, self._find_kind(name, wide=False)), {})
+
+    def _find_kind(self, name: str, wide: bool) -> str:
+        return find_kind(self.view.scene.schema, name, wide)
 
     def shuffle_pair(self, one: str, other: str) -> tuple[str, str]:
         return (one, other) if self.draw.integers(2) else (other, one)
@@ -117,7 +133,7 @@ def draw_attribute(
 
 def draw_other_value(d: GqaSampler, thing: int, word: DescriptionWord) -> str:
     """A value that the thing surely does not have, of the same attribute."""
-    options = d.words.values.get(word.attribute, {})
+    options = d.find_fitting_values(word.attribute, d.view.names[thing])
     return d.draw_false_word("attribute", list_own_values(d, thing, word), options, is_predicative)
 
 
@@ -126,16 +142,19 @@ def list_own_values(d: GqaSampler, thing: int, word: DescriptionWord) -> list[st
 
 
 def draw_subject(d: GqaSampler) -> tuple[int, ObjectRelation]:
-    """A thing, and a relation whose subject it is."""
-    thing = d.draw_one(d.view.things)
-    return thing, d.draw_one([t for t in d.view.ties[thing] if t.subject])
+    """A thing, and a relation whose subject it is; nobody asks where the sky is."""
+    thing = d.draw_one([i for i in d.view.things if d.view.names[i] not in THE])
+    names = d.view.names
+    return thing, d.draw_one(
+        [t for t in d.view.ties[thing] if t.subject and not is_bodily(names[thing], names[t.other])]
+    )
 
 
 def draw_related(d: GqaSampler, kind: Callable[[str], str]) -> tuple[int, ObjectDescription, ObjectRelation]:
     """A thing that is the only one, of a kind, that stands in some relation to another."""
-    thing = d.draw_one(d.view.things)
-    tie = d.draw_one(d.view.ties[thing])
-    depth = DEEPEST if tie.subject else 1  # a preposition follows: not "what is the cat on the mat by the bed on?"
+    thing = d.draw_one([i for i in d.view.things if d.view.names[i] not in UNTELLING])
+    tie = d.draw_one([t for t in d.view.ties[thing] if is_worth_asking(d.view, thing, t)])
+    depth = DEEPEST if tie.subject else 0  # a verb or preposition follows: not "what is the cat on the mat on?"
     other = d.view.describe(d.draw, tie.other, away=frozenset({thing}), depth=depth)
     if other is None:
         raise NothingToDraw
@@ -158,9 +177,19 @@ def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription:
         value = draw_other_value(d, thing, description.words[0])
         absent = replace(description, words=(DescriptionWord(description.words[0].attribute, value),))
     else:
-        tie = description.link or (d.draw_one(d.view.ties[thing]) if d.view.ties[thing] else None)
-        options = d.words.names.get((tie.relation, tie.subject), {}) if tie else {}
-        absent = replace(description, name=d.draw_false_word("object", d.view.names, options, lambda n: n not in THE))
+        link = description.link
+        options: WordCounts = {}
+        if link is not None:
+            options = d.find_fitting_names(link.relation, link.subject, link.other.name)
+        elif d.view.ties[thing]:
+            tie = d.draw_one(d.view.ties[thing])
+            options = d.words.names.get((tie.relation, tie.subject), {})
+        said = [(w.value, w.attribute) for w in description.words]
+
+        def fits(name: str) -> bool:
+            return name not in THE and all(value in d.find_fitting_values(family, name) for value, family in said)
+
+        absent = replace(description, name=d.draw_false_word("object", d.view.names, options, fits))
     if d.view.find_matches(absent):
         raise NothingToDraw
     return description if holds else absent
@@ -171,11 +200,6 @@ def draw_conjunction(d: GqaSampler) -> tuple[str, tuple[bool, bool]]:
     if d.draw.integers(2):
         return "and", (True, True) if d.holds else _OTHERWISE[d.draw.integers(3)]
     return "or", (not _OTHERWISE[k := d.draw.integers(3)][0], not _OTHERWISE[k][1]) if d.holds else (False, False)
-
-
-def is_spatial_relation(relation: str) -> bool:
-    """Whether it can follow "is" as it stands, so that it can be the answer: on, next to."""
-    return parse_relation(relation) == RelationPredicate("", relation) and not relation.endswith("ing")
 
 
 def finish(program: GqaProgramBuilder, answer: Answer, op: str, *inputs: int, words: tuple[str, ...] = ()) -> GqaDraft:
@@ -194,7 +218,8 @@ QUERYABLE = ("color", "material", "shape", "pattern")  # attributes that are que
 
 def draft_query_attr(d: GqaSampler) -> GqaDraft:
     thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
-    if d.view.world.objects.value(thing, word.attribute) != word.value:
+    shapeless = word.attribute == "shape" and not is_countable(d.view.names[thing])  # water
+    if shapeless or d.view.world.objects.value(thing, word.attribute) != word.value:
         raise NothingToDraw
     return ask_of_one(description, word.value, "query", word.attribute)
 
@@ -207,7 +232,7 @@ def draft_verify_attr(d: GqaSampler) -> GqaDraft:
 
 def draft_choose_attr(d: GqaSampler) -> GqaDraft:
     thing, word, description = draw_attribute(d)
-    options = d.words.values.get(word.attribute, {})
+    options = d.find_fitting_values(word.attribute, d.view.names[thing])
     other = d.draw_rival_word("attribute", word.value, list_own_values(d, thing, word), options, is_predicative)
     return ask_of_one(description, word.value, "choose", word.attribute, *d.shuffle_pair(word.value, other))
 
@@ -222,7 +247,7 @@ def draft_query_rel(d: GqaSampler) -> GqaDraft:
 def draft_choose_name(d: GqaSampler) -> GqaDraft:
     thing, description, tie = draw_related(d, lambda name: "person" if is_person(name) else "")
     name = d.view.names[thing]
-    options = d.words.names.get((tie.relation, tie.subject), {})
+    options = d.find_fitting_names(tie.relation, tie.subject, d.view.names[tie.other])
     other = d.draw_rival_word("object", name, d.view.names, options, lambda n: is_person(n) == is_person(name))
     return ask_of_one(description, name, "choose", "name", *d.shuffle_pair(name, other))
 
@@ -231,7 +256,8 @@ def draft_verify_rel(d: GqaSampler) -> GqaDraft:
     """Whether a thing stands in a relation to such another."""
     thing, tie = draw_subject(d)
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
-    other = d.draw_false_word("object", d.view.names, d.words.names.get((tie.relation, False), {}))
+    options = d.find_fitting_names(tie.relation, False, d.view.names[thing])
+    other = d.draw_false_word("object", d.view.names, options)
     if description is None:
         raise NothingToDraw
     name = d.view.names[tie.other] if d.holds else other
@@ -246,7 +272,11 @@ def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     thing, tie = draw_subject(d)
     name = d.view.names[tie.other]
     held = [t.relation for t in d.view.ties[thing] if t.subject and t.other == tie.other]
-    other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, is_spatial_relation))
+
+    def fits(relation: str) -> bool:
+        return is_spatial_relation(relation) and name in d.words.names.get((relation, False), {})
+
+    other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
     if description is None or other is None or not is_spatial_relation(tie.relation) or d.view.names.count(name) != 1:
         raise NothingToDraw
@@ -297,7 +327,10 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
         raise NothingToDraw
     beside = d.view.describe(d.draw, other, silent=frozenset({word.attribute}), away=frozenset({thing}))
     value = value_of(other, word.attribute)
-    if beside is None or value is None or not description.names().isdisjoint(beside.names()):
+    names = d.view.names[thing], d.view.names[other]
+    if beside is None or value is None or are_part_and_whole(*names):
+        raise NothingToDraw
+    if not description.names().isdisjoint(beside.names()):
         raise NothingToDraw
     same = value == word.value
     if not same and d.overlap.get_exclusivity("attribute", word.value, value) <= THRESHOLD:

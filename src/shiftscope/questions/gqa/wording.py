@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from ...english.adjectives import AdjectivePhrase as Adjective
 from ...english.adjectives import describe_attribute as adjective
 from ...english.inflection import capitalize_first, plural
-from ...english.nouns import is_noun, is_plural_noun
+from ...english.nouns import GAMES, THE_AFTER, is_noun, is_person, is_plural_noun, pronoun
 from ...english.relations import RelationPredicate, add_article, be_form, do_form, helper_verb, parse_relation
+from ...english.word_lists import word_set
 from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
 from ...lang.program import Node, Program, ProgramBuilder
+from ...schemas.gqa import SCHEMA
 
+NOT_ABOUT = word_set("gqa", "not about")
 ANYTHING = ""  # the name where there is none
 
 
@@ -105,6 +108,7 @@ class GqaProgramBuilder(ProgramBuilder):
 
 PEOPLE = ("person", "people")
 THING = "thing"
+MADE_OF = "made of "
 _ATTRIBUTE_QUESTIONS = {
     "color": "what color {be} {it}",
     "size": "what size {be} {it}",
@@ -121,6 +125,7 @@ _PLACES = {
     ("vposition", "bottom"): "at the bottom of the picture",
 }
 ABOUT_THINGS = ("query", "verify", "choose", "choose_relation", "choose_more", "exist", "alike", "differ", "common")
+MATERIALS = frozenset(SCHEMA.attribute("material").values)
 _OF_IMAGE = {"location": "where was the picture taken", "weather": "what is the weather like"}
 
 
@@ -165,11 +170,14 @@ def _write_question(program: Program, at: int) -> str:
             thing = _require_description(program, inside.inputs[0])
             return _ask_is(thing, f"not {_get_predicate_words(*inside.params)}")
         case "choose" if n.params[0] == "name":
-            options = " or ".join(add_article(name, name, "a") for name in n.params[1:])
-            return f"{_ask_name(things[0])}, {options}"
+            link = things[0].link
+            relation = "" if link is None or link.subject or link.alike else link.relation
+            options = (_write_other(relation, ObjectDescription(name), "a") for name in n.params[1:])
+            return f"{_ask_name(things[0])}, {' or '.join(options)}"
         case "choose":
             attribute, *values = n.params
-            return _ask_is(things[0], " or ".join(_get_predicate_words(attribute, value) for value in values))
+            first, *others = (_get_predicate_words(attribute, value) for value in values)
+            return _ask_is(things[0], " or ".join((first, *(one.removeprefix(MADE_OF) for one in others))))
         case "choose_relation":
             return _ask_which_relation(things[0], things[1], *n.params)
         case "choose_more":
@@ -194,18 +202,20 @@ def _write_conjunction(program: Program, n: Node) -> str:
     same = first.op == second.op == "verify" and first.params == second.params
     if same or (first.op == second.op == "exist" and not (first.note("said") or second.note("said"))):
         things = [_require_description(program, m.inputs[0]) for m in (first, second)]
-        if not same:
+        if same:
+            start = "are both" if n.op == "and" else _be_form(things[1])
+            return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
+        if not any(thing.link for thing in things):  # else what follows could be of both: "a cat or a dog on a mat"
             return _ask_existence(things, n.op)
-        start = "are both" if n.op == "and" else _be_form(things[1])
-        return f"{start} {f' {n.op} '.join(map(write_phrase, things))} {_get_predicate_words(*first.params)}"
-    return f" {n.op} ".join(_write_question(program, i) for i in n.inputs)
+    return f", {n.op} ".join(_write_question(program, i) for i in n.inputs)
 
 
-def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool = False) -> str:
+def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool = False, inner: str = "") -> str:
     """The things in words: "the black cat that is on the mat"; `a` gives a, an or what the noun wants.
 
-    `reduced` says it without "that is": "a black cat on the mat".
+    `reduced` says it without "that is": "a black cat on a mat". `inner` is the article of the others, if not the same.
     """
+    inner = inner or article
     name = thing.name or THING
     if not is_noun(name) and name != THING:
         raise Unsayable(f"the name {name!r} does not read as a noun")
@@ -215,11 +225,29 @@ def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool =
     tail = ""
     if thing.link is not None:
         if reduced and not after and thing.link.subject and not thing.link.alike:
-            tail = f" {_require_predicate(thing.link.relation).write_reduced()} {write_phrase(thing.link.other)}"
+            said = _require_predicate(thing.link.relation).write_reduced()
+            tail = f" {said} {_write_other(thing.link.relation, thing.link.other, inner)}"
+        elif not after and _has_something(thing.link):
+            place = _require_predicate(thing.link.relation).rest
+            tail = f" with {write_phrase(thing.link.other, inner)} {place} {pronoun(name)}"
         else:
-            clauses.append(_write_clause(thing, thing.link))
-    tail = f" that {' and that '.join(clauses)}" if clauses else tail
+            clauses.append(_write_clause(thing, thing.link, inner))
+    who = "who" if is_person(name) and (after or (thing.link and thing.link.subject)) else "that"
+    tail = f" {who} {f' and {who} '.join(clauses)}" if clauses else tail
     return add_article(f"{noun}{tail}", name, article)
+
+
+def _has_something(link: DescriptionLink) -> bool:
+    """Whether another is somewhere about the thing: "the mat with the cat on it", not "the mat that the cat is on"."""
+    return not (link.subject or link.alike) and can_be_about(link.relation)
+
+
+def can_be_about(relation: str) -> bool:
+    """Whether one can say "with something RELATION it": on, sitting on; not at, between, hidden by."""
+    predicate = parse_relation(relation)
+    if predicate is None or predicate.verb or not predicate.is_place:
+        return False
+    return predicate.rest not in NOT_ABOUT and not predicate.rest.endswith(" by")
 
 
 def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[str]]:
@@ -238,14 +266,14 @@ def _split_words(words: tuple[DescriptionWord, ...]) -> tuple[list[str], list[st
     return before, after
 
 
-def _write_clause(thing: ObjectDescription, link: DescriptionLink) -> str:
+def _write_clause(thing: ObjectDescription, link: DescriptionLink, article: str = "the") -> str:
     """The clause after "that": "is on the mat", "the man is wearing", "has the same color as the cat"."""
     if link.alike:
         return f"{'have' if _is_plural(thing) else 'has'} the same {link.relation} as {write_phrase(link.other)}"
     predicate = _require_predicate(link.relation)
     if link.subject:
-        return f"{predicate.write_finite(_is_plural(thing))} {write_phrase(link.other)}"
-    return f"{write_phrase(link.other)} {predicate.write_finite(_is_plural(link.other))}"
+        return f"{predicate.write_finite(_is_plural(thing))} {_write_other(link.relation, link.other, article)}"
+    return f"{write_phrase(link.other, article)} {predicate.write_finite(_is_plural(link.other))}"
 
 
 def _ask_name(thing: ObjectDescription) -> str:
@@ -263,7 +291,7 @@ def _ask_name(thing: ObjectDescription) -> str:
         return f"{word} {_write_clause(ObjectDescription('one'), link)}"
     predicate = _require_predicate(link.relation)
     if link.subject:
-        return f"{word} {predicate.write_finite(False)} {write_phrase(link.other)}"
+        return f"{word} {predicate.write_finite(False)} {_write_other(link.relation, link.other)}"
     helper = helper_verb(predicate, _is_plural(link.other))
     return f"{word} {helper} {write_phrase(link.other)} {predicate.write_bare()}"
 
@@ -285,15 +313,15 @@ def _ask_relation(thing: ObjectDescription) -> str:
     """Whether such a thing stands in a relation to the one meant: "is the man wearing a hat"."""
     link = thing.link
     if link is None or link.alike or link.subject:
-        return _ask_existence([thing], "")
+        return _ask_existence([thing], "", "the")
     predicate = _require_predicate(link.relation)
     helper = helper_verb(predicate, _is_plural(link.other))
-    other = write_phrase(ObjectDescription(thing.name, thing.words), "a")
+    other = _write_other(link.relation, ObjectDescription(thing.name, thing.words), "a")
     return f"{helper} {write_phrase(link.other)} {predicate.write_bare()} {other}"
 
 
-def _ask_existence(things: list[ObjectDescription], joined: str) -> str:
-    description = [write_phrase(thing, "a", reduced=True) for thing in things]
+def _ask_existence(things: list[ObjectDescription], joined: str, inner: str = "a") -> str:
+    description = [write_phrase(thing, "a", reduced=True, inner=inner) for thing in things]
     if joined == "and":
         return f"are there both {description[0]} and {description[1]}"
     return f"{_be_form(things[0])} there {f' {joined} '.join(description)}"
@@ -310,7 +338,20 @@ def _ask_comparison(how: str, one: ObjectDescription, other: ObjectDescription, 
     return f"do {them} have {'the same' if how == 'alike' else 'a different'} {kind}"
 
 
+def _write_other(relation: str, thing: ObjectDescription, article: str = "the") -> str:
+    """The object of a relation: a floor, a frisbee; but one stands on the floor, and plays frisbee."""
+    predicate = parse_relation(relation) if relation else None
+    if predicate is not None and thing == ObjectDescription(thing.name):
+        if predicate.rest == "playing" and thing.name in GAMES:
+            return thing.name
+        if predicate.is_place and thing.name in THE_AFTER:
+            article = "the"
+    return write_phrase(thing, article)
+
+
 def _get_predicate_words(attribute: str, value: str) -> str:
+    if attribute == "material" and value in MATERIALS:
+        return f"{MADE_OF}{value}"
     phrase = _get_phrase(attribute, value)
     if phrase is None or not phrase.after:
         raise Unsayable(f"one cannot ask whether something is {value!r}")

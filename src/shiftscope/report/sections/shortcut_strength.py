@@ -16,7 +16,7 @@ LOOKS = (("head", "is-head"), ("tail: the OOD set", "is-tail"), ("neither", "is-
 def section(evidence: AuditEvidence) -> Section | None:
     heads = [
         TableHead("Shortcut"),
-        numeric("Evenness", "E of eq. 8, over the train split: lower is more imbalanced"),
+        numeric("Evenness", "E of eq. 8, over the train split, else over the test: lower is more imbalanced"),
         numeric("Guess", "of the IID test, by the commonest answer of the concept in train"),
         TableHead("IID test", sortable=False, title="samples in a head, in a tail, in neither"),
         numeric("Head", "samples of the IID test with a frequent answer"),
@@ -29,7 +29,7 @@ def section(evidence: AuditEvidence) -> Section | None:
     ]
     unknown = any(line.outside for line in evidence.lines)
     if unknown:
-        heads.append(numeric("No group", "samples of the IID test whose objects are not known"))
+        heads.append(numeric("No group", "samples of the IID test without known objects, or without two words for KWP"))
     rows = [_build_row(evidence, line, unknown) for line in evidence.lines]
     lead = (
         "Samples with the same concept form a group. A group whose answers are uneven is imbalanced: its "
@@ -42,7 +42,10 @@ def section(evidence: AuditEvidence) -> Section | None:
         "QT are chosen with the answer at hand, so that their guess is more than a model could reach by them."
     )
     if unknown:
-        note += " All of this is of the samples in a group; those whose objects are not known are in none."
+        note += (
+            " All of this is of the samples in a group; in none are those whose objects are not known and, for KWP, "
+            "questions with fewer than two words besides their type."
+        )
     table = Table("", heads, rows, note, "strengths")
     return Section("Shortcut strength", [render_swatches(LOOKS), table], lead)
 

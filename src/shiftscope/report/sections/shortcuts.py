@@ -6,7 +6,7 @@ from ...errors import UserError
 from ...metrics.shortcut_gap import measure
 from ...result import Score
 from ...run.question_source import VqaFiles
-from ...shortcuts.audit_folder import add_marks, is_audit
+from ...shortcuts.audit_folder import add_marks, identify_audit, is_audit
 from ...shortcuts.concepts import SHORTCUTS
 from ..page import Section
 from ..runs import ReportRun, ReportRuns
@@ -35,6 +35,8 @@ def section(report: ReportRuns) -> Section | None:
         "IID test whose answer is rare for the shortcut it is named after; the gap is the IID test less the "
         "mean over the sets. VQA-VS scores by thirds, which is not the form of the results above."
     )
+    if len({identify_audit(Path(str(run.spec["data"]))).reading for run in measured}) > 1:
+        lead += " These runs are of audits that read keywords in different ways: compare no set with KW between them."
     return Section("Shortcuts", [table], lead)
 
 

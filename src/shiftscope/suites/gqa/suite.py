@@ -26,7 +26,7 @@ WORDS = "words.json"
 @dataclass(frozen=True, slots=True)
 class GqaSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "gqa"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     graphs: tuple[str, ...] = ()  # given files, by name and content
     images: str = ""  # the folder of their pictures, by name and content, if there is one

@@ -13,7 +13,8 @@ from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.notations import gqa
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Question
-from shiftscope.questions.gqa.scene_view import GqaVocabulary
+from shiftscope.questions.gqa.plausibility import has_always, is_worth_asking
+from shiftscope.questions.gqa.scene_view import GqaVocabulary, SceneView, find_kind
 from shiftscope.questions.gqa.templates import TEMPLATES, GqaQuestioner
 from shiftscope.questions.gqa.wording import (
     DescriptionLink,
@@ -30,6 +31,7 @@ from shiftscope.run.generalization.redundancy import RedundancyOptions
 from shiftscope.run.make import resolve_data
 from shiftscope.run.test import test as put_to_test
 from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.schemas.gqa import SCHEMA
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.dataset import Dataset
 from shiftscope.store.image import StoredImage
@@ -56,6 +58,20 @@ WORDED = {
     "select: car->relate: _,have,o [0]->query: name [1]": "What does the car have?",
     "select: table->relate: _,on,s [0]->choose name: cup|plate [1]": "What is on the table, a cup or a plate?",
     "select: man->relate: hat,wear,o [0]->query: color [1]": "What color is the hat that the man is wearing?",
+    "select: cat->relate: mat,on,o [0]->query: color [1]": "What color is the mat with the cat on it?",
+    "select: dog->relate: woman,behind,o [0]->verify: old [1]": "Is the woman with the dog behind her old?",
+    "select: mat->relate: man,on,s [0]->verify: old [1]": "Is the man who is on the mat old?",
+    "select: mat->relate: cat,on,s [0]->exist: ? [1]": "Is there a cat on a mat?",
+    "select: floor->relate: cat,on,s [0]->exist: ? [1]": "Is there a cat on the floor?",
+    "select: man->verify rel: tennis,playing,o [0]": "Is the man playing tennis?",
+    "select: man->verify rel: guitar,playing,o [0]": "Is the man playing a guitar?",
+    "select: tennis->relate: person,playing,s [0]->query: name [1]": "Who is playing tennis?",
+    "select: cat->verify rel: floor,on,o [0]": "Is the cat on the floor?",
+    "select: fence->verify material: wood [0]": "Is the fence made of wood?",
+    "select: fence->choose material: wood|metal [0]": "Is the fence made of wood or metal?",
+    "select: mat->relate: cat,on,s [0]->exist: ? [1]->select: dog->exist: ? [3]->or:  [2, 4]": (
+        "Is there a cat on a mat, or is there a dog?"
+    ),
     "select: men->verify rel: hats,wear,o [0]": "Are the men wearing hats?",
     "select: car->verify rel: wheel,have,o [0]": "Does the car have a wheel?",
     "select: table->verify rel: cup,on,s [0]": "Is there a cup on the table?",
@@ -67,7 +83,7 @@ WORDED = {
         "Are both the cat and the dog black?"
     ),
     "select: cat->verify: black [0]->select: dogs->verify: white [2]->or:  [1, 3]": (
-        "Is the cat black or are the dogs white?"
+        "Is the cat black, or are the dogs white?"
     ),
     "select: cat->select: dog->same color:  [0, 1]": "Do the cat and the dog have the same color?",
     "select: cat->select: dog->different color:  [0, 1]": "Do the cat and the dog have a different color?",
@@ -227,3 +243,37 @@ def test_bad_orders_are_refused(tmp_path):
         RedundancyOptions((0, 120))
     with pytest.raises(UserError, match=r"nothing.json: no such file"):
         build_gqa_spec([tmp_path / "nothing.json"], None, [])
+
+
+# What is plausible
+
+
+def test_words_that_go_together_are_counted_by_kind():
+    worn = [graph("1", "man, red hat", "0 wearing 1")] * 2
+    ridden = [graph("1", "boy, brown pony", "0 riding 1")] * 2
+    words = GqaVocabulary.from_scenes([*worn, *ridden])
+    assert words.fitting_names["wearing", False, "person"] == {"hat": 2}
+    assert words.fitting_names["riding", True, "animal"] == {"boy": 2}
+    assert words.fitting_values["color", "pony"] == {"brown": 2}
+    assert GqaVocabulary.from_json(json.loads(json.dumps(words.to_json()))) == words
+
+
+def test_a_kind_is_as_wide_or_as_narrow_as_wanted():
+    assert [find_kind(SCHEMA, "ponies", wide) for wide in (True, False)] == ["animal", "pony"]
+    assert find_kind(SCHEMA, "bathroom", wide=True) == "room"  # a place, and that says nothing
+    assert find_kind(SCHEMA, "dog house", wide=True) == "building"
+    assert find_kind(SCHEMA, "gizmo", wide=True) == "gizmo"
+
+
+def test_what_everybody_has_is_neither_asked_for_nor_denied():
+    view = SceneView(graph("1", "man, arm, cup", "0 have 1", "0 holding 2", "0 have 2"))
+    asked_for = {(view.names[i], t.relation) for i in view.things for t in view.ties[i] if is_worth_asking(view, i, t)}
+    assert asked_for == {("cup", "holding"), ("cup", "have"), ("man", "holding")}
+    assert has_always("boy", "eyes")
+    assert has_always("plane", "wing")
+    assert not has_always("boy", "hat")
+
+
+def test_people_have_no_color():
+    view = SceneView(graph("1", "black woman, black hat"))
+    assert [[w.value for w in words] for words in view.words] == [[], ["black"]]
