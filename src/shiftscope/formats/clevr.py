@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import json_files as _json
-from ..answer import read_answer
+from ..answer import Answer, read_answer
+from ..english.synonyms import spell_file_name
 from ..errors import UserError
 from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation
@@ -308,6 +309,13 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
             if functions & (notation.TABLE.keys() - clevr_notation.FUNCTIONS.keys()):
                 return notation.read(listed), name
         raise
+
+
+def spell_official_answer(answer: Answer, schema: Schema) -> Answer:
+    """The answer as Super-CLEVR's own files spell it: school bus, mid left door; others stay as they are."""
+    if schema != superclevr.SCHEMA or not isinstance(answer, str):
+        return answer
+    return spell_file_name(answer) if answer in superclevr.PART_NAMES else superclevr.OFFICIAL_MODELS.get(answer, answer)
 
 
 def write_questions(path: Path, questions: Iterable[Question], info: dict[str, Any] | None = None) -> None:

@@ -14,9 +14,9 @@ from ... import __version__
 from ...answer import spell
 from ...errors import UserError
 from ...executor import Progress
-from ...formats.clevr import STAGING, format_question, format_scene
+from ...formats.clevr import STAGING, format_question, format_scene, spell_official_answer
 from ...scene import Relation
-from ..dataset import Dataset
+from ..dataset import Dataset, find_schema
 from . import count_records, write_picture
 
 QUESTIONS_OPTIONAL = True
@@ -62,13 +62,14 @@ def _iterate_questions(
     dataset: Dataset, split: str, names: ImageNames, report_step: Callable[[], None]
 ) -> Iterable[dict[str, Any]]:
     """The questions with the fields of a released file, their answers spelled as there: yes, no, 3."""
+    schema = find_schema(dataset)
     for number, question in enumerate(dataset.questions(split)):
         if len(question.scenes) != 1 or question.scenes[0] not in names:
             raise UserError(
                 f"question {question.id}: CLEVR files ask about one image of the split; export it with --to hf"
             )
         index, stem = names[question.scenes[0]]
-        answer = None if question.answer is None else spell(question.answer)
+        answer = None if question.answer is None else spell_official_answer(spell(question.answer), schema)
         place = (("image_filename", f"{stem}.png"), ("image_index", index), ("image", stem), ("question_index", number))
         origin = replace(question.provenance, split=split)
         yield format_question(replace(question, notes=place, answer=answer, provenance=origin))
