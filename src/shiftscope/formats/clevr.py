@@ -23,6 +23,8 @@ from ..schemas import clevr, superclevr
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
+# Super-CLEVR's textures and ours. The official renderer draws a texture at random where a scene names none.
+TEXTURES = {"None": "none", "stripped": "striped", "vstripped": "upright stripes"}
 IMAGE_FIELDS = ("image_index", "image_filename", "image")  # of a question: one of them names its image
 
 
@@ -162,7 +164,7 @@ def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part
 
 
 def _parse_texture(raw: Any) -> str:
-    return raw if isinstance(raw, str) else ""
+    return TEXTURES.get(raw, raw) if isinstance(raw, str) else ""
 
 
 def _parse_box(raw: Any) -> Box | None:
@@ -248,7 +250,8 @@ def _format_object(o: Object, scene: Scene) -> dict[str, Any]:
 
 def _format_own_fields(thing: Object | Part) -> dict[str, Any]:
     """What the official files do not have: only where there is any."""
-    return ({"texture": thing.texture} if thing.texture else {}) | ({"box": list(thing.box)} if thing.box else {})
+    official = next((theirs for theirs, ours in TEXTURES.items() if ours == thing.texture), thing.texture)
+    return ({"texture": official} if official else {}) | ({"box": list(thing.box)} if thing.box else {})
 
 
 def read_questions(path: Path) -> Iterator[Question]:
@@ -315,7 +318,9 @@ def spell_official_answer(answer: Answer, schema: Schema) -> Answer:
     """The answer as Super-CLEVR's own files spell it: school bus, mid left door; others stay as they are."""
     if schema != superclevr.SCHEMA or not isinstance(answer, str):
         return answer
-    return spell_file_name(answer) if answer in superclevr.PART_NAMES else superclevr.OFFICIAL_MODELS.get(answer, answer)
+    if answer in superclevr.PART_NAMES:
+        return spell_file_name(answer)
+    return superclevr.OFFICIAL_MODELS.get(answer, answer)
 
 
 def write_questions(path: Path, questions: Iterable[Question], info: dict[str, Any] | None = None) -> None:

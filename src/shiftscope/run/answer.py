@@ -21,7 +21,6 @@ from ..questions.clevr.template import TemplateSet
 from ..scene import Scene
 from ..schema import OPEN, Schema
 
-
 SETS = (OBJECTS, PARTS)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from shiftscope import formats as _any
 from shiftscope.formats import clevr
+from shiftscope.geometry.shapes.superclevr import body
 from shiftscope.lang.text import format_program
 from shiftscope.schemas import superclevr
 
@@ -40,10 +41,21 @@ def test_textures_and_boxes_are_kept_where_there_are_any(tmp_path):
     clevr.write_scenes(tmp_path / "scenes.json", [painted])
     assert clevr.read_scenes(tmp_path / "scenes.json") == [painted]
     (found,) = json.loads((tmp_path / "scenes.json").read_text())["scenes"]
-    assert found["objects"][0]["texture"] == "striped"
+    assert found["objects"][0]["texture"] == "stripped"
     painted_roof = {"texture": "checkered", "box": [12.0, 40.0, 31.0, 8.0]}
     assert found["objects"][0]["parts"]["roof"] == dict(roof.attributes) | painted_roof
     assert not {"texture", "box"} & found["objects"][1].keys()
+
+
+def test_official_textures_come_back_and_can_be_drawn():
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    for thing, texture in zip(raw["objects"], ("stripped", "vstripped", "None"), strict=True):
+        thing["texture"] = texture
+    raw["objects"][0]["parts"]["roof"]["texture"] = "checkered"
+    scene = clevr.parse_scene(raw, superclevr.SCHEMA)
+    assert [o.texture for o in scene.objects] == ["striped", "upright stripes", "none"]
+    assert [body(o).looks[0].texture for o in scene.objects] == ["striped", "upright stripes", "none"]
+    assert clevr.format_scene(scene) == raw
 
 
 def test_what_others_call_texture_or_box_is_left_alone():

@@ -102,7 +102,7 @@ def fold_part_names(program: Program) -> Program:
     if len(filters) < 2 or all(n.op != "union" for n in program.nodes):
         return program
     uses = Counter(j for n in program.nodes for j in n.inputs)
-    terms = {members: term for term, members in reversed(_list_members().items())}  # of two that mean the same the first
+    terms = {members: term for term, members in _list_members().items()}
     found = {i: (program.nodes[i].inputs, _list_members().get(program.nodes[i].params[1])) for i in filters}
     for i, n in enumerate(program.nodes):
         if n.op == "union" and all(j in found and uses[j] == 1 for j in n.inputs):

@@ -15,7 +15,7 @@ from ...answer import spell
 from ...errors import UserError
 from ...executor import Progress
 from ...formats.clevr import STAGING, format_question, format_scene, spell_official_answer
-from ...scene import Relation
+from ...scene import Object, Relation
 from ..dataset import Dataset, find_schema
 from . import count_records, write_picture
 
@@ -54,8 +54,23 @@ def _iterate_scenes(
         given = {r.name for r in scene.relations}  # official files also spell out the relations that geometry gives
         derived = [(name, scene.relation(name)) for name in scene.schema.relations if name not in given]
         relations = scene.relations + tuple(Relation(name, rows) for name, rows in derived if rows is not None)
-        yield format_scene(replace(scene, notes=notes, relations=relations))
+        objects = _name_missing_textures(scene.objects)
+        yield format_scene(replace(scene, notes=notes, relations=relations, objects=objects))
         report_step()
+
+
+def _name_missing_textures(objects: tuple[Object, ...]) -> tuple[Object, ...]:
+    """Where anything is textured, what is not says so: else the official renderer draws a texture at random."""
+    if not any(thing.texture for o in objects for thing in (o, *o.parts)):
+        return objects
+    return tuple(
+        replace(
+            o,
+            texture=o.texture or "none",
+            parts=tuple(replace(part, texture=part.texture or "none") for part in o.parts),
+        )
+        for o in objects
+    )
 
 
 def _iterate_questions(
