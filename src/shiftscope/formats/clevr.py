@@ -1,4 +1,4 @@
-"""CLEVR, Super-CLEVR and CLEVR_HYP: scene files and question files, released or from the generator."""
+"""CLEVR, Super-CLEVR, CLEVR_HYP and CLEVR-Math: scene files and question files, released or from the generator."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,15 +13,18 @@ from ..errors import UserError
 from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation
 from ..lang.notations import clevr_hyp as hyp_notation
+from ..lang.notations import clevr_math as math_notation
 from ..lang.notations import superclevr as superclevr_notation
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
 from ..scene import Box, Object, Part, Relation, Scene, Vector, mask_members, mask_of
 from ..schema import Schema
 from ..schemas import clevr, superclevr
+from ._clevr_neighbours import CAMERA_FRAME, IMAGE_LISTS, flip_front, is_parsed_scene, relate_parsed, split_images
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
+FRAME = "frame"  # note of a scene: its positions are as the camera sees them
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
 # Super-CLEVR's textures and ours. The official renderer draws a texture at random where a scene names none.
 TEXTURES = {"None": "none", "stripped": "striped", "vstripped": "upright stripes"}
@@ -39,7 +42,29 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 def sniff_questions(file: _json.InputFile) -> bool:
     first = file.first_row("questions")
-    return "question" in first and bool(first.keys() & {*IMAGE_FIELDS})
+    return "question" in first and bool(first.keys() & {*IMAGE_FIELDS, *IMAGE_LISTS})
+
+
+def explain_scenes(file: _json.InputFile) -> str:
+    """Why a file that looks like CLEVR scenes is none; empty where it does not look like them."""
+    listed = file.outline.get("scenes") if isinstance(file.outline, dict) else None
+    if not isinstance(listed, list):
+        return ""
+    lacks = f"no list of objects, only {_list_fields(listed[0])}" if isinstance(listed[0], dict) else "no fields"
+    return f"its first scene has {lacks} (each view of a scene must be a scene of its own)"
+
+
+def explain_questions(file: _json.InputFile) -> str:
+    first = file.first_row("questions") if isinstance(file.outline, dict) else {}
+    if not first or "image_id" in first or "imageId" in first:  # VQA's, GQA's
+        return ""
+    missing = "no question" if "question" not in first else f"none of {', '.join((*IMAGE_FIELDS, *IMAGE_LISTS))}"
+    return f"its first question has {missing}, only {_list_fields(first)}"
+
+
+def _list_fields(row: dict[str, Any]) -> str:
+    names = [*row]
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 class ClevrSceneRow(NamedTuple):
@@ -89,6 +114,8 @@ def _iterate_scenes(path: Path) -> Iterator[tuple[Path, int, Any]]:
             raws = [whole.get("scenes", whole)]
         for at, raw in enumerate(raws):
             found = True
+            if not isinstance(raw, dict) or not all(isinstance(o, dict) for o in raw.get("objects", ())):
+                raise UserError(f"{file}: scene {at}: expected an object with a list of objects, got {raw!r:.60}")
             yield file, at, raw
     if not found:
         raise UserError(f"{path}: there are no scenes in it")
@@ -105,9 +132,12 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
+    parsed = is_parsed_scene(raw)
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
+            if attribute not in o:
+                raise UserError(f"object {at} has no {attribute}")
             if type(o[attribute]) is not str or (attribute, o[attribute]) not in known:
                 _check_value(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
@@ -117,7 +147,7 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
                 far = _json.describe_limit(width, height)
                 raise UserError(f"expected a width and height, got {pixel[1]!r}{far}")
             pixel, size = pixel[0], (width, height)
-        coords = o.get("3d_coords")
+        coords = flip_front(_parse_vector(o["position"])) if parsed else o.get("3d_coords")
         objects.append(
             Object(
                 attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
@@ -129,16 +159,22 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
                 texture=_parse_texture(o.get("texture")),
             )
         )
+    directions = tuple((name, _parse_vector(v)) for name, v in raw.get("directions", {}).items())
+    stored = raw.get("relationships", {}).items()
+    relations = tuple(_parse_relation(name, rows, len(objects)) for name, rows in stored)
+    frame = ()
+    if parsed:
+        directions, frame = CAMERA_FRAME, ((FRAME, "camera"),)
+        relations = relations or relate_parsed(tuple(objects))
+    told = tuple((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw)
     return Scene(
         id=_image_name(raw),
         schema=schema,
         size=size,
         objects=tuple(objects),
-        directions=tuple((name, _parse_vector(v)) for name, v in raw.get("directions", {}).items()),
-        relations=tuple(
-            _parse_relation(name, rows, len(objects)) for name, rows in raw.get("relationships", {}).items()
-        ),
-        notes=(*((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw), *_parse_staging(raw)),
+        directions=directions,
+        relations=relations,
+        notes=(*told, *frame, *_parse_staging(raw)),
     )
 
 
@@ -187,6 +223,8 @@ def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part
 
 
 def _parse_vector(values: Any) -> Vector:
+    if not isinstance(values, list | tuple) or len(values) != 3:
+        raise UserError(f"expected three numbers, got {values!r:.60}")
     x, y, z = map(_parse_number, values)
     return (x, y, z)
 
@@ -227,6 +265,8 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 def format_scene(scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = dict(scene.notes)
+    if data.pop(FRAME, None):
+        return data | {"objects": [_format_object(o, scene) for o in scene.objects]}
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
     data["objects"] = [_format_object(o, scene) for o in scene.objects]
     data["relationships"] = {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}
@@ -236,7 +276,8 @@ def format_scene(scene: Scene) -> dict[str, Any]:
 def _format_object(o: Object, scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = dict(o.attributes)
     if o.position is not None:
-        data["3d_coords"] = list(o.position)
+        parsed = scene.note(FRAME)
+        data["position" if parsed else "3d_coords"] = list(flip_front(o.position) if parsed else o.position)
     if o.rotation is not None:
         data["rotation"] = o.rotation
     if o.pixel is not None:
@@ -259,7 +300,14 @@ def read_questions(path: Path) -> Iterator[Question]:
 
     def list_rows() -> Iterator[tuple[str, Any]]:
         for at, raw in enumerate(_json.iterate_elements(read_bytes(path), "questions", path)):
-            yield f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at)
+            place = f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}"
+            if not isinstance(raw, dict) or not raw.keys() & IMAGE_LISTS.keys():
+                yield place, (raw, at)
+                continue
+            with _json.locate_errors(f"{path}: {place}"):
+                rows = list(split_images(raw, at))
+            for row in rows:
+                yield place, (row, at)
 
     return _json.parse_records(list_rows(), parse_question, path, "questions")
 
@@ -286,12 +334,16 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
         answer=read_answer(get("answer")),
         kind=kind,
         action=action,
-        provenance=_build_provenance(source, split, template, get("question_family_index")),
+        provenance=_build_provenance(source, split, template, get("question_family_index", get("template_index"))),
         notes=tuple([(k, raw[k]) for k in ("question_index", *IMAGE_FIELDS) if k in raw]),
     )
 
 
 _build_provenance = lru_cache(maxsize=10_000)(Provenance)
+
+
+# By the source of a question; told from CLEVR's by the functions that these have besides.
+NOTATIONS: dict[str, Any] = {"superclevr": superclevr_notation, "clevr_hyp": hyp_notation, "clevr_math": math_notation}
 
 
 def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
@@ -308,7 +360,7 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
         return clevr_notation.read(listed), "clevr"
     except ProgramError:
         functions = {n.get("function") or n.get("type") for n in listed if isinstance(n, dict)}
-        for name, notation in (("superclevr", superclevr_notation), ("clevr_hyp", hyp_notation)):
+        for name, notation in NOTATIONS.items():
             if functions & (notation.TABLE.keys() - clevr_notation.FUNCTIONS.keys()):
                 return notation.read(listed), name
         raise
@@ -339,8 +391,7 @@ def format_question(question: Question) -> dict[str, Any]:
     if question.program is not None and p.source == "clevr_hyp":
         data |= hyp_notation.write_pair(question.program, question.action)
     elif question.program is not None:
-        notation = superclevr_notation if p.source == "superclevr" else clevr_notation
-        data["program"] = notation.write(question.program)
+        data["program"] = NOTATIONS.get(p.source, clevr_notation).write(question.program)
     elif question.action:
         data[hyp_notation.ACTION_TEXT_FIELDS[0]] = question.action
     if p.template:

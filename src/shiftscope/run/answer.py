@@ -61,6 +61,7 @@ class AnsweredQuestion:
     execution: Execution | None  # None: there was no program to run
     schema: Schema
     missing: str = "no program"  # why not
+    rivals: tuple[str, ...] = ()  # the answers that it might have
 
     @property
     def answer(self) -> Answer | None:
@@ -73,6 +74,12 @@ class AnsweredQuestion:
         if self.execution is None:
             return self.missing
         return self.execution.answer.reason if isinstance(self.execution.answer, Undefined) else ""
+
+    def explain_undefined(self) -> str:
+        """The same with the node at fault."""
+        if self.execution is None:
+            return ": ".join(filter(None, (self.missing, " or ".join(self.rivals))))
+        return str(self.execution.answer) if self.answer is None else ""
 
     @property
     def verdict(self) -> str:
@@ -144,7 +151,7 @@ def _choose_reading(question: Question, readings: list[AnsweredQuestion]) -> Ans
     answers = {spell(r.answer) if r.answer is not None else r.undefined for r in rivals}
     if len(answers) == 1:
         return rivals[0]
-    return AnsweredQuestion(question, None, OPEN, "ambiguous" if answers else "not understood")
+    return AnsweredQuestion(question, None, OPEN, "ambiguous" if answers else "not understood", tuple(sorted(answers)))
 
 
 def _execute(question: Question, program: Program, lookup: SceneLookup, references: References) -> AnsweredQuestion:
