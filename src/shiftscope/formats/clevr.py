@@ -162,7 +162,7 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     directions = tuple((name, _parse_vector(v)) for name, v in raw.get("directions", {}).items())
     stored = raw.get("relationships", {}).items()
     relations = tuple(_parse_relation(name, rows, len(objects)) for name, rows in stored)
-    frame = ()
+    frame: tuple[tuple[str, str], ...] = ()
     if parsed:
         directions, frame = CAMERA_FRAME, ((FRAME, "camera"),)
         relations = relations or relate_parsed(tuple(objects))

@@ -89,7 +89,7 @@ def expand_part_names(program: Program) -> Program:
             nodes.append(node(n.op, inputs, n.params, notes))
         for number, name in enumerate(names.get(i, ())):
             before = len(nodes) - 1
-            nodes.append(node("filter", inputs, ("name", name), notes))
+            nodes.append(node("filter", inputs, ("name", name), notes if len(names[i]) == 1 else ()))
             if number:
                 nodes.append(node("union", (before, len(nodes) - 1)))
         place.append(len(nodes) - 1)
@@ -102,24 +102,28 @@ def fold_part_names(program: Program) -> Program:
     if len(filters) < 2 or all(n.op != "union" for n in program.nodes):
         return program
     uses = Counter(j for n in program.nodes for j in n.inputs)
-    terms = {members: term for term, members in _list_members().items()}
-    found = {i: (program.nodes[i].inputs, _list_members().get(program.nodes[i].params[1])) for i in filters}
+    members = _list_members()
+    found = {i: (program.nodes[i].inputs, members.get(program.nodes[i].params[1], frozenset())) for i in filters}
     for i, n in enumerate(program.nodes):
         if n.op == "union" and all(j in found and uses[j] == 1 for j in n.inputs):
             (source, left), (other, right) = (found[j] for j in n.inputs)
             if source == other and left and right:
                 found[i] = (source, left | right)
+    terms = {parts: term for term, parts in members.items()}
+    folded: dict[int, Node] = {}
     gone: set[int] = set()
+    for i in sorted(found.keys() - filters, reverse=True):  # the widest unions first
+        source, parts = found[i]
+        if i not in gone and parts in terms:
+            folded[i] = node("filter", source, ("name", terms[parts]), program.nodes[i].notes)
+        if i in gone or i in folded:
+            gone.update(program.nodes[i].inputs)
+    if not folded:
+        return program
     nodes: list[Node] = []
     place: list[int] = []
-    for i in reversed(range(len(program))):  # the widest unions first
-        if program.nodes[i].op == "union" and i in found and (i in gone or found[i][1] in terms):
-            gone.update(program.nodes[i].inputs)
-    if not gone:
-        return program
-    for i, n in enumerate(program.nodes):
-        if i not in gone and n.op == "union" and i in found and found[i][1] in terms:
-            n = node("filter", found[i][0], ("name", terms[found[i][1]]))
+    for i, given in enumerate(program.nodes):
+        n = folded.get(i, given)
         if i not in gone:
             nodes.append(node(n.op, tuple(place[j] for j in n.inputs), n.params, drop_places(n.notes)))
         place.append(len(nodes) - 1)
@@ -131,9 +135,9 @@ def drop_places(notes: Notes) -> Notes:
     return tuple(note for note in notes if note[0] != "at")
 
 
-def _find_name_filters(program: Program) -> list[int]:
+def _find_name_filters(program: Program) -> set[int]:
     """The nodes that filter parts by name; no object has one."""
-    return [i for i, n in enumerate(program.nodes) if n.op == "filter" and n.params[0] == "name"]
+    return {i for i, n in enumerate(program.nodes) if n.op == "filter" and n.params[0] == "name"}
 
 
 @cache

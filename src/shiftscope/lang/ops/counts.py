@@ -54,22 +54,10 @@ def plus(world: ExecutionWorld, left: int, right: int) -> int:
     return left + right
 
 
-@plus.define_soft
-def _plus(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: of the thresholded counts."""
-    return SoftValue(left.value + right.value, left.confidence * right.confidence)
-
-
 @op((INT, INT, INT))
 def minus(world: ExecutionWorld, left: int, right: int) -> int:
     """The first number less the second."""
     return left - right
-
-
-@minus.define_soft
-def _minus(world: SoftWorld, left: SoftValue, right: SoftValue) -> SoftValue:
-    """Ours: of the thresholded counts."""
-    return SoftValue(left.value - right.value, left.confidence * right.confidence)
 
 
 @op((INT, INT, BOOL))

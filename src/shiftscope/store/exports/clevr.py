@@ -61,7 +61,7 @@ def _iterate_scenes(
 
 def _name_missing_textures(objects: tuple[Object, ...]) -> tuple[Object, ...]:
     """Where anything is textured, what is not says so: else the official renderer draws a texture at random."""
-    if not any(thing.texture for o in objects for thing in (o, *o.parts)):
+    if not any(o.texture or any(part.texture for part in o.parts) for o in objects):
         return objects
     return tuple(
         replace(
