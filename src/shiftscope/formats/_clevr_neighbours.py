@@ -1,10 +1,11 @@
-"""What files beside CLEVR's own do otherwise: rows about several images, and positions as a camera sees them."""
+"""What files beside CLEVR's own do otherwise: rows about several images, positions as a camera sees them, masks."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import UserError
-from ..scene import Object, Relation, Vector
+from ..json_files import is_number
+from ..scene import Box, Object, Relation, Vector
 
 # Too-CLEVR: one row asks the same question about each of several images.
 
@@ -71,3 +72,24 @@ def relate_parsed(objects: tuple[Object, ...]) -> tuple[Relation, ...]:
         rows = tuple(sum(1 << j for j, other in enumerate(along) if other > here) for here in along)
         relations.append(Relation(name, rows))
     return tuple(relations)
+
+
+# Super-CLEVR's released scenes: `obj_mask_box` has the box and mask of each object (as `obj`) and of each of its parts.
+
+MASKS, WHOLE = "obj_mask_box", "obj"
+
+
+def read_mask_boxes(raw: dict[str, Any]) -> dict[tuple[int, str], Box]:
+    """The boxes (left, top, width, height) by object and part; none for what is not seen. Masks are not read."""
+    found: dict[tuple[int, str], Box] = {}
+    for number, named in raw.get(MASKS, {}).items():
+        for name, entry in named.items():
+            if not isinstance(entry, list):  # `info`: what the object is called
+                continue
+            box = entry[0] if entry else None
+            if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
+                raise UserError(f"{MASKS} {number}, {name}: expected a box of four numbers, got {box!r:.60}")
+            left, top, width, height = map(float, box)
+            if width > 0 and height > 0:
+                found[int(number), name] = (left, top, width, height)
+    return found

@@ -20,7 +20,16 @@ from ..question import Provenance, Question
 from ..scene import Box, Object, Part, Relation, Scene, Vector, mask_members, mask_of
 from ..schema import Schema
 from ..schemas import clevr, superclevr
-from ._clevr_neighbours import CAMERA_FRAME, IMAGE_LISTS, flip_front, is_parsed_scene, relate_parsed, split_images
+from ._clevr_neighbours import (
+    CAMERA_FRAME,
+    IMAGE_LISTS,
+    WHOLE,
+    flip_front,
+    is_parsed_scene,
+    read_mask_boxes,
+    relate_parsed,
+    split_images,
+)
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
@@ -132,7 +141,7 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
-    parsed = is_parsed_scene(raw)
+    parsed, boxes = is_parsed_scene(raw), read_mask_boxes(raw)
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
@@ -151,11 +160,13 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
         objects.append(
             Object(
                 attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
-                parts=tuple([_parse_part(name, p, schema, at) for name, p in o.get("parts", {}).items()]),
+                parts=tuple(
+                    [_parse_part(name, p, schema, at, boxes.get((at, name))) for name, p in o.get("parts", {}).items()]
+                ),
                 position=_parse_vector(coords) if coords is not None else None,
                 rotation=_parse_number(o["rotation"]) if o.get("rotation") is not None else None,
                 pixel=_parse_vector(pixel) if pixel is not None else None,
-                box=_parse_box(o.get("box")),
+                box=_parse_box(o.get("box")) or boxes.get((at, WHOLE)),
                 texture=_parse_texture(o.get("texture")),
             )
         )
@@ -190,13 +201,13 @@ def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         return
 
 
-def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part:
+def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int, box: Box | None) -> Part:
     known = _list_vocabulary(schema, part=True)
     attributes = tuple([pair for pair in raw.items() if pair[0] not in OWN_FIELDS])
     for attribute, value in (("name", name), *attributes):
         if type(value) is not str or (attribute, value) not in known:
             _check_value(schema, attribute, value, f"object {at}, part {name}", part=True)
-    return Part(name, attributes, _parse_texture(raw.get("texture")), _parse_box(raw.get("box")))
+    return Part(name, attributes, _parse_texture(raw.get("texture")), _parse_box(raw.get("box")) or box)
 
 
 def _parse_texture(raw: Any) -> str:

@@ -58,6 +58,18 @@ def test_official_textures_come_back_and_can_be_drawn():
     assert clevr.format_scene(scene) == raw
 
 
+def test_boxes_come_from_the_masks_of_released_scenes(refuses):
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    masks = {"info": "sedan_0", "obj": [[10, 38, 60, 22], "5,3,2"], "roof": [[12, 40, 31, 8], "9,1"]}
+    raw["obj_mask_box"] = {"0": masks | {"front_left_wheel": [[0, 0, 0, 0], "10"]}}
+    car, bus, _ = clevr.parse_scene(raw, superclevr.SCHEMA).objects
+    assert (car.box, bus.box) == ((10.0, 38.0, 60.0, 22.0), None)
+    assert [part.box for part in car.parts] == [(12.0, 40.0, 31.0, 8.0), None]
+    raw["obj_mask_box"]["0"]["roof"] = [[12, 40], "9,1"]
+    with refuses("obj_mask_box 0, roof: expected a box of four numbers, got [12, 40]"):
+        clevr.parse_scene(raw, superclevr.SCHEMA)
+
+
 def test_what_others_call_texture_or_box_is_left_alone():
     raw = load("superclevr_scenes.json")["scenes"][0]
     plain = clevr.parse_scene(raw, superclevr.SCHEMA)
