@@ -82,7 +82,10 @@ MASKS, WHOLE = "obj_mask_box", "obj"
 def read_mask_boxes(raw: dict[str, Any]) -> dict[tuple[int, str], Box]:
     """The boxes (left, top, width, height) by object and part; none for what is not seen. Masks are not read."""
     found: dict[tuple[int, str], Box] = {}
-    for number, named in raw.get(MASKS, {}).items():
+    masks = raw.get(MASKS, {})
+    if not isinstance(masks, dict) or not all(n.isdecimal() and isinstance(v, dict) for n, v in masks.items()):
+        raise UserError(f"its {MASKS} must have boxes and masks by the number of the object")
+    for number, named in masks.items():
         for name, entry in named.items():
             if not isinstance(entry, list):  # `info`: what the object is called
                 continue

@@ -17,9 +17,19 @@ from ..lang.notations import clevr_math as math_notation
 from ..lang.notations import superclevr as superclevr_notation
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
-from ..scene import Box, Object, Part, Relation, Scene, Vector, mask_members, mask_of
+from ..scene import Box, Object, Part, Scene, mask_members
 from ..schema import Schema
 from ..schemas import clevr, superclevr
+from ._clevr_fields import (
+    TEXTURES,
+    get_fields,
+    parse_box,
+    parse_number,
+    parse_relation,
+    parse_size,
+    parse_texture,
+    parse_vector,
+)
 from ._clevr_neighbours import (
     CAMERA_FRAME,
     IMAGE_LISTS,
@@ -35,8 +45,6 @@ ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
 FRAME = "frame"  # note of a scene: its positions are as the camera sees them
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
-# Super-CLEVR's textures and ours. The official renderer draws a texture at random where a scene names none.
-TEXTURES = {"None": "none", "stripped": "striped", "vstripped": "upright stripes"}
 IMAGE_FIELDS = ("image_index", "image_filename", "image")  # of a question: one of them names its image
 
 
@@ -123,7 +131,8 @@ def _iterate_scenes(path: Path) -> Iterator[tuple[Path, int, Any]]:
             raws = [whole.get("scenes", whole)]
         for at, raw in enumerate(raws):
             found = True
-            if not isinstance(raw, dict) or not all(isinstance(o, dict) for o in raw.get("objects", ())):
+            objects = raw.get("objects") if isinstance(raw, dict) else None
+            if not isinstance(objects, list) or not all(isinstance(o, dict) for o in objects):
                 raise UserError(f"{file}: scene {at}: expected an object with a list of objects, got {raw!r:.60}")
             yield file, at, raw
     if not found:
@@ -150,29 +159,25 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
             if type(o[attribute]) is not str or (attribute, o[attribute]) not in known:
                 _check_value(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
-        if pixel is not None and isinstance(pixel[0], list):  # Super-CLEVR: [[x, y, depth], [width, height]]
-            width, height = pixel[1]
-            if not (_json.is_image_side(width) and _json.is_image_side(height)):
-                far = _json.describe_limit(width, height)
-                raise UserError(f"expected a width and height, got {pixel[1]!r}{far}")
-            pixel, size = pixel[0], (width, height)
-        coords = flip_front(_parse_vector(o["position"])) if parsed else o.get("3d_coords")
+        if isinstance(pixel, list) and pixel and isinstance(pixel[0], list):
+            pixel, size = pixel[0], parse_size(pixel)
+        coords = flip_front(parse_vector(o["position"])) if parsed else o.get("3d_coords")
         objects.append(
             Object(
                 attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
                 parts=tuple(
-                    [_parse_part(name, p, schema, at, boxes.get((at, name))) for name, p in o.get("parts", {}).items()]
+                    [_parse_part(n, p, schema, at, boxes.get((at, n))) for n, p in get_fields(o, "parts").items()]
                 ),
-                position=_parse_vector(coords) if coords is not None else None,
-                rotation=_parse_number(o["rotation"]) if o.get("rotation") is not None else None,
-                pixel=_parse_vector(pixel) if pixel is not None else None,
-                box=_parse_box(o.get("box")) or boxes.get((at, WHOLE)),
-                texture=_parse_texture(o.get("texture")),
+                position=parse_vector(coords) if coords is not None else None,
+                rotation=parse_number(o["rotation"]) if o.get("rotation") is not None else None,
+                pixel=parse_vector(pixel) if pixel is not None else None,
+                box=parse_box(o.get("box")) or boxes.get((at, WHOLE)),
+                texture=parse_texture(o.get("texture")),
             )
         )
-    directions = tuple((name, _parse_vector(v)) for name, v in raw.get("directions", {}).items())
-    stored = raw.get("relationships", {}).items()
-    relations = tuple(_parse_relation(name, rows, len(objects)) for name, rows in stored)
+    directions = tuple((name, parse_vector(v)) for name, v in get_fields(raw, "directions").items())
+    stored = get_fields(raw, "relationships").items()
+    relations = tuple(parse_relation(name, rows, len(objects)) for name, rows in stored)
     frame: tuple[tuple[str, str], ...] = ()
     if parsed:
         directions, frame = CAMERA_FRAME, ((FRAME, "camera"),)
@@ -193,9 +198,9 @@ def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Camera and lamps, as we write them; what others mean by these words is left alone."""
     try:
         if "camera" in raw:
-            yield "camera", _parse_vector(raw["camera"])
+            yield "camera", parse_vector(raw["camera"])
         if "lamps" in raw:
-            key, fill, back = map(_parse_vector, raw["lamps"])
+            key, fill, back = map(parse_vector, raw["lamps"])
             yield "lamps", (key, fill, back)
     except (UserError, TypeError, ValueError):
         return
@@ -203,23 +208,13 @@ def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int, box: Box | None) -> Part:
     known = _list_vocabulary(schema, part=True)
+    if not isinstance(raw, dict):
+        raise UserError(f"object {at}, part {name}: expected its color, material and size, got {raw!r:.60}")
     attributes = tuple([pair for pair in raw.items() if pair[0] not in OWN_FIELDS])
     for attribute, value in (("name", name), *attributes):
         if type(value) is not str or (attribute, value) not in known:
             _check_value(schema, attribute, value, f"object {at}, part {name}", part=True)
-    return Part(name, attributes, _parse_texture(raw.get("texture")), _parse_box(raw.get("box")) or box)
-
-
-def _parse_texture(raw: Any) -> str:
-    return TEXTURES.get(raw, raw) if isinstance(raw, str) else ""
-
-
-def _parse_box(raw: Any) -> Box | None:
-    """Left, top, width, height, as we write them; other boxes are left alone."""
-    if not isinstance(raw, list) or len(raw) != 4:
-        return None
-    left, top, width, height = map(_parse_number, raw)
-    return (left, top, width, height)
+    return Part(name, attributes, parse_texture(raw.get("texture")), parse_box(raw.get("box")) or box)
 
 
 @lru_cache(maxsize=64)
@@ -231,33 +226,6 @@ def _list_vocabulary(schema: Schema, *, part: bool) -> frozenset[tuple[str, str]
 def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part: bool) -> None:
     if schema.closed and value not in schema.attribute(attribute, part=part).values:
         raise UserError(f"{where}: unknown {attribute} {value!r} (vocabulary: {schema.name})")
-
-
-def _parse_vector(values: Any) -> Vector:
-    if not isinstance(values, list | tuple) or len(values) != 3:
-        raise UserError(f"expected three numbers, got {values!r:.60}")
-    x, y, z = map(_parse_number, values)
-    return (x, y, z)
-
-
-def _parse_number(value: Any) -> float:
-    if not _json.is_number(value):
-        raise UserError(f"expected a finite number, got {value!r}{_json.describe_limit(value)}")
-    return float(value)
-
-
-def _parse_relation(name: str, rows: list[list[int]], size: int) -> Relation:
-    if len(rows) != size:
-        raise UserError(f"relationships {name!r} has {len(rows)} rows for {size} objects")
-    masks = []
-    for i, row in enumerate(rows):
-        for j in row:
-            if type(j) is not int or not 0 <= j < size:
-                raise UserError(f"relationships {name!r} names an object that is not there (there are {size})")
-        masks.append(mask_of(row))
-        if masks[i] >> i & 1:
-            raise UserError(f"relationships {name!r} has an object that relates to itself")
-    return Relation(name, tuple(masks))
 
 
 def _image_name(raw: dict[str, Any]) -> str:
@@ -333,6 +301,9 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
     split, template = ("" if get(name) is None else get(name) for name in ("split", "template_filename"))
     if not type(action) is type(split) is type(template) is str:
         raise UserError("its split, template_filename and action must be text")
+    family = get("question_family_index", get("template_index"))
+    if family is not None and not isinstance(family, int):
+        raise UserError(f"its question_family_index must be a number, got {family!r:.60}")
     if action and program is not None and source != "clevr_hyp":
         raise UserError("it has an action in words, and a program without it")
     last = raw["program"][-1] if get("program") else None
@@ -345,7 +316,7 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
         answer=read_answer(get("answer")),
         kind=kind,
         action=action,
-        provenance=_build_provenance(source, split, template, get("question_family_index", get("template_index"))),
+        provenance=_build_provenance(source, split, template, family),
         notes=tuple([(k, raw[k]) for k in ("question_index", *IMAGE_FIELDS) if k in raw]),
     )
 
@@ -370,7 +341,7 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
     try:
         return clevr_notation.read(listed), "clevr"
     except ProgramError:
-        functions = {n.get("function") or n.get("type") for n in listed if isinstance(n, dict)}
+        functions = {str(n.get("function") or n.get("type")) for n in listed if isinstance(n, dict)}
         for name, notation in NOTATIONS.items():
             if functions & (notation.TABLE.keys() - clevr_notation.FUNCTIONS.keys()):
                 return notation.read(listed), name
