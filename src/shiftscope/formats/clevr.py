@@ -244,12 +244,16 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 def format_scene(scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = dict(scene.notes)
-    if data.pop(FRAME, None):
-        return data | {"objects": [_format_object(o, scene) for o in scene.objects]}
+    if data.pop(FRAME, None):  # NS-VQA's scenes leave to their positions what is left of what
+        data["objects"] = [_format_object(o, scene) for o in scene.objects]
+        return data | ({} if scene.relations == relate_parsed(scene.objects) else _format_relations(scene))
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
     data["objects"] = [_format_object(o, scene) for o in scene.objects]
-    data["relationships"] = {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}
-    return data
+    return data | _format_relations(scene)
+
+
+def _format_relations(scene: Scene) -> dict[str, Any]:
+    return {"relationships": {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}}
 
 
 def _format_object(o: Object, scene: Scene) -> dict[str, Any]:

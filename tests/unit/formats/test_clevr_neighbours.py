@@ -51,6 +51,13 @@ def test_of_two_objects_one_is_further_left_by_however_little(tmp_path):
     assert scene.relation("front") == (0, 0)
 
 
+def test_relations_that_a_parsed_scene_stores_are_kept(tmp_path):
+    raw = parse(SCENE) | {"objects": parse(SCENE)["objects"][:2], "relationships": {"left": [[1], [0]]}}
+    (scene,) = read_scenes(write(tmp_path, scenes=[raw]))
+    assert scene.relation("left") == (0b10, 0b01)
+    assert clevr.format_scene(scene) == raw
+
+
 def test_a_parsed_scene_is_seen_by_a_camera_in_front_of_it(tmp_path):
     (scene,) = read_scenes(write(tmp_path, scenes=[parse(SCENE)]))
     camera = camera_of(scene)
