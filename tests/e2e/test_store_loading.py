@@ -107,6 +107,23 @@ def test_load_dataset_opens_masks_of_parts(load, tmp_path):
         assert (int(mask.sum()), int(mask[5, 1])) == (6, 1)
 
 
+def test_a_card_names_sources_and_is_one_that_the_hub_takes(load, tmp_path):
+    from huggingface_hub import DatasetCard
+
+    about = DatasetInfo(license="other", sources="- `mine.json`: its licence is not known here")
+    built = build_dataset(tmp_path / "derived", SPEC, JOBS, make, about=about)
+    export_dataset(built.folder, "hf", tmp_path / "exported")
+    for folder in (built.folder, tmp_path / "exported"):
+        card = DatasetCard.load(folder / "README.md")
+        assert (card.data.license, card.data.license_name) == ("other", "see-sources-below")
+        assert "## Sources and licences\n\nMade from\n- `mine.json`: its licence is not known here" in card.text
+        assert load(folder)["val"].num_rows == 18
+    plain = DatasetCard.load(build_dataset(tmp_path / "own", SPEC, JOBS, make).folder / "README.md")
+    assert plain.data.license == "cc-by-4.0"
+    assert "license_name" not in plain.data.to_dict()
+    assert "Sources" not in plain.text
+
+
 def test_one_file_opens_by_itself(dataset, load):
     path = dataset.folder / "images" / "val" / "00000.parquet"
     found = load("parquet", data_files=str(path), split="train")

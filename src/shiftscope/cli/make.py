@@ -82,8 +82,13 @@ def make_scenes(
 
 @group.command("questions")
 def make_questions(
-    scenes: Annotated[Path, typer.Option(help="CLEVR or Super-CLEVR scenes: a file, or a folder of them.")],
+    scenes: Annotated[
+        Path, typer.Option(help="CLEVR or Super-CLEVR scenes: a file, a folder of them, or a dataset's folder.")
+    ],
     out: Annotated[Path, typer.Option(help="The question file to write, in CLEVR's format; .gz is gzipped.")],
+    split: Annotated[
+        list[str] | None, typer.Option(help="Of a dataset, only the scenes of this split; may be repeated.")
+    ] = None,
     templates: Annotated[Path | None, typer.Option(help="Template files in CLEVR's format; ours by default.")] = None,
     parts: Annotated[
         bool, typer.Option("--parts", help="Ask as many questions about parts as well (Super-CLEVR).")
@@ -93,17 +98,17 @@ def make_questions(
     as_json: Annotated[bool, typer.Option("--json", help="Print the distributions as JSON lines.")] = False,
 ) -> None:
     """Ask valid, balanced questions about given scenes, each with its program and answer."""
-    from ..formats import read_scenes
     from ..formats.clevr import spell_official_answer, write_questions
     from ..questions import count_questions
     from ..questions.clevr.generator import generate_all_questions
     from ..questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
+    from ..run.scene_source import describe_licenses, read_given_scenes
 
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
     if resolve_links(out) == resolve_links(scenes):
         raise UserError(f"{out} holds the scenes; write the questions to another file")
-    given = read_scenes(scenes)
+    given = read_given_scenes(scenes, split or ())
     chosen = load_templates(templates) if templates else builtin_templates(given[0].schema)
     sets = [chosen, builtin_part_templates(given[0].schema)] if parts else [chosen]
     asked: list[Question] = []
@@ -114,7 +119,7 @@ def make_questions(
             asked.append(replace(question, answer=spell_official_answer(question.answer, given[0].schema)))
     if not asked:
         raise UserError(f"{scenes}: no question could be asked about these scenes")
-    write_questions(out, asked)
+    write_questions(out, asked, describe_licenses([scenes]))
     found = count_questions(asked)
     if as_json:
         print_json(found.to_json() | {"out": str(out)})

@@ -3,9 +3,11 @@
 The family of a file is recognised by its content, never by its name. A new format is a new file here, with
 any of `sniff_scenes(file)` and `read_scenes(path)`, `sniff_questions(file)` and `read_questions(path)`,
 `read_question_table(questions, annotations, splits)` with `ANSWERS_APART`, and `read_objects(path)`. `REFINES`
-names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema.
+names a family whose files these are too; with `USES_SCHEMA`, `read_questions` also takes a schema. `RELEASE` is
+the dataset that files of the family are usually from, and its licence as Hugging Face spells it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -73,11 +75,32 @@ def read_question_table(
     return add_objects(table, map(read_objects, objects)) if objects else table
 
 
+def find_license(path: Path) -> tuple[str, str, str]:
+    """The release that a file's format is of, what the file says of its licence, and the licence; "" if unknown."""
+    file = _json.InputFile(path)
+    whole = file.outline if isinstance(file.outline, dict) else {}
+    info = whole.get("info")
+    stated = (info.get("license") if isinstance(info, dict) else None) or whole.get("license") or ""
+    if isinstance(stated, dict):
+        stated = " ".join(str(stated[key]) for key in ("name", "url") if stated.get(key))
+    what = next((w for w in ("scenes", "questions") if _find_fits(file, w)), "")
+    release, license = getattr(find_format(path, what), "RELEASE", ("", "")) if what else ("", "")
+    if isinstance(stated, str) and stated:
+        return release, " ".join(stated.split()), "cc-by-4.0" if _CC_BY.search(stated) else ""
+    return release, "", license
+
+
+_CC_BY = re.compile(r"CC[ -]BY[ -]4\.0|licenses/by/4\.0|Creative Commons Attribution 4\.0", re.IGNORECASE)
+
+
+def _find_fits(file: _json.InputFile, what: str) -> list[ModuleType]:
+    return [m for m in _load_formats(f"read_{what}") if getattr(m, f"sniff_{what}")(file)]
+
+
 def find_format(path: Path, what: str) -> ModuleType:
     """The family whose `scenes` or `questions` the file or folder holds."""
     file = _json.InputFile(path)
-    able = _load_formats(f"read_{what}")
-    fits = [m for m in able if getattr(m, f"sniff_{what}")(file)]
+    fits = _find_fits(file, what)
     refined = {getattr(m, "REFINES", "") for m in fits}
     for found in fits:
         if found.__name__.rpartition(".")[2] not in refined:
@@ -85,6 +108,7 @@ def find_format(path: Path, what: str) -> ModuleType:
     if path.is_dir():
         raise UserError(f"{path}: no {what} that ShiftScope knows in this folder")
     _json.load_json(path)
+    able = _load_formats(f"read_{what}")
     for reason in (getattr(m, f"explain_{what}")(file) for m in able if hasattr(m, f"explain_{what}")):
         if reason:
             raise UserError(f"{path}: no {what} that ShiftScope knows: {reason}")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from ..lang.notations import clevr_math as math_notation
 from ..lang.notations import superclevr as superclevr_notation
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
-from ..scene import Box, Object, Part, Scene, mask_members
+from ..scene import Box, Notes, Object, Part, Scene, mask_members
 from ..schema import Schema
 from ..schemas import clevr, superclevr
 from ._clevr_fields import (
@@ -44,6 +45,9 @@ from ._clevr_neighbours import (
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
 FRAME = "frame"  # note of a scene: its positions are as the camera sees them
+ROTATION_UNIT = "rotation_unit"  # of our own CLEVR scenes: degrees; a released one does not say, and means radians
+RADIANS = "rotation_radians"  # a note of a scene: the rotations as its file has them, to be written again
+DEGREES = 180 / pi  # in a radian
 OWN_FIELDS = ("texture", "box")  # of our own objects and parts: what is painted on them, and where they are seen
 IMAGE_FIELDS = ("image_index", "image_filename", "image")  # of a question: one of them names its image
 
@@ -151,6 +155,8 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
     parsed, boxes = is_parsed_scene(raw), read_mask_boxes(raw)
+    staging = tuple(_parse_staging(raw))
+    radians: list[float] | None = [] if _turns_in_radians(raw, schema, staging) else None
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
@@ -169,7 +175,7 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
                     [_parse_part(n, p, schema, at, boxes.get((at, n))) for n, p in get_fields(o, "parts").items()]
                 ),
                 position=parse_vector(coords) if coords is not None else None,
-                rotation=parse_number(o["rotation"]) if o.get("rotation") is not None else None,
+                rotation=_parse_rotation(o["rotation"], radians) if o.get("rotation") is not None else None,
                 pixel=parse_vector(pixel) if pixel is not None else None,
                 box=parse_box(o.get("box")) or boxes.get((at, WHOLE)),
                 texture=parse_texture(o.get("texture")),
@@ -190,8 +196,29 @@ def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
         objects=tuple(objects),
         directions=directions,
         relations=relations,
-        notes=(*told, *frame, *_parse_staging(raw)),
+        notes=(*told, *frame, *staging, *(((RADIANS, tuple(radians)),) if radians else ())),
     )
+
+
+def _turns_in_radians(raw: dict[str, Any], schema: Schema, staging: Notes) -> bool:
+    """CLEVR's generator draws from 0 to 360 and hands that to Blender as radians; Super-CLEVR's converts it first.
+
+    Our own scenes are in degrees and say so; those of earlier versions only note their camera.
+    """
+    return schema != superclevr.SCHEMA and raw.get(ROTATION_UNIT) != "degrees" and "camera" not in dict(staging)
+
+
+def _parse_rotation(value: Any, radians: list[float] | None) -> float:
+    """In degrees; a number that is in radians is added to those."""
+    number = parse_number(value)
+    if radians is None:
+        return number
+    radians.append(number)
+    return _to_degrees(number)
+
+
+def _to_degrees(radians: float) -> float:
+    return radians * DEGREES % 360.0
 
 
 def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -244,11 +271,16 @@ def write_scenes(path: Path, scenes: Iterable[Scene], info: dict[str, Any] | Non
 
 def format_scene(scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = dict(scene.notes)
+    radians = data.pop(RADIANS, None)
+    if radians is None and scene.schema != superclevr.SCHEMA and any(o.rotation is not None for o in scene.objects):
+        data[ROTATION_UNIT] = "degrees"
+    spelled = None if radians is None else {_to_degrees(value): value for value in radians}
+    objects = [_format_object(o, scene, spelled) for o in scene.objects]
     if data.pop(FRAME, None):  # NS-VQA's scenes leave to their positions what is left of what
-        data["objects"] = [_format_object(o, scene) for o in scene.objects]
+        data["objects"] = objects
         return data | ({} if scene.relations == relate_parsed(scene.objects) else _format_relations(scene))
     data["directions"] = {name: list(vector) for name, vector in scene.directions}
-    data["objects"] = [_format_object(o, scene) for o in scene.objects]
+    data["objects"] = objects
     return data | _format_relations(scene)
 
 
@@ -256,13 +288,14 @@ def _format_relations(scene: Scene) -> dict[str, Any]:
     return {"relationships": {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}}
 
 
-def _format_object(o: Object, scene: Scene) -> dict[str, Any]:
+def _format_object(o: Object, scene: Scene, radians: dict[float, float] | None) -> dict[str, Any]:
+    """`radians` gives a rotation as its file had it; without them rotations are written in degrees."""
     data: dict[str, Any] = dict(o.attributes)
     if o.position is not None:
         parsed = scene.note(FRAME)
         data["position" if parsed else "3d_coords"] = list(flip_front(o.position) if parsed else o.position)
     if o.rotation is not None:
-        data["rotation"] = o.rotation
+        data["rotation"] = o.rotation if radians is None else radians.get(o.rotation, o.rotation / DEGREES)
     if o.pixel is not None:
         nested = scene.size and scene.schema.part_attributes
         pixel = [int(v) if v.is_integer() else v for v in map(float, o.pixel)]  # whole, as in the release

@@ -18,6 +18,7 @@ from ..scene import Object, Scene
 from ..schema import OPEN
 from ..schemas import coco
 
+RELEASE = ("COCO", "cc-by-4.0")
 LISTS = ("images", "annotations", "categories")
 _IMAGE_FIELDS = frozenset(("id", "width", "height"))
 _ANNOTATION_FIELDS = frozenset(("id", "image_id", "category_id", "bbox", "segmentation"))

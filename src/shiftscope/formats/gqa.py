@@ -20,6 +20,7 @@ from ..question_table import ImageContents, QuestionTable, build_image_contents,
 from ..scene import FREE, Object, Pairs, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
+RELEASE = ("GQA", "cc-by-4.0")
 ANSWERS_APART = False
 IMAGE_ATTRIBUTES = ("location", "weather")
 DERIVED = ("hposition", "vposition")

@@ -19,6 +19,7 @@ from ..files import read_bytes
 from ..scene import FREE, Notes, Object, Relation, Scene
 from ..schemas.gqa import SCHEMA
 
+RELEASE = ("Visual Genome", "cc-by-4.0")
 COLUMNS = ("image_id", "region_id", "caption", "scene_graph")
 IS = "is"
 VERB = "v:"

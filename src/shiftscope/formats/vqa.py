@@ -31,6 +31,7 @@ from ..question import Notes, Provenance, Question
 from ..question_join import build_question_table, find_missing, is_other_id, pair_rows, take_values
 from ..question_table import Id, QuestionTable, RowOrigin, Rows
 
+RELEASE = ("VQA", "cc-by-4.0")
 SOURCE = "vqa"
 ANSWERS_APART = True  # in annotation files of their own
 OTHER_TYPE = "none of the above"

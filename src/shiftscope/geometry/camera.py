@@ -4,8 +4,9 @@ CLEVR's camera stands near (7.48, −6.51, 5.34), always looks at the origin, an
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import hypot, sqrt
 
 import numpy as np
@@ -53,7 +54,7 @@ class Camera:
             ("below", (0.0, 0.0, -1.0)),
         )
 
-    def project(self, points: npt.ArrayLike, size: tuple[int, int] = SIZE) -> npt.NDArray[np.float64]:
+    def project(self, points: npt.ArrayLike, size: tuple[float, float] = SIZE) -> npt.NDArray[np.float64]:
         """[n, 3] world points to [n, 3]: x and y in pixels, and the depth along the view axis."""
         given = np.asarray(points, np.float64).reshape(-1, 3)
         offset = given - np.array(self.position)
@@ -105,9 +106,12 @@ def camera_of(scene: Scene) -> Camera:
         if z <= 0:
             raise UserError(f"scene {scene.id!r}: its camera stands at {z:g}, not above the ground")
         return Camera((x, y, z))
-    if any(o.pixel is not None and o.position is not None for o in scene.objects):
-        return fit_camera(scene)
-    return Camera()
+    return fit_camera(scene).camera if can_fit(scene) else Camera()
+
+
+def can_fit(scene: Scene) -> bool:
+    """Whether an object has both a position and a pixel, so that the camera can be fitted."""
+    return any(o.pixel is not None and o.position is not None for o in scene.objects)
 
 
 def check_place(place: Iterable[float], what: str, scene: Scene) -> None:
@@ -116,41 +120,126 @@ def check_place(place: Iterable[float], what: str, scene: Scene) -> None:
         raise UserError(f"scene {scene.id!r}: {what} stands nowhere, or further off than {FARTHEST:,.0f}")
 
 
+# The fit. A released scene does not say how large its image was, and a wrong size makes a wrong camera.
+
 Doubles = npt.NDArray[np.float64]
+USUAL_SIZES = (SIZE, (320, 240), (640, 480), (224, 224))  # the release, the generator's default, Super-CLEVR, features
+STEPS = (32, 20, 16, 8, 4, 2, 1)  # the sides of an image of no usual size are multiples of one of these
 DEPTH_WEIGHT = 1000.0  # depths are stored exactly, pixels are rounded: a pixel counts as 0.001 units of depth
-GOOD_FIT = 1.5  # pixels; beyond it the camera may not look at the origin, and the target is fitted too
+EXACT_FIT = 0.6  # pixels; the right size is at most 0.5 off, since pixels are rounded
+GOOD_FIT = 1.5  # of the usual sizes, the wrong ones are more than 10 off
+LOOSE_FIT = 0.02  # image widths; further off, the picture would be wrong
+JITTER = 1.0  # how far CLEVR's camera is from its place along each axis, and some more
 
 
-def fit_camera(scene: Scene) -> Camera:
-    """The camera whose projections fall closest to the stored pixels, by damped least squares."""
+@dataclass(frozen=True, slots=True)
+class CameraFit:
+    """A camera, the size of the image whose pixels it explains, and how far off the worst of them is."""
+
+    camera: Camera
+    size: tuple[int, int]
+    pixels_off: float
+
+    @property
+    def good(self) -> bool:
+        return self.pixels_off <= GOOD_FIT
+
+    @property
+    def off_by(self) -> float:
+        """In image widths, so that sizes compare."""
+        return self.pixels_off / self.size[0]
+
+
+def fit_camera(scene: Scene, sizes: Sequence[tuple[int, int]] = ()) -> CameraFit:
+    """The camera and image size whose projections fall closest to the stored pixels.
+
+    Tries the scene's own size or, where it has none, the usual ones, `sizes` and, should none of these fit, the
+    size that would. Refuses where nothing fits. A fit that is not `good` is some pixels off.
+    """
+    points, pixels = _list_pixels(scene)
+    tried = [scene.size] if scene.size else list(dict.fromkeys((*USUAL_SIZES, *sizes)))
+    # One place fits many sizes, but all except its own with a camera that is far from CLEVR's.
+    places = len(np.unique(points, axis=0))
+    alone = places == 1 and not scene.size
+    fits = []
+    for fit in filter(None, (_fit_at(points, pixels, size) for size in tried)):
+        if not alone or _is_near(fit.camera):
+            fits.append(fit)
+            if fit.good:
+                break
+    else:
+        fits += _fit_free_size(points, pixels) if places > 2 and not scene.size else []
+    fits.sort(key=lambda fit: fit.off_by)
+    best = fits[0] if fits else None
+    if best is None or best.off_by > LOOSE_FIT:
+        off = f"; {best.size[0]}×{best.size[1]} is closest, and {best.pixels_off:.0f} pixels off" if best else ""
+        listed = ", ".join(f"{w}×{h}" for w, h in tried)
+        why = f"its pixel_coords do not go with its 3d_coords in an image of {listed}{off}"
+    elif not best.good and any(other.off_by < 2 * best.off_by for other in fits[1:]):
+        why = "its pixel_coords do not tell how large its image is"
+    else:
+        return best
+    raise UserError(f"no camera fits scene {scene.id!r}: {why}; without pixel_coords it is seen by CLEVR's own")
+
+
+def _list_pixels(scene: Scene) -> tuple[Doubles, Doubles]:
     seen = [o for o in scene.objects if o.position is not None and o.pixel is not None]
     if not seen:
         raise UserError(f"no camera fits scene {scene.id!r}: no object has both a position and a pixel")
-    points = np.array([o.position for o in seen])
-    pixels = np.array([o.pixel for o in seen])
-    size = scene.size or SIZE
-    weights = np.array([1.0, 1.0, DEPTH_WEIGHT])
+    return np.array([o.position for o in seen]), np.array([o.pixel for o in seen])
+
+
+def _is_near(camera: Camera) -> bool:
+    return all(abs(a - b) <= JITTER for a, b in zip(camera.position, BASE_POSITION, strict=True))
+
+
+def _fit_at(points: Doubles, pixels: Doubles, size: tuple[int, int]) -> CameraFit | None:
+    """The camera at that size, which looks at the origin, or elsewhere if that explains much more."""
+    focal = FOCAL * max(size) / size[0]  # Blender's sensor spans the longer side
 
     def build_camera(p: Doubles) -> Camera:
         x, y, z, *target = p.tolist()
-        return Camera((x, y, z), (target[0], target[1], target[2]) if target else (0.0, 0.0, 0.0))
+        return Camera((x, y, z), (target[0], target[1], target[2]) if target else (0.0, 0.0, 0.0), focal)
 
     def compute_residuals(p: Doubles) -> Doubles:
-        off: Doubles = (build_camera(p).project(points, size) - pixels) * weights
-        return off.ravel()
+        return _weigh(build_camera(p).project(points, size) - pixels)
 
     try:
         with np.errstate(all="ignore"):
-            best = least_squares(compute_residuals, np.array(Camera().position))
-            if len(seen) > 2 and np.abs(compute_residuals(best)).max() > GOOD_FIT:
+            best = least_squares(compute_residuals, np.array(BASE_POSITION))
+            if len(points) > 2 and np.abs(compute_residuals(best)).max() > GOOD_FIT:
                 wider = least_squares(compute_residuals, np.concatenate([best, np.zeros(3)]))
                 if np.abs(compute_residuals(wider)).max() < np.abs(compute_residuals(best)).max() / 2:
                     best = wider
-            if np.isfinite(compute_residuals(best)).all():
-                return build_camera(best)
+            off = np.abs(compute_residuals(best).reshape(-1, 3)[:, :2]).max()
     except (np.linalg.LinAlgError, ZeroDivisionError):
-        pass
-    raise UserError(f"no camera fits scene {scene.id!r}: its pixels do not go with its positions")
+        return None
+    return CameraFit(build_camera(best), size, float(off)) if np.isfinite(off) else None
+
+
+def _weigh(off: Doubles) -> Doubles:
+    weighed: Doubles = off * (1.0, 1.0, DEPTH_WEIGHT)
+    return weighed.ravel()
+
+
+def _fit_free_size(points: Doubles, pixels: Doubles) -> list[CameraFit]:
+    """An exact fit at an unusual size, if there is one: its sides are estimated, then as round as they can be."""
+
+    def compute_residuals(p: Doubles) -> Doubles:
+        x, y, z, *sides = p.tolist()
+        focal = FOCAL * max(sides) / sides[0]
+        return _weigh(Camera((x, y, z), focal=focal).project(points, (sides[0], sides[1])) - pixels)
+
+    try:
+        with np.errstate(all="ignore"):
+            *_, width, height = least_squares(compute_residuals, np.array([*BASE_POSITION, *SIZE])).tolist()
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        return []
+    if not all(SMALLEST <= side <= LARGEST for side in (width, height)):
+        return []
+    rounded = ((round(width / step) * step, round(height / step) * step) for step in STEPS)
+    fits = (_fit_at(points, pixels, size) for size in dict.fromkeys(rounded) if min(size) >= SMALLEST)
+    return list(islice((fit for fit in fits if fit and fit.pixels_off <= EXACT_FIT), 1))
 
 
 def least_squares(error: Callable[[Doubles], Doubles], start: Doubles, steps: int = 40) -> Doubles:

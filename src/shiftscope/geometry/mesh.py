@@ -107,7 +107,9 @@ def bodies_of(scene: Scene) -> tuple[Body, ...]:
     """The meshes of a scene, object by object, built by `shapes/SCHEMA.py` or the world named like the schema."""
     build = _load_builder(scene.schema.name)
     for o in scene.objects:
-        check_place((*(o.position or ()), o.rotation or 0.0), "an object", scene)
+        if o.position is None:
+            raise UserError(f"scene {scene.id!r}: an object without a position cannot be drawn")
+        check_place((*o.position, o.rotation or 0.0), "an object", scene)
     return tuple([build(o) for o in scene.objects])
 
 

@@ -33,6 +33,7 @@ from ..shortcuts.audit_statistics import PART_NAMES, compute_audit_statistics, j
 from ..shortcuts.concepts import KO, QT
 from ..store.audit_samples import read_stored_questions
 from ..store.dataset import Dataset
+from .scene_source import describe_licenses
 
 RecipeOptions = Mapping[str, Any]  # settings by name; others keep their defaults
 Tell = Callable[[str, int, int], None]  # what is under way, done, of how many
@@ -236,7 +237,9 @@ def audit_files(
             write_marks(found, folder)
             made = _measure_blind(found, parted, blind, proportions, tell)
             also(folder, made)
-            text = json.dumps(collect_figures(made), ensure_ascii=False, allow_nan=False, indent=1)
+            given = [*filter(None, [files.dataset]), *files.questions, *files.objects]
+            figures = collect_figures(made) | describe_licenses(given)
+            text = json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1)
             open_folder(folder).write_whole(AUDIT_FILE, encode_utf8(text))
         return made
 

@@ -21,7 +21,7 @@ from ..records import canonical_json, content_id
 from ..registry import GENERALIZATION_TESTS
 from ..result import AS_IS, BLIND, CacheUse, RunLog, Score
 from ..store.dataset import Dataset
-from ..store.manifest import DatasetInfo, Manifest, list_versions, read_manifest, write_manifest
+from ..store.manifest import Manifest, list_versions, read_manifest, write_manifest
 from ..store.shard import SharedImages, iterate_row_groups, write_shard
 from .consistency import MissingPictures
 from .evaluate import RunSpec, evaluate
@@ -231,7 +231,8 @@ def write_test_set(folder: Path, data: Path, questions: Sequence[Question], spec
             images = base.shards()[at].images
             assert images is not None
             shards.append(write_shard(folder, "test", index, SharedImages(base.folder, images), some))
-        about = DatasetInfo("The questions of a generalization test", f"Made from {base.manifest.about.title}.")
+        title, source = "The questions of a generalization test", base.manifest.about
+        about = replace(source, title=title, summary=f"Made from {source.title}.")
         write_manifest(folder, Manifest(dict(spec), (("test", len(shards)),), list_versions(), about, tuple(shards)))
 
 

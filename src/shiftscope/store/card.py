@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..files import encode_utf8, write_whole
 from .audit_samples import format_shortcut_section
 from .dataset import CardSection, Dataset
-from .manifest import DatasetInfo
+from .manifest import DEFAULT_INFO, OTHER_LICENSE, DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
 from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, build_card_feature
 
@@ -147,6 +147,7 @@ def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
         about.summary,
         f"```python\nfrom datasets import load_dataset\n{load}\n```{note}",
         "\n".join(["| split | images | questions |", "|---|---:|---:|", *rows]),
+        format_sources(about),
         section(dataset) if section else "",
         _format_blind_audit(counts_by_split),
         format_shortcut_section(dataset),
@@ -155,6 +156,14 @@ def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
         "Made with " + ", ".join(f"{name} {v}" for name, v in dataset.manifest.made_with) + ".",
     ]
     write_whole(dataset.folder / "README.md", encode_utf8("\n\n".join(p for p in parts if p) + "\n"))
+
+
+def format_sources(about: DatasetInfo) -> str:
+    """Whose files the data were made from, if any; what is generated is ours to license."""
+    if not about.sources:
+        return ""
+    own = f"What was added to these is under {DEFAULT_INFO.license}, as far as theirs allow."
+    return f"## Sources and licences\n\nMade from\n{about.sources}\n\n{own}"
 
 
 CardConfig = tuple[str, Columns, dict[str, tuple[str, list[ShardFile]]]]  # name, columns, split → path, files
@@ -182,6 +191,7 @@ def format_front_matter(about: DatasetInfo, configs: Iterable[CardConfig], size:
     listed = list(configs)
     data = {
         "license": about.license,
+        **({"license_name": "see-sources-below"} if about.license == OTHER_LICENSE else {}),
         "task_categories": ["visual-question-answering"],
         "language": [about.language],
         "size_categories": [next((name for most, name in SIZE_CATEGORIES if size < most), LARGEST_SIZE)],

@@ -11,6 +11,7 @@ from ..errors import UserError, unknown
 from ..files import remember_file_digest
 from ..question import Question
 from ..records import content_id
+from ..scene import Scene
 from ..schema import OPEN, Schema
 from . import shard as shard_files
 from .image import StoredImage
@@ -123,6 +124,12 @@ class Dataset:
         for shard in self.shards(split):
             if shard.images:
                 yield from shard_files.read_images(_check_size(self.folder, shard.images))
+
+    def scenes(self, split: str | None = None) -> Iterator[Scene]:
+        """The scenes of the images, without reading these."""
+        for shard in self.shards(split):
+            if shard.images:
+                yield from shard_files.read_shard_scenes(_check_size(self.folder, shard.images))
 
     def questions(self, split: str | None = None) -> Iterator[Question]:
         for shard in self.shards(split):

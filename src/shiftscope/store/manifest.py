@@ -22,15 +22,17 @@ from .shard import Shard, ShardFile, get_count
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """A title, a sentence or two, a licence and a language."""
+    """A title, a sentence or two, a licence, a language, and the files of others that the data were made from."""
 
     title: str = "A ShiftScope dataset"
     summary: str = "Images, scenes, and questions with programs and answers."
     license: str = "cc-by-4.0"  # as Hugging Face spells it
     language: str = "en"
+    sources: str = ""  # a Markdown list, each with its licence; empty where all was generated
 
 
 DEFAULT_INFO = DatasetInfo()
+OTHER_LICENSE = "other"  # to Hugging Face, none of those that it lists
 
 MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = 1

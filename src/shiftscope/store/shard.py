@@ -1,5 +1,6 @@
 """Shard: the unit that is made, hashed and remade; a Parquet file of images and one of questions."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from ..errors import UserError
 from ..files import digest_of, file_digest
 from ..folder import open_folder
 from ..question import Question
+from ..scene import Scene
 from .image import StoredImage
 from .tables import build_image_table, build_question_table, parse_images, parse_questions
 
@@ -161,6 +163,12 @@ def read_images(path: Path) -> Iterator[StoredImage]:
 
 def read_questions(path: Path) -> Iterator[Question]:
     return iterate_row_groups(path, parse=parse_questions)
+
+
+def read_shard_scenes(path: Path) -> Iterator[Scene]:
+    """The scenes of a file of images, without the pictures."""
+    for table in iterate_row_groups(path, ["scene"]):
+        yield from (Scene.from_json(json.loads(text)) for text in table["scene"].to_pylist())
 
 
 def iterate_row_groups(

@@ -243,6 +243,10 @@ class Suite(Generic[S]):
     def check(self, spec: S, inputs: Any = None) -> None:
         """Refuse what cannot be made before anything is written."""
 
+    def credit(self, spec: S, inputs: Any = None) -> DatasetInfo:
+        """The texts of the card; where data are made from a user's files, these and their licences are named."""
+        return self.about
+
     def prepare(
         self, spec: S, out: Path, inputs: Any, workers: int, bar: ProgressBar
     ) -> AbstractContextManager[PreparedInputs]:
@@ -277,7 +281,7 @@ class Suite(Generic[S]):
                 workers=many,
                 repair=repair,
                 progress=progress,
-                about=self.about,
+                about=self.credit(spec, inputs),
                 section=partial(self.summarize, ready.notes),
                 held=True,
             )

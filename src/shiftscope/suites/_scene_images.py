@@ -8,7 +8,6 @@ from ..render import open_renderer
 from ..render.image import encode_png
 from ..scene import Scene
 from ..store.image import StoredImage, encode_mask
-from ..store.shard import iterate_row_groups
 
 
 def render_stored_images(
@@ -38,12 +37,3 @@ def write_spool(path: Path, scenes: Sequence[Scene]) -> None:
 
 def read_spool(path: Path) -> list[Scene]:
     return [Scene.from_json(one) for one in json.loads(path.read_bytes())]
-
-
-def read_shard_scenes(path: Path) -> list[Scene]:
-    """The scenes of a shard of images, without the pictures."""
-    return [
-        Scene.from_json(json.loads(text))
-        for table in iterate_row_groups(path, ["scene"])
-        for text in table["scene"].to_pylist()
-    ]

@@ -23,7 +23,6 @@ from ..schema import Schema
 from ..store.dataset import Dataset, ImageIndex
 from ..store.image import StoredImage
 from ..store.manifest import MANIFEST_FILE as MANIFEST
-from ._scene_images import read_shard_scenes
 
 OVERLAP_SOURCES = ("schema", "wordnet", "table", "nli")
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -176,10 +175,9 @@ def iter_scenes(path: Path) -> Iterator[tuple[str, Scene]]:
             yield "", scene
         return
     dataset = Dataset.open(path)
-    for shard in dataset.shards():
-        if shard.images:
-            for scene in read_shard_scenes(path / shard.images.path):
-                yield shard.split, scene
+    for split in dataset.splits:
+        for scene in dataset.scenes(split):
+            yield split, scene
 
 
 def find_picture_name(scene: Scene) -> str:

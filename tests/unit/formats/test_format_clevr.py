@@ -2,17 +2,22 @@
 
 import gzip
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shiftscope import formats as _any
 from shiftscope.formats import clevr
 from shiftscope.geometry.shapes.superclevr import body
 from shiftscope.lang.text import format_program
+from shiftscope.scene import Object, Scene
 from shiftscope.schemas import superclevr
+from shiftscope.schemas.clevr import SCHEMA as clevr_schema
 
 DATA = Path(__file__).parents[3] / "examples" / "data"
 
@@ -68,6 +73,54 @@ def test_boxes_come_from_the_masks_of_released_scenes(refuses):
     raw["obj_mask_box"]["0"]["roof"] = [[12, 40], "9,1"]
     with refuses("obj_mask_box 0, roof: expected a box of four numbers, got [12, 40]"):
         clevr.parse_scene(raw, superclevr.SCHEMA)
+
+
+CUBE = {"shape": "cube", "size": "large", "color": "red", "material": "rubber"}
+
+
+def turned(*rotations, **more):
+    return {"image_index": 0, "objects": [CUBE | {"rotation": r} for r in rotations]} | more
+
+
+@given(st.lists(st.floats(0, 360), min_size=1, max_size=5))
+def test_a_released_scenes_rotation_is_in_radians_and_is_written_as_it_was(rotations):
+    raw = turned(*rotations)
+    scene = clevr.parse_scene(raw, clevr_schema)
+    for thing, number in zip(scene.objects, rotations, strict=True):
+        assert 0 <= thing.rotation <= 360
+        assert math.isclose(math.cos(math.radians(thing.rotation)), math.cos(number), abs_tol=1e-9)
+        assert math.isclose(math.sin(math.radians(thing.rotation)), math.sin(number), abs_tol=1e-9)
+    stored = Scene.from_json(json.loads(json.dumps(scene.to_json())))
+    for one in (scene, stored):
+        assert [o["rotation"] for o in clevr.format_scene(one)["objects"]] == rotations
+        assert clevr.format_scene(one).keys() == {"image_index", "directions", "objects", "relationships"}
+
+
+def test_what_is_left_of_a_released_scene_keeps_its_rotations_and_what_is_added_is_written_in_radians():
+    scene = clevr.parse_scene(turned(178.92387258999463, 243.405459279722), clevr_schema)
+    second = replace(scene, objects=(scene.objects[1], replace(scene.objects[0], rotation=90.0)))
+    kept, added = clevr.format_scene(second)["objects"]
+    assert kept["rotation"] == 243.405459279722
+    assert added["rotation"] == math.pi / 2
+
+
+def test_our_own_rotations_are_in_degrees_and_say_so():
+    scene = Scene((Object(tuple(CUBE.items()), rotation=120.5),), id="0", schema=clevr_schema)
+    written = clevr.format_scene(replace(scene, notes=(("image_index", 0),)))
+    assert (written["rotation_unit"], written["objects"][0]["rotation"]) == ("degrees", 120.5)
+    assert clevr.parse_scene(written, clevr_schema).objects[0].rotation == 120.5
+    assert "rotation_unit" not in clevr.format_scene(replace(scene, objects=()))
+
+
+@pytest.mark.parametrize("more", [{"camera": [7, -6, 5]}, {"rotation_unit": "degrees"}])
+def test_scenes_that_we_wrote_are_read_in_degrees(more):
+    assert clevr.parse_scene(turned(300.0, **more), clevr_schema).objects[0].rotation == 300.0
+
+
+def test_superclevr_rotations_are_in_degrees():
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    raw["objects"][0]["rotation"] = 139.91034816174138
+    assert clevr.parse_scene(raw, superclevr.SCHEMA).objects[0].rotation == 139.91034816174138
 
 
 def test_what_others_call_texture_or_box_is_left_alone():

@@ -158,6 +158,8 @@ def test_a_blind_model_that_can_not_learn_is_passed_over(files, tmp_path):
     assert why.endswith("and none is known of the training images")
     told = json.loads((tmp_path / "out" / "audit.json").read_text())
     assert told["blind_skipped"] == {"object_only": why}
+    assert [line.partition(",")[0] for line in told["sources"].splitlines()[:2]] == ["- `train.json`", "- `test.json`"]
+    assert "in the format of VQA, which is released under cc-by-4.0" in told["sources"]
 
 
 def test_recipes_with_their_settings_and_counts(files, tmp_path, refuses):

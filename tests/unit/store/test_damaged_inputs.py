@@ -146,7 +146,7 @@ def test_what_stands_nowhere_is_not_drawn(far, refuses):
         replace(plain, objects=(replace(first, position=(far, 0.0, 0.35)), second)),
         replace(plain, objects=(replace(first, rotation=far), second)),
         replace(plain, notes=(("camera", (7.0, far, 5.0)),)),
-        replace(plain, notes=(("lamps", ((far, 0.0, 0.0), (0.0,) * 3, (0.0,) * 3)),)),
+        replace(plain, notes=(("camera", (7.0, -6.0, 5.0)), ("lamps", ((far, 0.0, 0.0), (0.0,) * 3, (0.0,) * 3)))),
     ):
         with refuses("stands nowhere, or further off than 1,000,000"):
             render([wild], (24, 16), ("rgb",))

@@ -14,7 +14,7 @@ from ... import __version__
 from ...answer import spell
 from ...errors import UserError
 from ...executor import Progress
-from ...formats.clevr import STAGING, format_question, format_scene, spell_official_answer
+from ...formats.clevr import RADIANS, STAGING, format_question, format_scene, spell_official_answer
 from ...scene import Object, Relation
 from ..dataset import Dataset, find_schema
 from . import count_records, write_picture
@@ -32,10 +32,10 @@ def write(dataset: Dataset, out: Path, progress: Progress) -> None:
         names: ImageNames = {} if images else known  # without images, it asks about those of splits before it
         if images:
             scenes = _iterate_scenes(dataset, split, out / "images" / split, names, report_step)
-            _write_list(out, split, "scenes", scenes)
+            _write_list(dataset, out, split, "scenes", scenes)
             known |= names
         if questions:
-            _write_list(out, split, "questions", _iterate_questions(dataset, split, names, report_step))
+            _write_list(dataset, out, split, "questions", _iterate_questions(dataset, split, names, report_step))
 
 
 def _iterate_scenes(
@@ -49,7 +49,7 @@ def _iterate_scenes(
         path = folder / f"{stem}.png"
         write_picture(dataset, split, path, image.png)
         names[image.id] = index, stem
-        kept = tuple(note for note in scene.notes if note[0] in STAGING)
+        kept = tuple(note for note in scene.notes if note[0] in (*STAGING, RADIANS))
         notes = (("image_index", index), ("image_filename", path.name), ("split", split), *kept)
         given = {r.name for r in scene.relations}  # official files also spell out the relations that geometry gives
         derived = [(name, scene.relation(name)) for name in scene.schema.relations if name not in given]
@@ -91,11 +91,13 @@ def _iterate_questions(
         report_step()
 
 
-def _write_list(out: Path, split: str, key: str, items: Iterable[dict[str, Any]]) -> None:
+def _write_list(dataset: Dataset, out: Path, split: str, key: str, items: Iterable[dict[str, Any]]) -> None:
     """An official file, item by item: a corpus need not fit in memory."""
     path = out / key / f"CLEVR_{split}_{key}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    info = {"split": split, "version": f"ShiftScope {__version__}"}
+    about = dataset.manifest.about
+    info = {"split": split, "version": f"ShiftScope {__version__}", "license": about.license}
+    info |= {"sources": about.sources} if about.sources else {}
     with path.open("w", encoding="utf-8") as file:
         file.write(f'{{"info": {json.dumps(info)}, "{key}": [')
         for k, item in enumerate(items):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import tables
-from ..card import format_front_matter
+from ..card import format_front_matter, format_sources
 from ..dataset import Dataset, Example
 from ..shard import ShardFile, iterate_row_groups
 
@@ -54,7 +54,8 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
             splits[split] = f"data/{split}-*.parquet", files
     about = dataset.manifest.about
     yaml = format_front_matter(about, [("questions", columns, splits)], total)
-    (out / "README.md").write_text(f"---\n{yaml}---\n\n# {about.title}\n\n{about.summary}\n", encoding="utf-8")
+    texts = (f"---\n{yaml}---", f"# {about.title}", about.summary, format_sources(about))
+    (out / "README.md").write_text("\n\n".join(filter(None, texts)) + "\n", encoding="utf-8")
 
 
 def _flatten_examples(examples: Sequence[Example], columns: tables.Columns) -> Any:

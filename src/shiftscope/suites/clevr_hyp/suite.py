@@ -26,6 +26,7 @@ from ...store.shard import ShardFile, iterate_row_groups
 from ...world import clevr as world
 from .. import Option, ProgressBar, ShardPlan, option
 from .._scene_images import read_spool, write_spool
+from ..sources import credit_sources
 
 SHARE = 7  # one in so many images is for val, and one for test
 
@@ -279,6 +280,9 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
             from ...questions.hypothetical.paraphrase_model import Paraphraser
 
             Paraphraser(spec.paraphraser)
+
+    def credit(self, spec: ClevrHypSpec, inputs: Any = None) -> DatasetInfo:
+        return credit_sources(self.about, inputs[:1]) if inputs else self.about
 
     @contextmanager
     def prepare(

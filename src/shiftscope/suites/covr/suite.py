@@ -17,6 +17,7 @@ from ...store.manifest import DatasetInfo, MakeCommand
 from ...world import superclevr as world
 from .. import Option, ProgressBar, ShardPlan, option
 from ..graph_inputs import GraphInputs, list_input_options, load_stored_image
+from ..sources import credit_sources
 from ..split_graphs import SPLITS, SplitGraphs
 from .candidates import CandidateSpec, SelectedQuestions, read_candidates, read_selection
 
@@ -173,6 +174,9 @@ class CovrSuite(suites.Suite[CovrSpec]):
             return super().draw(spec, split, plan)
         asking, _ = inputs
         return [load_stored_image(s, f, asking.inputs.images) for s, f in zip(plan.scenes, plan.files, strict=True)]
+
+    def credit(self, spec: CovrSpec, inputs: Any = None) -> DatasetInfo:
+        return self.about if spec.world else credit_sources(self.about, inputs.files, inputs.images)
 
     def prepare(
         self, spec: CovrSpec, out: Path, inputs: Any, workers: int, bar: ProgressBar

@@ -17,6 +17,7 @@ from ...questions.gqa.templates import GqaQuestioner
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from .. import Option, ProgressBar, ShardPlan, graph_inputs, option
+from ..sources import credit_sources
 from ..split_graphs import SPLITS, SplitGraphs, read_user_graphs, write_graphs
 
 WORDS = "words.json"
@@ -88,6 +89,9 @@ class GqaSuite(suites.Suite[GqaSpec]):
         """It has no world of its own."""
         if not spec.graphs:
             raise UserError("gqa is made from scene graphs: shiftscope make gqa --graphs FILE --out DIR")
+
+    def credit(self, spec: GqaSpec, inputs: Any = None) -> DatasetInfo:
+        return credit_sources(self.about, inputs.files, inputs.images)
 
     @contextmanager
     def prepare(

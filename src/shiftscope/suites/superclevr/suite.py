@@ -23,11 +23,12 @@ from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
-from ...store.shard import SharedImages
+from ...store.shard import SharedImages, read_shard_scenes
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
-from .._scene_images import read_shard_scenes, read_spool
+from .._scene_images import read_spool
+from ..sources import credit_sources
 from . import inputs as _inputs
 from .variants import DEFAULT, VARIANTS, SuperclevrVariant, find_variant
 
@@ -162,7 +163,7 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         elif isinstance(inputs, Path):
             shard = next(s for s in Dataset.open(inputs).shards(split) if s.index == k)
             assert shard.images is not None
-            scenes = read_shard_scenes(inputs / shard.images.path)
+            scenes = list(read_shard_scenes(inputs / shard.images.path))
             if spec.kind.factor == "visual":
                 scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
             elif spec.kind.factor == "redundancy":
@@ -185,6 +186,9 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         """Sample the first scene: a spec that no scene can meet is refused."""
         if not isinstance(inputs, _inputs.UserScenes):
             world.sample_scene(spec.seed, next(iter(spec.splits())), 0, spec.rules())
+
+    def credit(self, spec: SuperclevrSpec, inputs: Any = None) -> DatasetInfo:
+        return credit_sources(self.about, [inputs.path]) if isinstance(inputs, _inputs.UserScenes) else self.about
 
     @contextmanager
     def prepare(
