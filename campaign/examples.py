@@ -470,3 +470,45 @@ def concepts(folder: Path) -> None:
     file = io.BytesIO()
     np.savez(file, names=np.array(COLORS), dist=np.full(len(COLORS), 1 / len(COLORS)))
     (folder / "concepts.npz").write_bytes(file.getvalue())
+
+
+PARSED_SCENES = {
+    "info": "clevr derendered scene",
+    "scenes": [
+        {
+            "image_index": 0,
+            "image_filename": "CLEVR_val_000000.png",
+            "objects": [
+                {"shape": "cube", "size": "large", "material": "metal", "color": "red", "position": [0.5, -1.2, 0.7]},
+                {
+                    "shape": "sphere",
+                    "size": "small",
+                    "material": "rubber",
+                    "color": "cyan",
+                    "position": [-1, 0.4, 0.35],
+                },
+            ],
+        }
+    ],
+}
+
+SEVERAL_IMAGES = {
+    "questions": [
+        {
+            "question": "How many things are there?",
+            "question_index": 0,
+            "template_filename": "1_zero_hop.json",
+            "template_index": 0,
+            "image_filenames": ["CLEVR_val_000000.png", "CLEVR_val_000001.png"],
+            "image_indices": [0, 1],
+            "answers": [2, 7],
+            "program": [
+                [
+                    {"type": "scene", "inputs": [], "value_inputs": []},
+                    {"type": "count", "inputs": [0], "value_inputs": []},
+                ]
+            ]
+            * 2,
+        }
+    ]
+}

@@ -105,6 +105,8 @@ def formats() -> Iterator[Target]:
     scenes = rewritten(clevr.write_scenes, clevr.read_scenes)
     yield Target("reader of CLEVR scenes", stored("clevr_scenes.json"), clevr.read_scenes, again=scenes)
     yield Target("reader of Super-CLEVR scenes", stored("superclevr_scenes.json"), clevr.read_scenes, again=scenes)
+    yield Target("reader of NS-VQA scenes", of(examples.PARSED_SCENES), clevr.read_scenes, again=scenes)
+    yield Target("reader of rows about several images", of(examples.SEVERAL_IMAGES), all_of(clevr.read_questions))
     for family in ("clevr", "superclevr", "clevr_hyp"):
         yield Target(
             f"reader of {family} questions",

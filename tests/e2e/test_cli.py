@@ -40,6 +40,23 @@ def test_answer_tells_the_family_by_itself(name, summary):
     assert last_json(shiftscope("answer", *SETS[name], "--json")) == summary | {"unchecked": 0}
 
 
+def test_json_lists_every_disagreement_and_every_undefined_answer_with_its_reason(tmp_path):
+    data = json.loads((DATA / "clevr_questions.json").read_text())
+    wrong = [q for q in data["questions"] if q.get("answer") is not None][:5]
+    for question in wrong:
+        question["answer"] = "purple"
+    del data["questions"][-1]["program"]
+    (tmp_path / "q.json").write_text(json.dumps(data))
+    result = here("answer", *SETS["clevr"][:2], "--questions", tmp_path / "q.json", "--json")
+    *rows, summary = map(json.loads, result.stdout.splitlines())
+    assert (summary["disagree"], summary["undefined"]) == (5, 2)
+    assert [r["question_index"] for r in rows if r["verdict"] == "disagree"] == [q["question_index"] for q in wrong]
+    several, lost = (r for r in rows if r["verdict"] == "undefined")
+    assert (several["reason"], several["detail"]) == ("several found", "several found (2 match) at node 2")
+    assert several["text"] == "What color is the sphere?"
+    assert (lost["reason"], lost["answer"], lost["trace"]) == ("no program", None, [])
+
+
 def test_answer_writes_what_it_found(tmp_path):
     out = tmp_path / "answers.json"
     shiftscope("answer", *SETS["clevr"], "--out", out)
@@ -195,7 +212,7 @@ BALL = {"shape": "sphere", "size": "small", "color": "blue", "material": "metal"
 
 BAD_SCENES = {
     "unknown value": ([{"image_index": 0, "objects": [CUBE | {"color": "mauve"}]}], "object 0: unknown color 'mauve'"),
-    "missing field": ([{"image_index": 0, "objects": [{"shape": "cube"}]}], "scene 0 is malformed: there is no 'size'"),
+    "missing field": ([{"image_index": 0, "objects": [{"shape": "cube"}]}], "scene 0: object 0 has no size"),
     "duplicate": ([{"image_index": 0, "objects": [CUBE]}] * 2, "scene '0' appears twice"),
     "relation out of range": (
         [{"image_index": 0, "objects": [CUBE], "relationships": {"left": [[3]]}}],

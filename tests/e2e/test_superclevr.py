@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import reference_parts
 from command import here, make_here, refused, shiftscope
+from shiftscope.answer import spell
 from shiftscope.cli.show import show_example
 from shiftscope.formats.clevr import write_scenes
 from shiftscope.report.drops import find_twin_runs
@@ -134,6 +136,22 @@ def test_the_checker_finds_what_is_off(study, tmp_path, name, change, example):
     found = remade(study, tmp_path, name, change)
     assert found.wrong
     assert any(example in one for one in found.examples), found.examples
+
+
+@pytest.mark.parametrize("variant", ["hard", "rd+"])
+def test_an_export_runs_in_the_official_engine_with_the_same_answers(study, tmp_path, variant):
+    done = here("export", study[0] / variant, "--to", "clevr", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    scenes = json.loads((tmp_path / "out" / "scenes" / "CLEVR_train_scenes.json").read_text())["scenes"]
+    asked = json.loads((tmp_path / "out" / "questions" / "CLEVR_train_questions.json").read_text())["questions"]
+    by_name = {scene["image_filename"]: scene for scene in scenes}
+    assert len(asked) >= 40
+    for question in asked:
+        found = reference_parts.run(question["program"], by_name[question["image_filename"]])
+        assert spell(reference_parts.spell_answer(found)) == question["answer"]
+    things = [thing for s in scenes for o in s["objects"] for thing in (o, *o["parts"].values())]
+    textures = {thing.get("texture") for thing in things}
+    assert textures == ({"None", "dotted", "checkered", "stripped"} if variant == "hard" else {None})
 
 
 def test_a_study_that_lacks_shards_is_no_crash(study, tmp_path):

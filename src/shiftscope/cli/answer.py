@@ -30,7 +30,9 @@ def command(
         typer.Option(help="strict: an ill-founded reference is undefined; default: take the first."),
     ] = "strict",
     trace: Annotated[bool, typer.Option("--trace", help="Print every question's trace.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, the summary last.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object per disagreement and undefined answer, the summary last.")
+    ] = False,
 ) -> None:
     """Run the programs of a question file on its scenes and compare with the stored answers."""
     from ..formats import read_questions, read_scenes
@@ -47,7 +49,7 @@ def command(
     lookup, schema = SceneLookup(known), known[0].schema if known else None
     verdicts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    disagreements: list[AnsweredQuestion] = []
+    shown: list[AnsweredQuestion] = []
     rows: list[dict[str, Any]] = []
     given = load_templates(templates) if templates else None
     stored = read_questions(questions, schema if schema and schema.closed else None)
@@ -55,8 +57,8 @@ def command(
         verdicts[one.verdict] += 1
         if one.undefined:
             reasons[one.undefined] += 1
-        if one.verdict == "disagree" and len(disagreements) < SHOWN:
-            disagreements.append(one)
+        if (one.verdict == "undefined" and as_json) or (one.verdict == "disagree" and (as_json or len(shown) < SHOWN)):
+            shown.append(one)
         if out is not None:
             rows.append(_row_to_json(one))
         if trace:
@@ -68,7 +70,7 @@ def command(
         )
     if out is not None:
         write_json(out, rows)
-    for one in [] if trace else disagreements:
+    for one in [] if trace else shown:
         _print_question(one, lookup, as_json)
     _print_summary(verdicts, reasons, out, as_json)
 
@@ -87,8 +89,9 @@ def _print_question(one: AnsweredQuestion, lookup: SceneLookup, as_json: bool) -
     program, execution = one.question.program, one.execution
     tree = list(format_trace(program, execution, lookup.build_world(one.question))) if program else []
     if as_json:
-        made = _row_to_json(one) | {"verdict": one.verdict, "stored": one.question.answer}
-        print_json(made | {"trace": tree_to_json(tree)})
+        made = _row_to_json(one) | {"verdict": one.verdict, "stored": one.question.answer, "text": one.question.text}
+        why = {"reason": one.undefined, "detail": one.explain_undefined()} if one.undefined else {}
+        print_json(made | why | {"trace": tree_to_json(tree)})
         return
     answer = "undefined" if one.answer is None else spell(one.answer)
     stored = "" if one.question.answer is None else f", stored {spell(one.question.answer)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,7 +98,7 @@ def make_questions(
     as_json: Annotated[bool, typer.Option("--json", help="Print the distributions as JSON lines.")] = False,
 ) -> None:
     """Ask valid, balanced questions about given scenes, each with its program and answer."""
-    from ..formats.clevr import write_questions
+    from ..formats.clevr import spell_official_answer, write_questions
     from ..questions import count_questions
     from ..questions.clevr.generator import generate_all_questions
     from ..questions.clevr.template_sets import builtin_part_templates, builtin_templates, load_templates
@@ -113,7 +114,9 @@ def make_questions(
     asked: list[Question] = []
     for one in sets:
         more = generate_all_questions(given, one, per_image=n, seed=seed, start=len(asked))
-        asked += track_progress(more, "asking", len(given) * n)
+        for question in track_progress(more, "asking", len(given) * n):
+            assert question.answer is not None
+            asked.append(replace(question, answer=spell_official_answer(question.answer, given[0].schema)))
     if not asked:
         raise UserError(f"{scenes}: no question could be asked about these scenes")
     write_questions(out, asked, describe_licenses([scenes]))

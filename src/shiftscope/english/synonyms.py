@@ -15,6 +15,7 @@ THING, PART = "thing", "part"  # for descriptions without a noun
 SYNONYMS = word_table("synonyms", "closed")
 SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they precede a part
 SIDE_WORDS = {"mid": "middle"}
+SEVERAL = "s"  # ends a part's name in the files: exhaust_left_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Lexicon:
     def list_accepted_phrases(self, word: str) -> tuple[str, ...]:
         """Every way to say one of it that anyone might use, its name in the files among them."""
         given, known = self._given.get(word, ()), self._known.get(word, ())
-        return tuple(dict.fromkeys((*given, *SYNONYMS.get(word, ()), *known, word, _spell_name(word))))
+        ways = (*given, *SYNONYMS.get(word, ()), *known, word, _spell_name(word), spell_file_name(word.rstrip("*")))
+        return tuple(dict.fromkeys(ways))
 
 
 def noun_attribute(attributes: tuple[Attribute, ...]) -> str:
@@ -63,6 +65,13 @@ def noun_attribute(attributes: tuple[Attribute, ...]) -> str:
 def generic_noun(schema: Schema) -> str:
     """The plainest noun for whatever a schema's scenes hold: thing, vehicle."""
     return next(iter(dict(schema.synonyms).get(THING, ())), THING)
+
+
+def spell_file_name(name: str) -> str:
+    """A part's name in the files as Super-CLEVR's own questions spell it: door_mid_left → mid left door."""
+    pieces = name.removesuffix(f"_{SEVERAL}").split("_")
+    last = next((i for i in range(len(pieces), 0, -1) if pieces[i - 1] not in SIDES), 0)
+    return " ".join(pieces[last:] + pieces[:last])
 
 
 def _spell_name(word: str) -> str:

@@ -108,7 +108,11 @@ def find_format(path: Path, what: str) -> ModuleType:
     if path.is_dir():
         raise UserError(f"{path}: no {what} that ShiftScope knows in this folder")
     _json.load_json(path)
-    known = "; ".join((m.__doc__ or "").partition(":")[0] for m in _load_formats(f"read_{what}"))
+    able = _load_formats(f"read_{what}")
+    for reason in (getattr(m, f"explain_{what}")(file) for m in able if hasattr(m, f"explain_{what}")):
+        if reason:
+            raise UserError(f"{path}: no {what} that ShiftScope knows: {reason}")
+    known = "; ".join((m.__doc__ or "").partition(":")[0] for m in able)
     got = _describe_json(file.outline)
     raise UserError(f"{path}: no {what} that ShiftScope knows: expected one of {known}; got {got}")
 

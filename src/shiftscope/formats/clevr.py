@@ -1,4 +1,4 @@
-"""CLEVR, Super-CLEVR and CLEVR_HYP: scene files and question files, released or from the generator."""
+"""CLEVR, Super-CLEVR, CLEVR_HYP and CLEVR-Math: scene files and question files, released or from the generator."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,20 +8,43 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import json_files as _json
-from ..answer import read_answer
+from ..answer import Answer, read_answer
+from ..english.synonyms import spell_file_name
 from ..errors import UserError
 from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation
 from ..lang.notations import clevr_hyp as hyp_notation
+from ..lang.notations import clevr_math as math_notation
 from ..lang.notations import superclevr as superclevr_notation
 from ..lang.program import Program, ProgramError
 from ..question import Provenance, Question
-from ..scene import Box, Notes, Object, Part, Relation, Scene, Vector, mask_members, mask_of
+from ..scene import Box, Notes, Object, Part, Scene, mask_members
 from ..schema import Schema
 from ..schemas import clevr, superclevr
+from ._clevr_fields import (
+    TEXTURES,
+    get_fields,
+    parse_box,
+    parse_number,
+    parse_relation,
+    parse_size,
+    parse_texture,
+    parse_vector,
+)
+from ._clevr_neighbours import (
+    CAMERA_FRAME,
+    IMAGE_LISTS,
+    WHOLE,
+    flip_front,
+    is_parsed_scene,
+    read_mask_boxes,
+    relate_parsed,
+    split_images,
+)
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 STAGING = ("camera", "lamps")  # of our own scenes: what a rendering needs to be the same again
+FRAME = "frame"  # note of a scene: its positions are as the camera sees them
 ROTATION_UNIT = "rotation_unit"  # of our own CLEVR scenes: degrees; a released one does not say, and means radians
 RADIANS = "rotation_radians"  # a note of a scene: the rotations as its file has them, to be written again
 DEGREES = 180 / pi  # in a radian
@@ -40,7 +63,29 @@ def sniff_scenes(file: _json.InputFile) -> bool:
 
 def sniff_questions(file: _json.InputFile) -> bool:
     first = file.first_row("questions")
-    return "question" in first and bool(first.keys() & {*IMAGE_FIELDS})
+    return "question" in first and bool(first.keys() & {*IMAGE_FIELDS, *IMAGE_LISTS})
+
+
+def explain_scenes(file: _json.InputFile) -> str:
+    """Why a file that looks like CLEVR scenes is none; empty where it does not look like them."""
+    listed = file.outline.get("scenes") if isinstance(file.outline, dict) else None
+    if not isinstance(listed, list):
+        return ""
+    lacks = f"no list of objects, only {_list_fields(listed[0])}" if isinstance(listed[0], dict) else "no fields"
+    return f"its first scene has {lacks} (each view of a scene must be a scene of its own)"
+
+
+def explain_questions(file: _json.InputFile) -> str:
+    first = file.first_row("questions") if isinstance(file.outline, dict) else {}
+    if not first or "image_id" in first or "imageId" in first:  # VQA's, GQA's
+        return ""
+    missing = "no question" if "question" not in first else f"none of {', '.join((*IMAGE_FIELDS, *IMAGE_LISTS))}"
+    return f"its first question has {missing}, only {_list_fields(first)}"
+
+
+def _list_fields(row: dict[str, Any]) -> str:
+    names = [*row]
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 class ClevrSceneRow(NamedTuple):
@@ -90,6 +135,9 @@ def _iterate_scenes(path: Path) -> Iterator[tuple[Path, int, Any]]:
             raws = [whole.get("scenes", whole)]
         for at, raw in enumerate(raws):
             found = True
+            objects = raw.get("objects") if isinstance(raw, dict) else None
+            if not isinstance(objects, list) or not all(isinstance(o, dict) for o in objects):
+                raise UserError(f"{file}: scene {at}: expected an object with a list of objects, got {raw!r:.60}")
             yield file, at, raw
     if not found:
         raise UserError(f"{path}: there are no scenes in it")
@@ -106,45 +154,49 @@ def _detect_schema(raw: dict[str, Any]) -> Schema:
 def parse_scene(raw: dict[str, Any], schema: Schema) -> Scene:
     size: tuple[int, int] | None = None
     known = _list_vocabulary(schema, part=False)
+    parsed, boxes = is_parsed_scene(raw), read_mask_boxes(raw)
     staging = tuple(_parse_staging(raw))
     radians: list[float] | None = [] if _turns_in_radians(raw, schema, staging) else None
     objects = []
     for at, o in enumerate(raw["objects"]):
         for attribute in ATTRIBUTES:
+            if attribute not in o:
+                raise UserError(f"object {at} has no {attribute}")
             if type(o[attribute]) is not str or (attribute, o[attribute]) not in known:
                 _check_value(schema, attribute, o[attribute], f"object {at}", part=False)
         pixel = o.get("pixel_coords")
-        if pixel is not None and isinstance(pixel[0], list):  # Super-CLEVR: [[x, y, depth], [width, height]]
-            width, height = pixel[1]
-            if not (_json.is_image_side(width) and _json.is_image_side(height)):
-                far = _json.describe_limit(width, height)
-                raise UserError(f"expected a width and height, got {pixel[1]!r}{far}")
-            pixel, size = pixel[0], (width, height)
-        coords = o.get("3d_coords")
+        if isinstance(pixel, list) and pixel and isinstance(pixel[0], list):
+            pixel, size = pixel[0], parse_size(pixel)
+        coords = flip_front(parse_vector(o["position"])) if parsed else o.get("3d_coords")
         objects.append(
             Object(
                 attributes=tuple([(a, o[a]) for a in ATTRIBUTES]),
-                parts=tuple([_parse_part(name, p, schema, at) for name, p in o.get("parts", {}).items()]),
-                position=_parse_vector(coords) if coords is not None else None,
+                parts=tuple(
+                    [_parse_part(n, p, schema, at, boxes.get((at, n))) for n, p in get_fields(o, "parts").items()]
+                ),
+                position=parse_vector(coords) if coords is not None else None,
                 rotation=_parse_rotation(o["rotation"], radians) if o.get("rotation") is not None else None,
-                pixel=_parse_vector(pixel) if pixel is not None else None,
-                box=_parse_box(o.get("box")),
-                texture=_parse_texture(o.get("texture")),
+                pixel=parse_vector(pixel) if pixel is not None else None,
+                box=parse_box(o.get("box")) or boxes.get((at, WHOLE)),
+                texture=parse_texture(o.get("texture")),
             )
         )
+    directions = tuple((name, parse_vector(v)) for name, v in get_fields(raw, "directions").items())
+    stored = get_fields(raw, "relationships").items()
+    relations = tuple(parse_relation(name, rows, len(objects)) for name, rows in stored)
+    frame: tuple[tuple[str, str], ...] = ()
+    if parsed:
+        directions, frame = CAMERA_FRAME, ((FRAME, "camera"),)
+        relations = relations or relate_parsed(tuple(objects))
+    told = tuple((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw)
     return Scene(
         id=_image_name(raw),
         schema=schema,
         size=size,
         objects=tuple(objects),
-        directions=tuple((name, _parse_vector(v)) for name, v in raw.get("directions", {}).items()),
-        relations=tuple(
-            _parse_relation(name, rows, len(objects)) for name, rows in raw.get("relationships", {}).items()
-        ),
-        notes=(
-            *((k, raw[k]) for k in ("image_index", "image_filename", "split") if k in raw),
-            *(staging if not radians else (*staging, (RADIANS, tuple(radians)))),
-        ),
+        directions=directions,
+        relations=relations,
+        notes=(*told, *frame, *staging, *(((RADIANS, tuple(radians)),) if radians else ())),
     )
 
 
@@ -158,7 +210,7 @@ def _turns_in_radians(raw: dict[str, Any], schema: Schema, staging: Notes) -> bo
 
 def _parse_rotation(value: Any, radians: list[float] | None) -> float:
     """In degrees; a number that is in radians is added to those."""
-    number = _parse_number(value)
+    number = parse_number(value)
     if radians is None:
         return number
     radians.append(number)
@@ -173,33 +225,23 @@ def _parse_staging(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Camera and lamps, as we write them; what others mean by these words is left alone."""
     try:
         if "camera" in raw:
-            yield "camera", _parse_vector(raw["camera"])
+            yield "camera", parse_vector(raw["camera"])
         if "lamps" in raw:
-            key, fill, back = map(_parse_vector, raw["lamps"])
+            key, fill, back = map(parse_vector, raw["lamps"])
             yield "lamps", (key, fill, back)
     except (UserError, TypeError, ValueError):
         return
 
 
-def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int) -> Part:
+def _parse_part(name: str, raw: dict[str, Any], schema: Schema, at: int, box: Box | None) -> Part:
     known = _list_vocabulary(schema, part=True)
+    if not isinstance(raw, dict):
+        raise UserError(f"object {at}, part {name}: expected its color, material and size, got {raw!r:.60}")
     attributes = tuple([pair for pair in raw.items() if pair[0] not in OWN_FIELDS])
     for attribute, value in (("name", name), *attributes):
         if type(value) is not str or (attribute, value) not in known:
             _check_value(schema, attribute, value, f"object {at}, part {name}", part=True)
-    return Part(name, attributes, _parse_texture(raw.get("texture")), _parse_box(raw.get("box")))
-
-
-def _parse_texture(raw: Any) -> str:
-    return raw if isinstance(raw, str) else ""
-
-
-def _parse_box(raw: Any) -> Box | None:
-    """Left, top, width, height, as we write them; other boxes are left alone."""
-    if not isinstance(raw, list) or len(raw) != 4:
-        return None
-    left, top, width, height = map(_parse_number, raw)
-    return (left, top, width, height)
+    return Part(name, attributes, parse_texture(raw.get("texture")), parse_box(raw.get("box")) or box)
 
 
 @lru_cache(maxsize=64)
@@ -211,33 +253,6 @@ def _list_vocabulary(schema: Schema, *, part: bool) -> frozenset[tuple[str, str]
 def _check_value(schema: Schema, attribute: str, value: Any, where: str, *, part: bool) -> None:
     if schema.closed and value not in schema.attribute(attribute, part=part).values:
         raise UserError(f"{where}: unknown {attribute} {value!r} (vocabulary: {schema.name})")
-
-
-def _parse_vector(values: Any) -> Vector:
-    if not isinstance(values, list | tuple) or len(values) != 3:
-        raise UserError(f"expected three numbers, got {values!r}")
-    x, y, z = map(_parse_number, values)
-    return (x, y, z)
-
-
-def _parse_number(value: Any) -> float:
-    if not _json.is_number(value):
-        raise UserError(f"expected a finite number, got {value!r}{_json.describe_limit(value)}")
-    return float(value)
-
-
-def _parse_relation(name: str, rows: list[list[int]], size: int) -> Relation:
-    if len(rows) != size:
-        raise UserError(f"relationships {name!r} has {len(rows)} rows for {size} objects")
-    masks = []
-    for i, row in enumerate(rows):
-        for j in row:
-            if type(j) is not int or not 0 <= j < size:
-                raise UserError(f"relationships {name!r} names an object that is not there (there are {size})")
-        masks.append(mask_of(row))
-        if masks[i] >> i & 1:
-            raise UserError(f"relationships {name!r} has an object that relates to itself")
-    return Relation(name, tuple(masks))
 
 
 def _image_name(raw: dict[str, Any]) -> str:
@@ -259,18 +274,26 @@ def format_scene(scene: Scene) -> dict[str, Any]:
     radians = data.pop(RADIANS, None)
     if radians is None and scene.schema != superclevr.SCHEMA and any(o.rotation is not None for o in scene.objects):
         data[ROTATION_UNIT] = "degrees"
-    data["directions"] = {name: list(vector) for name, vector in scene.directions}
     spelled = None if radians is None else {_to_degrees(value): value for value in radians}
-    data["objects"] = [_format_object(o, scene, spelled) for o in scene.objects]
-    data["relationships"] = {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}
-    return data
+    objects = [_format_object(o, scene, spelled) for o in scene.objects]
+    if data.pop(FRAME, None):  # NS-VQA's scenes leave to their positions what is left of what
+        data["objects"] = objects
+        return data | ({} if scene.relations == relate_parsed(scene.objects) else _format_relations(scene))
+    data["directions"] = {name: list(vector) for name, vector in scene.directions}
+    data["objects"] = objects
+    return data | _format_relations(scene)
+
+
+def _format_relations(scene: Scene) -> dict[str, Any]:
+    return {"relationships": {r.name: [list(mask_members(row)) for row in r.rows] for r in scene.relations}}
 
 
 def _format_object(o: Object, scene: Scene, radians: dict[float, float] | None) -> dict[str, Any]:
     """`radians` gives a rotation as its file had it; without them rotations are written in degrees."""
     data: dict[str, Any] = dict(o.attributes)
     if o.position is not None:
-        data["3d_coords"] = list(o.position)
+        parsed = scene.note(FRAME)
+        data["position" if parsed else "3d_coords"] = list(flip_front(o.position) if parsed else o.position)
     if o.rotation is not None:
         data["rotation"] = o.rotation if radians is None else radians.get(o.rotation, o.rotation / DEGREES)
     if o.pixel is not None:
@@ -284,7 +307,8 @@ def _format_object(o: Object, scene: Scene, radians: dict[float, float] | None) 
 
 def _format_own_fields(thing: Object | Part) -> dict[str, Any]:
     """What the official files do not have: only where there is any."""
-    return ({"texture": thing.texture} if thing.texture else {}) | ({"box": list(thing.box)} if thing.box else {})
+    official = next((theirs for theirs, ours in TEXTURES.items() if ours == thing.texture), thing.texture)
+    return ({"texture": official} if official else {}) | ({"box": list(thing.box)} if thing.box else {})
 
 
 def read_questions(path: Path) -> Iterator[Question]:
@@ -292,7 +316,14 @@ def read_questions(path: Path) -> Iterator[Question]:
 
     def list_rows() -> Iterator[tuple[str, Any]]:
         for at, raw in enumerate(_json.iterate_elements(read_bytes(path), "questions", path)):
-            yield f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}", (raw, at)
+            place = f"question {raw.get('question_index', at) if isinstance(raw, dict) else at}"
+            if not isinstance(raw, dict) or not raw.keys() & IMAGE_LISTS.keys():
+                yield place, (raw, at)
+                continue
+            with _json.locate_errors(f"{path}: {place}"):
+                rows = list(split_images(raw, at))
+            for row in rows:
+                yield place, (row, at)
 
     return _json.parse_records(list_rows(), parse_question, path, "questions")
 
@@ -307,6 +338,9 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
     split, template = ("" if get(name) is None else get(name) for name in ("split", "template_filename"))
     if not type(action) is type(split) is type(template) is str:
         raise UserError("its split, template_filename and action must be text")
+    family = get("question_family_index", get("template_index"))
+    if family is not None and not isinstance(family, int):
+        raise UserError(f"its question_family_index must be a number, got {family!r:.60}")
     if action and program is not None and source != "clevr_hyp":
         raise UserError("it has an action in words, and a program without it")
     last = raw["program"][-1] if get("program") else None
@@ -319,12 +353,16 @@ def parse_question(raw: dict[str, Any], at: int) -> Question:
         answer=read_answer(get("answer")),
         kind=kind,
         action=action,
-        provenance=_build_provenance(source, split, template, get("question_family_index")),
+        provenance=_build_provenance(source, split, template, family),
         notes=tuple([(k, raw[k]) for k in ("question_index", *IMAGE_FIELDS) if k in raw]),
     )
 
 
 _build_provenance = lru_cache(maxsize=10_000)(Provenance)
+
+
+# By the source of a question; told from CLEVR's by the functions that these have besides.
+NOTATIONS: dict[str, Any] = {"superclevr": superclevr_notation, "clevr_hyp": hyp_notation, "clevr_math": math_notation}
 
 
 def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
@@ -340,11 +378,20 @@ def _parse_program(raw: dict[str, Any]) -> tuple[Program | None, str]:
     try:
         return clevr_notation.read(listed), "clevr"
     except ProgramError:
-        functions = {n.get("function") or n.get("type") for n in listed if isinstance(n, dict)}
-        for name, notation in (("superclevr", superclevr_notation), ("clevr_hyp", hyp_notation)):
+        functions = {str(n.get("function") or n.get("type")) for n in listed if isinstance(n, dict)}
+        for name, notation in NOTATIONS.items():
             if functions & (notation.TABLE.keys() - clevr_notation.FUNCTIONS.keys()):
                 return notation.read(listed), name
         raise
+
+
+def spell_official_answer(answer: Answer, schema: Schema) -> Answer:
+    """The answer as Super-CLEVR's own files spell it: school bus, mid left door; others stay as they are."""
+    if schema != superclevr.SCHEMA or not isinstance(answer, str):
+        return answer
+    if answer in superclevr.PART_NAMES:
+        return spell_file_name(answer)
+    return superclevr.OFFICIAL_MODELS.get(answer, answer)
 
 
 def write_questions(path: Path, questions: Iterable[Question], info: dict[str, Any] | None = None) -> None:
@@ -363,8 +410,7 @@ def format_question(question: Question) -> dict[str, Any]:
     if question.program is not None and p.source == "clevr_hyp":
         data |= hyp_notation.write_pair(question.program, question.action)
     elif question.program is not None:
-        notation = superclevr_notation if p.source == "superclevr" else clevr_notation
-        data["program"] = notation.write(question.program)
+        data["program"] = NOTATIONS.get(p.source, clevr_notation).write(question.program)
     elif question.action:
         data[hyp_notation.ACTION_TEXT_FIELDS[0]] = question.action
     if p.template:

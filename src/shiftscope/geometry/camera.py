@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,8 @@ def read_size(text: str) -> tuple[int, int]:
 def camera_of(scene: Scene) -> Camera:
     """The camera of a scene: noted by its maker, else fitted to its pixel coordinates, else CLEVR's own."""
     noted = scene.note("camera")
+    if noted is None and scene.note("frame") == "camera":  # its y axis is the way that the camera looks
+        noted = (0.0, -hypot(*BASE_POSITION[:2]), BASE_POSITION[2])
     if noted is not None:
         x, y, z = (float(v) for v in noted)
         if x == y == 0:

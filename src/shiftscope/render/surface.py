@@ -152,9 +152,10 @@ def fill_ambient_light(
 
 
 # Textures are lattices in the body's own frame. The step grows less than the body, so that patterns repeat after 5
-# pixels or more on small bodies too. Dots and squares lie in the plane that a surface faces most, stripes run slanted.
+# pixels or more on small bodies too. Dots and squares lie in the plane that a surface faces most; stripes run slanted,
+# or upright: only official scenes have those.
 
-PATTERNS = {"none": 0.0, "dotted": 1.0, "checkered": 2.0, "striped": 3.0}
+PATTERNS = {"none": 0.0, "dotted": 1.0, "checkered": 2.0, "striped": 3.0, "upright stripes": 4.0}
 BRIGHT = 0.3  # luminance from which on the ink is darker than the colour, not lighter
 LIGHT = 0.7  # the strongest channel of a lighter ink, or, for a very dark colour,
 MOST = 7.0  # at most this many times the colour's own
@@ -163,7 +164,7 @@ DARKER = 0.2  # what a bright colour is multiplied by
 DOT = 0.3  # a dot's radius, in steps
 SQUARE = 0.6  # a square's side
 STRIPE = 0.45  # a stripe's width
-MEANS = np.array([0.0, 0.28, 0.5, STRIPE], np.float32)  # how much of a surface each pattern inks
+MEANS = np.array([0.0, 0.28, 0.5, STRIPE, STRIPE], np.float32)  # how much of a surface each pattern inks
 STEP = (0.15, 0.035)  # the lattice's step in world units: the first, and this much per unit of body scale
 SLENDER = (0.5, 25.0)  # what is made of tubes and sheets has a finer one: a share, and this much per girth
 
@@ -226,8 +227,10 @@ def apply_texture(
         nx, ny, nz = points[3, i], points[4, i], points[5, i]
         facing = abs(vx * nx + vy * ny + vz * nz) / np.sqrt(vx * vx + vy * vy + vz * vz)
         width = depth[i] * pixel * steps / np.sqrt(max(facing, np.float32(0.1)))
-        if pattern == np.float32(3.0):
+        if pattern >= np.float32(3.0):
             t = (x + y + z) * np.float32(0.5773502691896258)
+            if pattern == np.float32(4.0):
+                t = (x + y) * np.float32(0.7071067811865476)
             edge = np.float32(STRIPE / 2) - abs(t - np.floor(t) - half)
             share = min(max(half + edge / width, zero), one)
         else:

@@ -7,16 +7,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..answer import Answer, spell
+from ..english.synonyms import Lexicon
 from ..errors import UserError, did_you_mean
-from ..lang.check import check
+from ..formats.clevr import spell_official_answer
+from ..lang.check import check, plan_program
 from ..lang.exec.exact import Execution, References, Undefined, execute
 from ..lang.execution_world import ExecutionWorld
+from ..lang.op import OBJECTS, PARTS
 from ..lang.program import Program, ProgramError
 from ..question import Question
 from ..questions.clevr.inversion import TemplateInverter
 from ..questions.clevr.template import TemplateSet
 from ..scene import Scene
 from ..schema import OPEN, Schema
+
+SETS = (OBJECTS, PARTS)
 
 
 class SceneLookup:
@@ -56,6 +61,7 @@ class AnsweredQuestion:
     execution: Execution | None  # None: there was no program to run
     schema: Schema
     missing: str = "no program"  # why not
+    rivals: tuple[str, ...] = ()  # the answers that it might have
 
     @property
     def answer(self) -> Answer | None:
@@ -69,6 +75,12 @@ class AnsweredQuestion:
             return self.missing
         return self.execution.answer.reason if isinstance(self.execution.answer, Undefined) else ""
 
+    def explain_undefined(self) -> str:
+        """The same with the node at fault."""
+        if self.execution is None:
+            return ": ".join(filter(None, (self.missing, " or ".join(self.rivals))))
+        return str(self.execution.answer) if self.answer is None else ""
+
     @property
     def verdict(self) -> str:
         """agree, disagree, undefined, or unchecked where no answer is stored."""
@@ -76,13 +88,29 @@ class AnsweredQuestion:
             return "undefined"
         if self.question.answer is None:
             return "unchecked"
-        return "agree" if self.normalize(self.answer) == self.normalize(self.question.answer) else "disagree"
+        return "agree" if self._says(self.answer, self.question.answer) else "disagree"
+
+    def _says(self, answer: Answer, stored: Answer) -> bool:
+        """Whether the stored answer says the same, in any of the ways to say it: `left head light`."""
+        if self.normalize(answer) == self.normalize(stored):
+            return True
+        return self.schema.closed and spell(stored) in Lexicon(self.schema).list_accepted_phrases(spell(answer))
+
+    @property
+    def refers(self) -> bool:
+        """Whether it has an answer, and everything that it speaks of on the way is there."""
+        if self.execution is None or self.question.program is None or self.answer is None:
+            return False
+        types = plan_program(self.question.program).types
+        return all(value != 0 for value, type_ in zip(self.execution.values, types, strict=True) if type_ in SETS)
 
     def format_answer(self) -> Answer | None:
         """The answer as its file would write it: like the stored one, else as the releases do."""
         if self.answer is None or isinstance(self.question.answer, bool | int):
             return self.answer
-        return self.normalize(self.answer)
+        if self.question.answer is not None and self._says(self.answer, self.question.answer):
+            return spell(self.question.answer)
+        return spell_official_answer(self.normalize(self.answer), self.schema)
 
     def normalize(self, answer: Answer) -> str:
         """The one word for it: GQA's answer to "left or right?" is left, its relation "to the left of"."""
@@ -110,12 +138,20 @@ def answer(
             if schema not in inverters:
                 inverters[schema] = TemplateInverter(templates, schema)
             programs = inverters[schema].read_programs(question)
-            readings = [_execute(question, program, lookup, references) for program in programs]
-            answers = {spell(r.answer) if r.answer is not None else r.undefined for r in readings}
-            if len(answers) == 1:  # the first of the ways to read it, where all lead to one answer
-                yield readings[0]
-            else:
-                yield AnsweredQuestion(question, None, OPEN, "ambiguous" if answers else "not understood")
+            yield _choose_reading(question, [_execute(question, p, lookup, references) for p in programs])
+
+
+def _choose_reading(question: Question, readings: list[AnsweredQuestion]) -> AnsweredQuestion:
+    """The first of the ways to read a question, where all that refer to something lead to one answer.
+
+    A reading that refers to nothing is no rival of one that does: of the two names that a left head light has in
+    the files, a suv has one.
+    """
+    rivals = [r for r in readings if r.refers] or [r for r in readings if r.answer is not None] or readings
+    answers = {spell(r.answer) if r.answer is not None else r.undefined for r in rivals}
+    if len(answers) == 1:
+        return rivals[0]
+    return AnsweredQuestion(question, None, OPEN, "ambiguous" if answers else "not understood", tuple(sorted(answers)))
 
 
 def _execute(question: Question, program: Program, lookup: SceneLookup, references: References) -> AnsweredQuestion:

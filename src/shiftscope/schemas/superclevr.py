@@ -12,6 +12,7 @@ PLACED_PARTS: tuple[tuple[str, Words], ...] = tuple(
     for word, places in word_table("superclevr", "placed parts").items()
 )
 LIGHTS = ("headlight", "tail light")
+PLACES = ("front", "mid", "center", "back", "left", "right", "s")
 SEATS = ("any seat", ("saddle", "seat"))  # a saddle is a seat, and `seat` alone is a motorbike's
 
 
@@ -42,6 +43,35 @@ def part_words() -> Words:
     return tuple(sorted([*placed, *single]))
 
 
+def drop_places(name: str) -> str:
+    """A part's name in the files without its place: wheel_front_left → wheel, door_left_s → door."""
+    return "_".join(piece for piece in name.split("_") if piece not in PLACES)
+
+
+def official_words() -> Words:
+    """The official part names, whole (`wheel_front`) and without a place (`wheel`), with the parts each finds.
+
+    The official engine looks for a name inside others, so its `wheel_front` finds a wheel_front_left too.
+    """
+    words = sorted({*PART_NAMES, *map(drop_places, PART_NAMES)})
+    return tuple((word, tuple(name for name in PART_NAMES if word in name)) for word in words)
+
+
+def official_terms() -> dict[str, str]:
+    """What we call the parts that an official name finds: `wheel_front*` where no term of ours means the same."""
+    ours = {frozenset(names): kind for kind, names in PART_KINDS} | {frozenset((name,)): name for name in PART_NAMES}
+    return {word: ours.get(frozenset(found), f"{word}*") for word, found in OFFICIAL_WORDS}
+
+
+def official_kind_words() -> Words:
+    """Kinds that only official files name read like the next wider one of ours, and so are never said."""
+    found = []
+    for word, names in OFFICIAL_KINDS:
+        wider = min((len(inside), kind) for kind, inside in PART_KINDS if set(names) < set(inside))[1]
+        found.append((word, (wider.removeprefix("any "),)))
+    return tuple(found)
+
+
 def model_words() -> Words:
     """How else each model may be called: a school is a school bus, a fighter a fighter plane or jet."""
     nouns, nicknames = word_table("superclevr", "nouns"), word_table("superclevr", "nicknames")
@@ -52,14 +82,22 @@ def model_words() -> Words:
     )
 
 
+# How the official answers spell a model, where not as the scenes do.
+OFFICIAL_MODELS = {
+    model: f"{model} {noun}"
+    for category, (noun,) in word_table("superclevr", "official nouns").items()
+    for model in dict(CATEGORIES)[category]
+}
 PART_KINDS = part_kinds()
+PART_NAMES = tuple(sorted({*SINGLE_PARTS, *(name for _, names in PART_KINDS for name in names)}))
+OFFICIAL_WORDS = official_words()
+OFFICIAL_TERMS = official_terms()
+OFFICIAL_KINDS: Words = tuple((OFFICIAL_TERMS[w], names) for w, names in OFFICIAL_WORDS if OFFICIAL_TERMS[w] == f"{w}*")
 # The official files list a 22nd model, `addi`, that no scene holds. Their questions mention it: always none.
 NO_MODEL: Words = (("addi", ()),)
 
 SHAPE = Attribute("shape", tuple(model for _, models in CATEGORIES for model in models), CATEGORIES + NO_MODEL)
-PART_NAME = Attribute(
-    "name", tuple(sorted({*SINGLE_PARTS, *(name for _, names in PART_KINDS for name in names)})), PART_KINDS
-)
+PART_NAME = Attribute("name", PART_NAMES, PART_KINDS + OFFICIAL_KINDS)
 
 SCHEMA = Schema(
     name="superclevr",
@@ -75,6 +113,7 @@ SCHEMA = Schema(
         ("bicycle", ("bike",)),
         *SYNONYMS,
         *part_words(),
+        *official_kind_words(),
     ),
     parts=tuple(word_table("superclevr", "parts").items()),
 )

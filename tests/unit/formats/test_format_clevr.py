@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from shiftscope import formats as _any
 from shiftscope.formats import clevr
+from shiftscope.geometry.shapes.superclevr import body
 from shiftscope.lang.text import format_program
 from shiftscope.scene import Object, Scene
 from shiftscope.schemas import superclevr
@@ -45,10 +46,33 @@ def test_textures_and_boxes_are_kept_where_there_are_any(tmp_path):
     clevr.write_scenes(tmp_path / "scenes.json", [painted])
     assert clevr.read_scenes(tmp_path / "scenes.json") == [painted]
     (found,) = json.loads((tmp_path / "scenes.json").read_text())["scenes"]
-    assert found["objects"][0]["texture"] == "striped"
+    assert found["objects"][0]["texture"] == "stripped"
     painted_roof = {"texture": "checkered", "box": [12.0, 40.0, 31.0, 8.0]}
     assert found["objects"][0]["parts"]["roof"] == dict(roof.attributes) | painted_roof
     assert not {"texture", "box"} & found["objects"][1].keys()
+
+
+def test_official_textures_come_back_and_can_be_drawn():
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    for thing, texture in zip(raw["objects"], ("stripped", "vstripped", "None"), strict=True):
+        thing["texture"] = texture
+    raw["objects"][0]["parts"]["roof"]["texture"] = "checkered"
+    scene = clevr.parse_scene(raw, superclevr.SCHEMA)
+    assert [o.texture for o in scene.objects] == ["striped", "upright stripes", "none"]
+    assert [body(o).looks[0].texture for o in scene.objects] == ["striped", "upright stripes", "none"]
+    assert clevr.format_scene(scene) == raw
+
+
+def test_boxes_come_from_the_masks_of_released_scenes(refuses):
+    raw = load("superclevr_scenes.json")["scenes"][0]
+    masks = {"info": "sedan_0", "obj": [[10, 38, 60, 22], "5,3,2"], "roof": [[12, 40, 31, 8], "9,1"]}
+    raw["obj_mask_box"] = {"0": masks | {"front_left_wheel": [[0, 0, 0, 0], "10"]}}
+    car, bus, _ = clevr.parse_scene(raw, superclevr.SCHEMA).objects
+    assert (car.box, bus.box) == ((10.0, 38.0, 60.0, 22.0), None)
+    assert [part.box for part in car.parts] == [(12.0, 40.0, 31.0, 8.0), None]
+    raw["obj_mask_box"]["0"]["roof"] = [[12, 40], "9,1"]
+    with refuses("obj_mask_box 0, roof: expected a box of four numbers, got [12, 40]"):
+        clevr.parse_scene(raw, superclevr.SCHEMA)
 
 
 CUBE = {"shape": "cube", "size": "large", "color": "red", "material": "rubber"}

@@ -13,7 +13,7 @@ from shiftscope.scene import Object, Scene
 from shiftscope.schemas.superclevr import SCHEMA, SHAPE
 
 RED, GREEN = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)  # the colour and the ink
-CODES = {"dotted": 1, "checkered": 2, "striped": 3}
+CODES = {"dotted": 1, "checkered": 2, "striped": 3, "upright stripes": 4}
 
 
 def vehicle(words, texture="", x=0.0, y=0.0, rotation=20.0):
@@ -62,6 +62,12 @@ def test_stripes_run_slanted_through_space():
     step = np.sqrt(3)
     assert painted("striped", (step / 2, 0, 0), UP) == painted("striped", (0, 0, step / 2), ASIDE) == 1
     assert painted("striped", (step, 0, 0), UP) == painted("striped", (0, step, 0), UP) == 0
+
+
+def test_upright_stripes_keep_their_ink_all_the_way_up():
+    step = np.sqrt(2)
+    assert [painted("upright stripes", (step / 2, 0, z), AHEAD) for z in (0, 0.3, 0.7)] == [1, 1, 1]
+    assert [painted("upright stripes", (step, 0, z), AHEAD) for z in (0, 0.3, 0.7)] == [0, 0, 0]
 
 
 def test_a_pattern_turns_and_moves_with_its_body():

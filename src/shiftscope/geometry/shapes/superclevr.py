@@ -67,7 +67,8 @@ def read_meshes(data: bytes) -> dict[str, Mesh]:
 
 
 SIZES = {"large": 3.5, "small": 1.8}  # the diagonal of a vehicle's box, in world units
-TEXTURES = ("none", "dotted", "checkered", "striped")
+TEXTURES = ("none", "dotted", "checkered", "striped")  # the paper's
+DRAWN_TEXTURES = (*TEXTURES, "upright stripes")  # the official generator also has `vstripped`
 WHERE = "the Super-CLEVR vehicles"
 PANE = SurfaceLook((28, 32, 38), "metal")
 
@@ -93,8 +94,8 @@ def body(thing: Object) -> Body:
 
 
 def _build_look(pairs: Pairs, texture: str) -> SurfaceLook:
-    if texture and texture not in TEXTURES:
-        raise unknown("texture", texture, TEXTURES)
+    if texture and texture not in DRAWN_TEXTURES:
+        raise unknown("texture", texture, DRAWN_TEXTURES)
     return SurfaceLook(
         COLORS[require_word(pairs, WHERE, "color", COLORS)],
         require_word(pairs, WHERE, "material", MATERIALS),

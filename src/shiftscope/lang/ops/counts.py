@@ -48,6 +48,18 @@ def _exist(world: SoftWorld, among: Array) -> SoftValue:
     return SoftValue(to_integer(found), world.xp.where(found, 1 - none, none))
 
 
+@op((INT, INT, INT))
+def plus(world: ExecutionWorld, left: int, right: int) -> int:
+    """The sum of two numbers."""
+    return left + right
+
+
+@op((INT, INT, INT))
+def minus(world: ExecutionWorld, left: int, right: int) -> int:
+    """The first number less the second."""
+    return left - right
+
+
 @op((INT, INT, BOOL))
 def less(world: ExecutionWorld, left: int, right: int) -> bool:
     """Whether the first number is smaller."""

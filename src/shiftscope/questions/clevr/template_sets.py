@@ -40,6 +40,7 @@ def builtin_part_templates(schema: Schema) -> TemplateSet:
 
 SYNONYMS_FILE = "synonyms.json"
 LONGEST_SHOWN = 60
+META = "_meta"
 NOT_TEMPLATES = re.compile(r"synonyms|metadata(_\w+)?")  # names of files
 
 
@@ -68,6 +69,9 @@ def load_templates(path: Path | str) -> TemplateSet:
 
 def _read_file(file: Path) -> list[Template]:
     data = _json.load_json(file)
+    rows = data if isinstance(data, list) else [data]
+    if file.stem.endswith("_meta") or any(isinstance(raw, dict) and META in raw for raw in rows):
+        raise UserError(f"{file}: _meta template files are not supported; give a list of templates without it")
     if not isinstance(data, list):
         raise UserError(f"{file}: a template file is a list of templates")
     templates = []

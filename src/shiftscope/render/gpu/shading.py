@@ -15,7 +15,7 @@ LIFT, LEAST = tl.constexpr(s.LIFT), tl.constexpr(s.LEAST)
 ROUGH, SHEEN = tl.constexpr(s.ROUGH), tl.constexpr(s.SHEEN)
 NARROW, UPRIGHT = tl.constexpr(1 / s.BRUSHED), tl.constexpr(s.UPRIGHT / s.BRUSHED)
 LUSTRE, DOT, SQUARE, STRIPE = (tl.constexpr(x) for x in (s.LUSTRE, s.DOT, s.SQUARE, s.STRIPE))
-_, DOTTED, CHECKERED, STRIPED = (tl.constexpr(float(x)) for x in s.MEANS)
+_, DOTTED, CHECKERED, STRIPED, _ = (tl.constexpr(float(x)) for x in s.MEANS)
 SKY_R, SKY_G, SKY_B = (tl.constexpr(x) for x in l.SKY)
 BOUNCE_R, BOUNCE_G, BOUNCE_B = (tl.constexpr(x) for x in l.BOUNCE)
 LARGEST = tl.constexpr(2147483520.0)  # float that fits a signed integer
@@ -127,7 +127,7 @@ def ink_share(px, py, pz, nx, ny, nz, depth, pattern, body, frames, view, wanted
     pixel = 1.0 / tl.load(view + 12)
     width = depth * pixel * steps / tl.sqrt(tl.maximum(facing, 0.1))
     width = tl.where(wanted, width, 1.0)
-    slant = (x + y + z) * 0.5773502691896258
+    slant = tl.where(pattern == 4.0, (x + y) * 0.7071067811865476, (x + y + z) * 0.5773502691896258)
     edge = STRIPE / 2 - tl.abs(slant - tl.floor(slant) - 0.5)
     striped = _clamp(0.5 + edge / width, 0.0)
     mx, my, mz = tl.abs(nx * cosine + ny * sine), tl.abs(ny * cosine - nx * sine), tl.abs(nz)

@@ -14,9 +14,9 @@ from ... import __version__
 from ...answer import spell
 from ...errors import UserError
 from ...executor import Progress
-from ...formats.clevr import RADIANS, STAGING, format_question, format_scene
-from ...scene import Relation
-from ..dataset import Dataset
+from ...formats.clevr import RADIANS, STAGING, format_question, format_scene, spell_official_answer
+from ...scene import Object, Relation
+from ..dataset import Dataset, find_schema
 from . import count_records, write_picture
 
 QUESTIONS_OPTIONAL = True
@@ -54,21 +54,37 @@ def _iterate_scenes(
         given = {r.name for r in scene.relations}  # official files also spell out the relations that geometry gives
         derived = [(name, scene.relation(name)) for name in scene.schema.relations if name not in given]
         relations = scene.relations + tuple(Relation(name, rows) for name, rows in derived if rows is not None)
-        yield format_scene(replace(scene, notes=notes, relations=relations))
+        objects = _name_missing_textures(scene.objects)
+        yield format_scene(replace(scene, notes=notes, relations=relations, objects=objects))
         report_step()
+
+
+def _name_missing_textures(objects: tuple[Object, ...]) -> tuple[Object, ...]:
+    """Where anything is textured, what is not says so: else the official renderer draws a texture at random."""
+    if not any(o.texture or any(part.texture for part in o.parts) for o in objects):
+        return objects
+    return tuple(
+        replace(
+            o,
+            texture=o.texture or "none",
+            parts=tuple(replace(part, texture=part.texture or "none") for part in o.parts),
+        )
+        for o in objects
+    )
 
 
 def _iterate_questions(
     dataset: Dataset, split: str, names: ImageNames, report_step: Callable[[], None]
 ) -> Iterable[dict[str, Any]]:
     """The questions with the fields of a released file, their answers spelled as there: yes, no, 3."""
+    schema = find_schema(dataset)
     for number, question in enumerate(dataset.questions(split)):
         if len(question.scenes) != 1 or question.scenes[0] not in names:
             raise UserError(
                 f"question {question.id}: CLEVR files ask about one image of the split; export it with --to hf"
             )
         index, stem = names[question.scenes[0]]
-        answer = None if question.answer is None else spell(question.answer)
+        answer = None if question.answer is None else spell_official_answer(spell(question.answer), schema)
         place = (("image_filename", f"{stem}.png"), ("image_index", index), ("image", stem), ("question_index", number))
         origin = replace(question.provenance, split=split)
         yield format_question(replace(question, notes=place, answer=answer, provenance=origin))
