@@ -189,9 +189,24 @@ def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) 
     return ""
 
 
-@lru_cache(maxsize=10_000)
 def compute_scope(program: Program) -> Scope:
     """Which nodes run inside which quantifier, and on which state of the scene."""
+    if sum([step.op.edits for step in plan_program(program).steps]) > 1:
+        return _build_scope(program)
+    skeleton = program.skeleton()  # the words matter only where two edits may be the same
+    scope = _scopes.get(skeleton)
+    if scope is None:
+        scope = _build_scope(program)
+        if len(_scopes) < MAX_PLANS:
+            _scopes[skeleton] = scope
+    return scope
+
+
+_scopes: dict[tuple[int, ...], Scope] = {}
+
+
+@lru_cache(maxsize=10_000)
+def _build_scope(program: Program) -> Scope:
     plan = plan_program(program)
     inside = _find_quantifiers(program, plan)
     scope = Scope(inside, *_compute_states(program, plan, inside))

@@ -532,14 +532,14 @@ def is_trivial(begin, end, steps, values, register, many):
     Of the relations, the first `many` hold for several things; on and below another there is one at most.
     """
     last = end - 1
-    op = steps[last, OP]
-    if op in (LESS, GREATER, EQUAL) and steps[begin + steps[last, FIRST], OP] == COUNT:
-        if register[steps[last, FIRST]] == ZERO and register[steps[last, SECOND]] == ZERO:
-            return True
+    op, first, second = steps[last, OP], steps[last, FIRST], steps[last, SECOND]
+    counts = op in (LESS, GREATER, EQUAL) and steps[begin + first, OP] == COUNT
+    if counts and register[first] == ZERO and register[second] == ZERO:
+        return True
     for k in range(begin, end):
-        if steps[k, RELATION] >= 0 and values[steps[k, RELATION]] >= many:
-            if steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST):
-                return True
+        several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
+        if several and steps[k, RELATION] >= 0 and values[steps[k, RELATION]] >= many:
+            return True
     return False
 
 
@@ -784,10 +784,10 @@ def search_outcome_job(
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
                     continue
-                known_before = is_defined(
+                must_be_known = defined == 2 or (preferred and 2 * turn < templates)
+                if must_be_known and not is_defined(
                     without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
-                )
-                if not known_before and (defined == 2 or (preferred and turn < templates)):
+                ):
                     idle[slot] += defined - 1
                     continue
                 if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
@@ -826,7 +826,9 @@ def search_outcome_job(
                 for i in range(2):
                     refused_out[total, i] = refused[i] - reported[i]
                     reported[i] = refused[i]
-                defined_out[total] = known_before
+                defined_out[total] = must_be_known or is_defined(
+                    without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
+                )
                 made += 1
                 total += 1
                 got = True

@@ -272,9 +272,9 @@ def _list_or() -> Iterator[Sketch]:
             sketch.require_apart(*nodes)
             sketch.add_node(end, sketch.add_node("union", *nodes))
             yield "", "or", end, sketch, _fill(TEXTS["or"][f"{end} value"], among, **words), 1
-    for left_hops, right_hops in ((1, 0), (1, 1)):
+    for hops in (1, 2):
         sketch = OutcomeSketch()
-        one, two = sketch.find_several(left_hops), sketch.find_several(right_hops)
+        one, two = sketch.find_several(), sketch.find_several(hops)
         sketch.require_apart(one.node, two.node)
         sketch.add_node("count", sketch.add_node("union", one.node, two.node))
         yield "", "or", "count", sketch, fill_texts(TEXTS["or"]["count things"], A=one.text, B=two.text), 2

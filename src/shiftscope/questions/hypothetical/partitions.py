@@ -180,11 +180,12 @@ RARE = np.array([4 <= number <= 9 for number in range(ANSWERS)])  # answers that
 NUMBERS = np.where(RARE, np.arange(ANSWERS), 0)  # as many objects as these must be there
 QUESTIONS = 5  # per action
 TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100)  # some kinds cannot be asked about some actions
-BALANCED_LIMITS = SearchLimits(3, per_slot=3, persistence=100, rounds=2)
+BALANCED_LIMITS = SearchLimits(3, per_slot=3, persistence=60, rounds=2)
 ROUNDS = 6  # over the scenes, to find what answers are still missing
 PATIENT_ROUNDS = 2  # of them, those in which no action gets more questions than its share
 MOST_ASKED = 20  # questions about one action in the rounds after
 ACTIONS_TRIED = 3  # in one round, for an action that can be asked about
+EVERY_KIND = range(len(KINDS))
 IN_PLANE_KIND = KINDS.index("move_in_plane")  # asked about first, since the fewest answers depend on it
 
 
@@ -226,9 +227,8 @@ class _BalancedMaker:
     def ask_scene(self, number: int, turn: int) -> Iterator[Question]:
         scene = self.scenes[number]
         before = None
-        for k in sorted(
-            range(len(EVERY)), key=lambda k: (self.count_known(number, k), (IN_PLANE_KIND - k) % len(EVERY))
-        ):
+        order = sorted(EVERY_KIND, key=lambda k: (self.count_known(number, k), (IN_PLANE_KIND - k) % len(EVERY)))
+        for k in order:
             at = len(EVERY) * number + k
             share = ANSWERS * (at + 1) // 10 - ANSWERS * at // 10  # two or three, so that all answers find their place
             room = (share if turn < PATIENT_ROUNDS else MOST_ASKED) - self.count_known(number, k)

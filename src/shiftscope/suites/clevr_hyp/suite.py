@@ -110,10 +110,10 @@ HEADER = (
 
 BEFORE = (
     "`undefined before` is the share of questions that have no answer in the picture as it is, such as one about an "
-    "object that is yet to be added: their note `before` says so, `shiftscope score --by before` counts them apart, and "
-    "`--defined-before` makes none of them. The paper asks that “a question must have different ground-truth answers "
-    "for CLEVR_HYP and image-only model” (A.2), and several of its own examples have none for the latter. By default "
-    "every other question has one, wherever such a question is found. "
+    "object that is yet to be added: their note `before` says so, `shiftscope score --by before` counts them apart, "
+    "and `--defined-before` makes none of them. The paper asks that “a question must have different ground-truth "
+    "answers for CLEVR_HYP and image-only model” (A.2), and several of its own examples have none for the latter. By "
+    "default every other question is sought among those that have one. "
 )
 
 
@@ -226,11 +226,6 @@ class ClevrHypSpec(suites.SuiteSpec):
         "be the same; 1 takes one place, as the paper does.",
         min=1,
     )
-    defined_before: bool = option(
-        False,
-        "Ask only questions that also have an answer in the picture as it is, another one; by default every other "
-        "question, as far as there is one.",
-    )
     pictured: bool = option(
         True,
         "Keep the scenes, and draw no pictures of them.",
@@ -241,6 +236,11 @@ class ClevrHypSpec(suites.SuiteSpec):
     )
     paraphraser: str = option("", "A transformers seq2seq model, a folder or a name, that rewords the texts.")
     shard: int = suites.shard_option(250)  # answers are balanced within a shard
+    defined_before: bool = option(
+        False,
+        "Ask only questions that also have an answer in the picture as it is, another one; by default every other "
+        "question, as far as there is one.",
+    )
 
     def __post_init__(self) -> None:
         if self.images < 1 or self.shard < 1:

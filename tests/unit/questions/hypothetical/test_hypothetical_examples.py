@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from outcome_reader import OutcomeReader
 from shiftscope.edit import AddObject, ChangeAttributes, MoveObject
 from shiftscope.geometry.camera import camera_of
 from shiftscope.geometry.footprint import measure_gap
@@ -289,6 +290,17 @@ def test_question_types_and_logic_are_as_broad_as_the_papers():
         ("or", "count"): 11, ("or", "exist"): 9, ("or", "compare_integer"): 3,
         ("not", "count"): 8, ("not", "exist"): 8, ("not", "query_attribute"): 4, ("not", "compare_integer"): 6,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_every_question_means_what_its_program_asks(name, examples):
+    """Read by somebody who knows English and no template, on the scene after, before and on another."""
+    for q in examples[name]:
+        _, question = split_action(q.program)
+        again = OutcomeReader(Program((node("scene"),))).read(q.text)
+        for scene in (outcome(q), BY_ID[q.scenes[0]], SCENES[0]):
+            one, two = (execute(p, scene).answer for p in (question, again))
+            assert one == two or (isinstance(one, Undefined) and isinstance(two, Undefined)), q.text
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
