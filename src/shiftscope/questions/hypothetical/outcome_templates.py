@@ -126,8 +126,8 @@ def _list_hops() -> Iterator[Sketch]:
         for end in ("count", "exist"):
             sketch = OutcomeSketch()
             found = sketch.find_several(hops, end)
-            texts = TEXTS["hop"][f"{end} related" if hops else end]
-            yield HOP_FILES[hops], "", end, sketch, _fill(texts, found), weight
+            texts = _fill(TEXTS["hop"][f"{end} related" if hops else end], found)
+            yield HOP_FILES[hops], "", end, sketch, texts, weight
         for attribute in ATTRIBUTES:
             sketch = OutcomeSketch()
             one = sketch.find_one(hops)

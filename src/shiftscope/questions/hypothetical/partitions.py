@@ -252,6 +252,7 @@ class _BalancedMaker:
             plan = ExamplePlan((EVERY[which[1]],), self.generator, mark, limits, turn=turn if known else 0)
             self.balance.wanted[:] = wanted
             for question in generate_examples(before, plan, self.balance, **self.how):
+                assert question.program is not None and question.answer is not None
                 if question.program not in known:
                     known.add(question.program)
                     self.left[number_answer(question.answer)] -= 1

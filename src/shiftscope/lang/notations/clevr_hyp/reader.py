@@ -128,8 +128,8 @@ class _ClevrHypReader:
             case "change":
                 pairs = parse_description(e.values, self.name_entry(at))
                 words = tuple(w for pair in pairs for w in pair)
-                spelled = e.function if len(pairs) == 1 else ""
-                return self.append_node(at, "change", (self.resolve_set(e.inputs[0], at),), words, spelled=spelled)
+                alone = "change" if len(pairs) == 1 else ""
+                return self.append_node(at, "change", (self.resolve_set(e.inputs[0], at),), words, spelled=alone)
             case function if function in ACTIONS:
                 return self.convert_action(at, e)
         op, fixed = self.table[e.function]
