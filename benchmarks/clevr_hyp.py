@@ -31,7 +31,7 @@ def main() -> None:
     each = (time.process_time() - began) / count
     rates = {}
     for name in PARTITIONS:
-        ask = getattr(partitions, name)
+        ask = getattr(partitions, f"generate_{name}")
         list(ask(scenes[:2], 0, 0, "bench", 20))
         runs, made = [], 0
         for seed in range(RUNS):

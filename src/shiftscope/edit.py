@@ -65,31 +65,29 @@ class RemoveObjects:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeAttribute:
-    """Objects that get another value of one attribute."""
+class ChangeAttributes:
+    """Objects that get other values of one attribute or more, all at once."""
 
     objects: tuple[int, ...]
-    attribute: str
-    value: str
+    changes: tuple[tuple[str, str], ...]  # attribute and value
 
     def apply(self, scene: Scene) -> Scene:
-        if self.attribute == "size" and any(_list_loads(scene)[i] for i in self.objects):
+        resized = "size" in dict(self.changes)
+        if resized and any(_list_loads(scene)[i] for i in self.objects):
             raise ImpossibleEdit("an object that carries another cannot change its size")
         objects = tuple(self._change(o) if i in self.objects else o for i, o in enumerate(scene.objects))
-        if self.attribute != "size":  # all stand where they stood
+        if not resized:  # all stand where they stood
             return replace(scene, objects=objects)
         return _rebuild_scene(scene, objects, list(scene.relations))
 
     def _change(self, thing: Object) -> Object:
-        """The object with one value of the attribute; a solid that changes size stays on the ground."""
-        if thing.values(self.attribute):
-            pairs = tuple((a, self.value if a == self.attribute else v) for a, v in thing.attributes)
-        else:
-            pairs = (*thing.attributes, (self.attribute, self.value))
+        """The object with one value of each attribute; a solid that changes size stays on the ground."""
+        new = dict(self.changes)
+        pairs = [(a, new.get(a, v)) for a, v in thing.attributes] + [p for p in self.changes if not thing.values(p[0])]
         changed = replace(thing, attributes=tuple(dict.fromkeys(pairs)))
-        if self.attribute == "size" and thing.position and self.value in RADIUS:
+        if thing.position and new.get("size") in RADIUS:
             x, y, z = thing.position
-            place = (x, y, z - _radius(thing) + RADIUS[self.value])
+            place = (x, y, z - _radius(thing) + RADIUS[new["size"]])
             changed = replace(changed, position=place, pixel=None, box=None)
         return changed
 
@@ -154,7 +152,7 @@ class SwapObjects:
         return _rebuild_scene(scene, tuple(things), relations)
 
 
-Edit = AddObject | RemoveObjects | ChangeAttribute | MoveObject | SwapObjects
+Edit = AddObject | RemoveObjects | ChangeAttributes | MoveObject | SwapObjects
 
 
 def _list_loads(scene: Scene) -> tuple[int, ...]:

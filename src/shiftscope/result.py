@@ -24,7 +24,8 @@ IMAGE_CONDITIONS = ("as_is", "other_image", "program_text")  # those that show a
 MISSING_IMAGE = "missing_image"  # not chosen: run without the image, because it is missing
 PART_OPS = ("parts", "owners")
 LOCAL_GROUP = "local_group"  # of a question of GQA
-NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic")  # notes of a question that are worth a column
+# notes of a question that are worth a column
+NOTE_FACTS = ("answer_type", "factor", "level", "variant", "logic", "before", "wording", "action_wording")
 
 Fact = str | int | float | bool
 Facts = tuple[tuple[str, Fact], ...]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftscope.edit import AddObject, ChangeAttribute, ImpossibleEdit, MoveObject, RemoveObjects, SwapObjects
+from shiftscope.edit import AddObject, ChangeAttributes, ImpossibleEdit, MoveObject, RemoveObjects, SwapObjects
 from shiftscope.scene import Object, Relation, Scene
 from toy import THREE_AND_ONE, objects, scene, thing
 
@@ -16,12 +16,23 @@ def test_removing_closes_the_gap_and_recomputes_relations():
 
 
 def test_changing_gives_another_value_to_those_chosen():
-    after = ChangeAttribute((0, 2), "color", "cyan").apply(THREE_AND_ONE)
+    after = ChangeAttributes((0, 2), (("color", "cyan"),)).apply(THREE_AND_ONE)
     assert [o.values("color")[0] for o in after.objects] == ["cyan", "blue", "cyan", "green"]
 
 
+def test_several_attributes_change_at_once():
+    after = ChangeAttributes((1,), (("size", "large"), ("color", "cyan"), ("shape", "cube"))).apply(THREE_AND_ONE)
+    assert dict(after.objects[1].attributes) == dict(THREE_AND_ONE.objects[1].attributes) | {
+        "size": "large",
+        "color": "cyan",
+        "shape": "cube",
+    }
+    assert after.objects[1].position[2] == 0.7
+    assert after.objects[0] == THREE_AND_ONE.objects[0]
+
+
 def test_a_thing_that_grows_stays_on_the_ground():
-    after = ChangeAttribute((0,), "size", "large").apply(THREE_AND_ONE)
+    after = ChangeAttributes((0,), (("size", "large"),)).apply(THREE_AND_ONE)
     assert after.objects[0].position == (-2, 0.0, 0.7)
 
 
@@ -79,7 +90,13 @@ def test_annotations_follow_their_objects():
 
 edits = st.one_of(
     st.builds(RemoveObjects, st.sets(st.integers(0, 3), max_size=2).map(lambda s: tuple(sorted(s)))),
-    st.builds(ChangeAttribute, st.just((1, 2)), st.just("color"), st.sampled_from(["red", "gray"])),
+    st.builds(
+        ChangeAttributes,
+        st.just((1, 2)),
+        st.sampled_from(
+            [(("color", "red"),), (("color", "gray"), ("shape", "cube")), (("size", "small"), ("color", "red"))]
+        ),
+    ),
     st.builds(
         MoveObject, st.integers(0, 3), st.sampled_from(["left", "right", "front", "behind", "on"]), st.integers(0, 3)
     ),
@@ -132,12 +149,14 @@ def test_what_carries_or_rests_neither_swaps_nor_grows():
         (SwapObjects(1, 2), "rests on one cannot change places"),
         (SwapObjects(0, 2), "rests on one cannot change places"),
         (SwapObjects(2, 2), "with itself"),
-        (ChangeAttribute((1,), "size", "small"), "carries another cannot change its size"),
+        (ChangeAttributes((1,), (("size", "small"),)), "carries another cannot change its size"),
         (AddObject(thing("small red rubber cube"), "on", 1), "already rests"),
     ):
         with pytest.raises(ImpossibleEdit, match=why):
             edit.apply(stacked)
-    assert ChangeAttribute((0,), "size", "large").apply(stacked).objects[0].position[2] == pytest.approx(1.4 + 0.7)
+    assert ChangeAttributes((0,), (("size", "large"),)).apply(stacked).objects[0].position[2] == pytest.approx(
+        1.4 + 0.7
+    )
 
 
 def test_an_occupied_object_is_known_whatever_stands_before_it_in_the_list():

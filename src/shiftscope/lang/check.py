@@ -101,24 +101,46 @@ def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
     for i, (name, inputs, words) in enumerate(skeleton):
-        where = f"node {i} ({name})"
-        if name not in all_ops():
-            raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
-        op = get_op(name)
-        if len(inputs) != op.arity:
-            raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.usage}, got {len(inputs)}")
-        if (words % 2 or words == 0) if op.pairs else words != len(op.params):
-            raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
-        given = [types[j] for j in inputs]
-        types.append(_infer_output(op, given, where))
-        on_parts = bool(given) and given[0] in (PART, PARTS)
-        steps.append(PlanStep(op, inputs, on_parts))
-        if name == "equal" and given[0].name == "Value":
+        given = tuple([types[j] for j in inputs])
+        key = (name, given, words)
+        typed = _typed_nodes.get(key)
+        if typed is None:
+            typed = _typed_nodes[key] = _type_node(name, given, words, f"node {i} ({name})")
+        types.append(typed.output)
+        steps.append(PlanStep(typed.op, inputs, typed.on_parts))
+        if typed.compares:
             same.append((i, inputs[0], inputs[1]))
-        if WORDS.keys() & set(op.params) or "number" in op.params:
+        if typed.constrained:
             worded.append(i)
     straight = not any(s.op.edits or s.op.body is not None or s.op.name == "it" for s in steps)
     return ProgramPlan(tuple(types), tuple(steps), tuple(same), tuple(worded), straight, any(s.on_parts for s in steps))
+
+
+class TypedNode(NamedTuple):
+    """What there is to know of a node, given its op, the types of its inputs and how many words it has."""
+
+    op: Op
+    output: Type
+    on_parts: bool
+    compares: bool  # two values, which must be of one attribute
+    constrained: bool  # has words that are not free
+
+
+_typed_nodes: dict[tuple[str, tuple[Type, ...], int], TypedNode] = {}
+
+
+def _type_node(name: str, given: tuple[Type, ...], words: int, where: str) -> TypedNode:
+    if name not in all_ops():
+        raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
+    op = get_op(name)
+    if len(given) != op.arity:
+        raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.usage}, got {len(given)}")
+    if (words % 2 or words == 0) if op.pairs else words != len(op.params):
+        raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
+    output = _infer_output(op, list(given), where)
+    on_parts = bool(given) and given[0] in (PART, PARTS)
+    constrained = bool(WORDS.keys() & set(op.params)) or "number" in op.params
+    return TypedNode(op, output, on_parts, name == "equal" and given[0].name == "Value", constrained)
 
 
 def _infer_output(op: Op, given: list[Type], where: str) -> Type:
@@ -167,9 +189,24 @@ def _check_value(schema: Schema, attribute: str, value: str | None, part: bool) 
     return ""
 
 
-@lru_cache(maxsize=10_000)
 def compute_scope(program: Program) -> Scope:
     """Which nodes run inside which quantifier, and on which state of the scene."""
+    if sum([step.op.edits for step in plan_program(program).steps]) > 1:
+        return _build_scope(program)
+    skeleton = program.skeleton()  # the words matter only where two edits may be the same
+    scope = _scopes.get(skeleton)
+    if scope is None:
+        scope = _build_scope(program)
+        if len(_scopes) < MAX_PLANS:
+            _scopes[skeleton] = scope
+    return scope
+
+
+_scopes: dict[tuple[int, ...], Scope] = {}
+
+
+@lru_cache(maxsize=10_000)
+def _build_scope(program: Program) -> Scope:
     plan = plan_program(program)
     inside = _find_quantifiers(program, plan)
     scope = Scope(inside, *_compute_states(program, plan, inside))

@@ -386,3 +386,15 @@ def test_pairs_that_could_not_be_tested_are_not_drawn(refuses):
 def test_a_draw_says_nothing_of_a_question_alone(refuses):
     with refuses("program_split_1 is drawn from a dataset"):
         get_property("program_split_1")(both)
+
+
+def test_a_wording_may_be_held_out():
+    question = Question(
+        "q", "How many?", ("s",), notes=(("wording", 3), ("action_wording", "remove passive 1 + add person 0"))
+    )
+    names = ("wording_3", "wording_1", "wording_remove_passive_1", "wording_add_person_0", "wording_add_person_1")
+    assert [n for n in names if get_property(n)(question)] == [
+        "wording_3",
+        "wording_remove_passive_1",
+        "wording_add_person_0",
+    ]

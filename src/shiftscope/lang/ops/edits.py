@@ -5,10 +5,10 @@ Each gives all objects of the scene after the action, so a question about it sim
 and move says which state of the scene is edited.
 """
 
-from ...edit import AddObject, ChangeAttribute, Edit, MoveObject, RemoveObjects, SwapObjects
+from ...edit import AddObject, ChangeAttributes, Edit, MoveObject, RemoveObjects, SwapObjects
 from ...scene import Object, mask_members
 from ..execution_world import ExecutionWorld
-from ..op import OBJECT, OBJECTS, PAIR, THING, IllFounded, op
+from ..op import OBJECT, OBJECTS, THING, IllFounded, op
 
 
 @op((THING,), pairs=True)
@@ -54,10 +54,13 @@ def remove(world: ExecutionWorld, among: int, gone: int) -> Edit:
     return RemoveObjects(tuple(mask_members(gone)))
 
 
-@op((OBJECTS, OBJECTS), params=PAIR, edits=True)
-def change(world: ExecutionWorld, among: int, attribute: str, value: str) -> Edit:
-    """The scene with another value of an attribute for these objects."""
-    return ChangeAttribute(tuple(mask_members(among)), attribute, value)
+@op((OBJECTS, OBJECTS), pairs=True, edits=True)
+def change(world: ExecutionWorld, among: int, *words: str) -> Edit:
+    """The scene with other values of one attribute or more for these objects."""
+    changes = tuple(zip(words[::2], words[1::2], strict=True))
+    if len(dict(changes)) < len(changes):
+        raise IllFounded("attribute named twice", None)
+    return ChangeAttributes(tuple(mask_members(among)), changes)
 
 
 @op((OBJECTS, OBJECT, OBJECT, OBJECTS), params=("relation",), edits=True)

@@ -513,6 +513,37 @@ def any_scene_answers(answer, alike, first, count, begin, end, steps, values, re
 
 
 @exact_inline
+def is_defined(w, begin, end, steps, values, register, all_sets, all_codes, knows, value_of):
+    """Whether a filled template has an answer on a scene, which must know its relations."""
+    for k in range(begin, end):
+        if steps[k, RELATION] >= 0 and not knows[w, values[steps[k, RELATION]]]:
+            return False
+        fine, out = run_step(k, steps, values, register, False, all_sets[w], all_codes[w], value_of)
+        if not fine:
+            return False
+        register[k - begin] = out
+    return True
+
+
+@exact_inline
+def is_trivial(begin, end, steps, values, register, many):
+    """Whether it compares nothing with nothing, or counts what is one thing at most.
+
+    Of the relations, the first `many` hold for several things; on and below another there is one at most.
+    """
+    last = end - 1
+    op, first, second = steps[last, OP], steps[last, FIRST], steps[last, SECOND]
+    counts = op in (LESS, GREATER, EQUAL) and steps[begin + first, OP] == COUNT
+    if counts and register[first] == ZERO and register[second] == ZERO:
+        return True
+    for k in range(begin, end):
+        several = steps[k, OP] == RELATE or (steps[k, SINGLE] == 0 and op != EXIST)
+        if several and steps[k, RELATION] >= 0 and values[steps[k, RELATION]] >= many:
+            return True
+    return False
+
+
+@exact_inline
 def draw_outcome_description(
     k, steps, values, chosen, among, everything, sets, codes, looks, first, size, offers, state,
 ):  # fmt: skip
@@ -640,7 +671,7 @@ def find_emptiest_slot(taken, room):
 
 @exact
 def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, words: Any, jobs: Any, looks: Any,
-                 slot_of: Any, number_of: Any, wanted: Any, counts: Any, uses: Any, taken: Any,
+                 slot_of: Any, number_of: Any, most_said: Any, wanted: Any, counts: Any, uses: Any, taken: Any,
                  found: Any, refused: Any) -> Any:  # fmt: skip
     """Questions about what each job's action leads to; how many were found.
 
@@ -650,7 +681,10 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     furthest behind first; with `strict` a job ends at the first slot that cannot be filled. `number_of` is
     what an answer's code counts as, `wanted` how many of each of these are still wanted. `counts`, `uses`
     and `taken` are the balance so far: of answers, of a template's turns, in vain or not, and of slots.
-    `found` also tells how many valid questions were refused before each.
+    `found` also tells how many valid questions were refused before each, and which have an answer in the first scene
+    that lacks an action: where `defined` is 1 every other one, if any does, where it is 2 all. Of the relations, the
+    first `many` are such that several things are in them. A template fills at most as many slots as its row of
+    `most_said` says first, of those that the rest of the row counts.
     """
     per_job, slots = limits[0], limits[2]
     steps, start, initial = plan[0], plan[2], plan[5]
@@ -670,7 +704,7 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
     total = 0
     for j in range(len(jobs)):
         total = search_outcome_job(
-            j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, relates, wanted,
+            j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, most_said, relates, wanted,
             counts, uses, taken, found, refused, scratch,
         )  # fmt: skip
     return total
@@ -678,15 +712,15 @@ def search_outcome_questions(limits: Any, seeds: Any, plan: Any, scenes: Any, wo
 
 @exact_inline
 def search_outcome_job(
-    j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, relates, wanted, counts, uses,
-    taken, found, refused, scratch,
+    j, total, limits, seeds, plan, scenes, words, jobs, looks, slot_of, number_of, most_said, relates, wanted, counts,
+    uses, taken, found, refused, scratch,
 ):  # fmt: skip
     """Questions about one job, after `total` that there are; how many there are then."""
-    per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict = limits
+    per_job, per_slot, slots, rounds, attempts, patience, persistence, most_counted, strict, many, defined = limits
     steps, said, start, rules, rule_start, initial, answers, opposite, can_have = plan
     all_sets, all_codes, knows = scenes
     offers, covers, value_of = words
-    job_out, template_out, answer_out, values_out, wording_out, refused_out = found
+    job_out, template_out, answer_out, values_out, wording_out, refused_out, defined_out = found
     register, again, place, chosen, ordered, values, order, known, per_slot_state, reported, state = scratch
     room, turns, idle = per_slot_state
     templates = len(start) - 1
@@ -702,6 +736,7 @@ def search_outcome_job(
         if slot < 0:
             break
         got = False
+        preferred = defined == 1 and draw_bits(state) & ONE == ZERO
         while not got and turns[slot] < rounds * templates and idle[slot] <= persistence:
             turn = turns[slot]
             turns[slot] += 1
@@ -732,6 +767,11 @@ def search_outcome_job(
                 code = np.int64(out)
                 if steps[last, OP] == COUNT and code > most_counted:
                     continue
+                said_words = 0
+                for i in range(len(values)):
+                    said_words += values[i] >= 0 and most_said[t, 1 + i]
+                if said_words > most_said[t, 0] or is_trivial(start[t], start[t + 1], steps, values, register, many):
+                    continue
                 number = number_of[t] + code
                 if wanted[number] <= 0:
                     idle[slot] += 1
@@ -743,6 +783,12 @@ def search_outcome_job(
                 ):  # fmt: skip
                     refused[UNCHANGED] += 1
                     idle[slot] += 1
+                    continue
+                must_be_known = defined == 2 or (preferred and 2 * turn < templates)
+                if must_be_known and not is_defined(
+                    without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
+                ):
+                    idle[slot] += defined - 1
                     continue
                 if is_degenerate(start[t], start[t + 1], steps, values, register, again, sets, codes, value_of):
                     continue
@@ -780,6 +826,9 @@ def search_outcome_job(
                 for i in range(2):
                     refused_out[total, i] = refused[i] - reported[i]
                     reported[i] = refused[i]
+                defined_out[total] = must_be_known or is_defined(
+                    without, start[t], start[t + 1], steps, values, again, all_sets, all_codes, knows, value_of
+                )
                 made += 1
                 total += 1
                 got = True

@@ -243,10 +243,15 @@ def _find_single_part_slots(template: Template) -> frozenset[int]:
 
 
 def _find_rival_slots(template: Template) -> tuple[tuple[int, int], ...]:
-    """The pairs of slots, by attribute, of the two object descriptions that "other" tells apart."""
+    """The pairs of slots, by attribute, of the two object descriptions that "other" tells apart.
+
+    These are what `same` reads and what reads it; in a template without it, the only two there are.
+    """
+    at = {n.meaning.op: i for i, n in enumerate(template.nodes)}.get("same", -1)
+    sides = [n for i, n in enumerate(template.nodes) if at < 0 or at in n.inputs or i in template.nodes[at].inputs]
     described = [
         {template.params[template.find_slot(s)].attribute: template.find_slot(s) for s in n.slots}
-        for n in template.nodes
+        for n in sides
         if n.meaning.op == "describe" and not n.meaning.on_parts
     ]
     if len(described) != 2:

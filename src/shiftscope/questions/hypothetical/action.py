@@ -1,4 +1,4 @@
-"""Hypothetical action: what is done to a scene, its program, its words and their paraphrases by rule.
+"""Hypothetical action: what is done to a scene, its program and its words.
 
 An action is worded as an imperative, in the passive, or done by somebody with a name (`english/data/actions.txt`);
 its text stands alone or is joined with its question.
@@ -61,8 +61,7 @@ class HypotheticalAction:
     anchor: ObjectReference | None = None  # what it is put beside or on, or swapped with
     relation: str = ""
     new: NewObject | None = None
-    attribute: str = ""
-    value: str = ""
+    changes: Pairs = ()  # the attributes that change, and to what, in the order of words
 
     @property
     def form(self) -> str:
@@ -73,7 +72,11 @@ class HypotheticalAction:
             how = "inheriting" if self.new.attribute else "copy"
             return f"{self.op}_{how}"
         many = "_all" if self.subject is not None and self.subject.many else ""
-        return f"{self.op}{f'_{self.attribute}' if self.op == 'change' else ''}{many}"
+        what = ""
+        if self.changes:
+            several, shape = len(self.changes) > 1, "shape" in dict(self.changes)
+            what = ("_shape_and" if shape else "_several") if several else f"_{self.changes[0][0]}"
+        return f"{self.op}{what}{many}"
 
     @property
     def leaves_place_open(self) -> bool:
@@ -85,7 +88,7 @@ def build_action_nodes(action: HypotheticalAction, before: tuple[Node, ...] = ()
     draft = _ActionBuilder(before)
     changes = action.op == "change"
     inputs = [] if changes else [draft.state]
-    words = (action.attribute, action.value) if changes else (action.relation,) if action.relation else ()
+    words = tuple(w for pair in action.changes for w in pair) or ((action.relation,) if action.relation else ())
     inputs += [draft.add_new_object(action.new)] if action.new else []
     inputs += [draft.add_reference(ref) for ref in (action.subject, action.anchor) if ref]
     draft.put(action.op, *inputs, words=words)
@@ -117,11 +120,12 @@ class _ActionBuilder(ProgramBuilder):
         return self.put("thing", words=tuple(w for pair in pairs for w in pair))
 
 
-ACTIVE, PASSIVE = word_table("actions", "active"), word_table("actions", "passive")
+ACTIVE, PASSIVE = word_table("actions", "active", "|"), word_table("actions", "passive", "|")
 PEOPLE = tuple(word_pairs("actions", "people").items())
-IMPERATIVE, PASSIVELY = range(2)  # else somebody with a name acts
+MANNERS = ("imperative", "passive", "person")
 RELATIONS = word_table("actions", "relations")
 NOUNS = {"metal": ("metal",), "rubber": ("rubber",)}  # materials, where a noun is wanted
+LONGER = 2  # words that one of two actions may be longer than its shortest wording
 THEN = ("; then ", ", then ", ", and then ")
 
 _LEXICON = Lexicon(SCHEMA)
@@ -130,25 +134,27 @@ _split_wording = cache(re.compile(r"\{(\w+)\}").split)  # words and gaps in turn
 
 
 class ActionText(NamedTuple):
-    """An action text, and the same as a clause that "if" may stand before."""
+    """An action text, the same as a clause that "if" may stand before, and which wording it is."""
 
     sentence: str
     clause: str
+    wording: str  # `change_color passive 3`; of two actions, joined by +
 
 
 def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -> ActionText:
     """One or two actions in words; two are worded in the same manner."""
-    manner = dice.draw_below(3)
+    manner = dice.pick(MANNERS)
     name, pronoun = dice.pick(PEOPLE)
-    sentences, clauses = [], []
+    sentences, clauses, wordings = [], [], []
     for number, action in enumerate(actions):
-        table = PASSIVE if manner == PASSIVELY else ACTIVE
-        wording = dice.pick(_select_wordings(table[action.form], action))
+        table = (PASSIVE if manner == "passive" else ACTIVE)[action.form]
+        wording = dice.pick(_select_wordings(table, action, short=len(actions) > 1))
+        wordings.append(f"{action.form} {manner} {table.index(wording)}")
         filled = _fill_wording(wording, action, dice)
-        if manner == PASSIVELY:
+        if manner == "passive":
             sentences.append(filled)
             clauses.append(filled)
-        elif manner == IMPERATIVE:
+        elif manner == "imperative":
             sentences.append(_VERB.sub(r"\1", filled))
             clauses.append(("" if number else "I ") + sentences[-1])
         else:
@@ -156,7 +162,7 @@ def word_actions(actions: tuple[HypotheticalAction, ...], dice: RandomChoices) -
             sentences.append(f"{pronoun if number else name} {done}")
             clauses.append(sentences[-1])
     text = dice.pick(THEN).join(sentences)
-    return ActionText(capitalize_first(text) + ".", " and then ".join(clauses))
+    return ActionText(capitalize_first(text) + ".", " and then ".join(clauses), " + ".join(wordings))
 
 
 def word_reference(ref: ObjectReference | None, dice: RandomChoices) -> str:
@@ -184,20 +190,36 @@ def choose_synonym(value: str, dice: RandomChoices) -> str:
     return dice.pick(_LEXICON.list_synonyms(value))
 
 
-def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction) -> tuple[str, ...]:
-    """The wordings that read well: no "the color of it"; a short verb's particle not after a long phrase."""
+# What may follow a long phrase: "put the cube that is behind the ball on the can" would have the ball on the can.
+_AFTER_LONG = re.compile(
+    r"\{old\} (?:and \[|so that|from the scene|out of|to \{plain\}|until|(?:is|are|(?!its|as)\w+s) )|\{old\}$"
+)
+
+
+def _select_wordings(wordings: tuple[str, ...], action: HypotheticalAction, *, short: bool) -> tuple[str, ...]:
+    """The wordings that read well: no "the color of it", nothing after a long phrase that could belong to it.
+
+    `short` leaves out the longer ones, as of two actions in one text.
+    """
     subject = action.subject
+    if short:
+        most = min(w.count(" ") for w in wordings) + LONGER
+        wordings = tuple(w for w in wordings if w.count(" ") <= most)
     if subject is None:
         return wordings
-    if subject.words == "it":
-        wordings = tuple(w for w in wordings if "of {old}" not in w and "away {old}" not in w)
+    if subject.words:
+        unfit = ("of {old}", "away {old}", "up {old}", "[take] {old} and")
+        return tuple(w for w in wordings if not any(u in w for u in unfit)) or wordings
     if subject.anchor is not None:
-        wordings = tuple(w for w in wordings if "{old} {" not in w) or wordings
+        return tuple(w for w in wordings if _AFTER_LONG.search(w)) or wordings
     return wordings
 
 
 def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices) -> str:
-    new, attribute = action.new, action.new.attribute if action.new else action.attribute
+    new, attribute = action.new, action.new.attribute if action.new else ""
+    value = action.changes[0][1] if action.changes else ""
+    look = tuple(p for p in action.changes if p[0] != "shape")
+    shape = dict(action.changes).get("shape", "")
 
     def fill(gap: str) -> str:
         match gap:
@@ -217,17 +239,24 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
             case "attribute":
                 return attribute
             case "value":
-                return choose_synonym(action.value, dice)
+                return choose_synonym(value, dice)
             case "plain":  # a noun: metal, and never metallic
-                return dice.pick(NOUNS.get(action.value, (action.value,)))
+                return dice.pick(NOUNS.get(value, (value,)))
             case "a_value":
-                return add_indefinite_article(choose_synonym(action.value, dice))
+                return add_indefinite_article(choose_synonym(shape, dice))
             case "values":
-                return plural(choose_synonym(action.value, dice))
+                return plural(choose_synonym(shape, dice))
+            case "look":  # small, red and shiny
+                *more, last = (choose_synonym(v, dice) for _, v in look)
+                return f"{', '.join(more)} and {last}"
+            case "a_look":
+                return add_indefinite_article(word_description(action.changes, dice))
+            case "looks":
+                return word_description(action.changes, dice, several=True)
             case "grow":
-                return {"large": "enlarge", "small": "shrink"}[action.value]
+                return {"large": "enlarge", "small": "shrink"}[value]
             case "grown":
-                return {"large": "enlarged", "small": "shrunk"}[action.value]
+                return {"large": "enlarged", "small": "shrunk"}[value]
         raise KeyError(gap)
 
     return "".join([fill(piece) if i % 2 else piece for i, piece in enumerate(_split_wording(wording))])
@@ -235,7 +264,7 @@ def _fill_wording(wording: str, action: HypotheticalAction, dice: RandomChoices)
 
 # Joining: an action and a question as one sentence, for models that read a single text.
 
-ASKING = ("How", "Which", "What", "Would", "Could", "Do", "Does", "Is", "Are", "Of", "With")
+ASKING = ("How", "Which", "What", "Would", "Could")
 IF, SUPPOSE = "If ", "Suppose "
 
 
@@ -251,30 +280,3 @@ def replace_joined_question(text: str, before: str, after: str) -> str:
     start = IF if text.startswith(IF) else SUPPOSE
     clause = text.removeprefix(start)[: -len(before) - len(", ")]
     return join_question(clause, after)
-
-
-# Paraphrase by rules: other words with the same meaning, chosen by a text's random bits.
-
-# A word that must be there for the rule to fit at all, what it looks for, and what it makes of it.
-RULES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
-    (sign, re.compile(pattern), words)
-    for sign, pattern, words in (
-        ("to the", r"\bto the (left|right) of\b", r"on the \1 side of"),
-        ("to the", r"\bto the (left|right) of\b", r"on the \1-hand side of"),
-        ("How many", r"^How many (?!of |things would you then)", "What number of "),
-        ("Which", r"\bWhich (color|size|shape|material) would\b", r"What \1 would"),
-        (" match ", r"\bmatch (the .*) in (color|size|shape|material)\?", r"have the same \2 as \1?"),
-        ("share the same", r"\bshare the same (color|size|shape|material)\?", r"have the same \1?"),
-        ("Would there be any", r"\bWould there be any\b", "Would there then be any"),
-        (" lie ", r"\blie\b", "stand"),
-        ("things", r"\bthings\b", "objects"),
-    )
-)
-
-
-def paraphrase(text: str, dice: int) -> str:
-    """The text with about every third rule that fits carried out."""
-    for number, (sign, pattern, words) in enumerate(RULES):
-        if (dice >> (3 * number)) % 3 == 0 and sign in text:
-            text = pattern.sub(words, text)
-    return text

@@ -3,7 +3,8 @@
 A scene is `n` objects in arrays: `body` [object, footprint(7) z fresh reach] (x, y, half sides, round,
 cosine, sine as `geometry.footprint` has them; `reach` is that of the ball around it), `codes` [object,
 attribute] and `under` [object], what it rests on or −1; its sets are a row as `ask.layout` has it.
-An edit is a row of numbers: op, object, anchor, direction, set, column, code, and the codes of a new object.
+An edit is a row of numbers: op, object, anchor, direction, set, and the codes of a new object or of what changes
+(−1: stays as it is).
 `marks` tells the codes of large, cube and sphere, and where a row of sets holds all objects and relations.
 """
 
@@ -23,7 +24,7 @@ from ..clevr.search import draw_bits
 from .scene_arrays import FRESH, REACH, Z
 
 ADD, REMOVE, CHANGE, MOVE, PUT_ON, SWAP = range(6)
-OP, OBJECT, ANCHOR, DIRECTION, SET, COLUMN, CODE, NEW = range(8)
+OP, OBJECT, ANCHOR, DIRECTION, SET, NEW = range(6)
 FIELDS = NEW + 4
 L_CODE, CUBE_CODE, BALL_CODE, ALL, FIRST = range(5)  # of `marks`
 ROUND = 4  # column of a body; with half a side it makes its radius
@@ -186,6 +187,14 @@ def init_new_object(body: Any, codes: Any, under: Any, i: Any, edit: Any, marks:
 
 
 @exact_inline
+def set_codes(codes: Any, i: Any, edit: Any) -> None:
+    """Give an object the values that an edit changes."""
+    for c in range(codes.shape[1]):
+        if edit[NEW + c] >= 0:
+            codes[i, c] = edit[NEW + c]
+
+
+@exact_inline
 def swap_places(body: Any, i: Any, j: Any) -> None:
     """Two objects in each other's place, each at its own height."""
     for c in range(2):
@@ -214,7 +223,7 @@ def apply_edits(n: Any, body: Any, codes: Any, under: Any, edits: Any, along: An
         elif op == CHANGE:
             for k in range(n):
                 if edits[e, SET] >> k & 1:
-                    codes[k, edits[e, COLUMN]] = edits[e, CODE]
+                    set_codes(codes, k, edits[e])
                     update_outline(body, codes, k, marks)
         elif op == PUT_ON:
             body[i, 0], body[i, 1] = body[anchor, 0], body[anchor, 1]
@@ -352,13 +361,13 @@ def apply_edit(n: Any, body: Any, codes: Any, under: Any, sets: Any, knows: Any,
                 return -1
         n = remove_objects(n, np.uint64(edit[SET]), body, codes, under)
     else:
-        anew = edit[COLUMN] == SIZE
+        anew = edit[NEW + SIZE] >= 0
         for k in range(n):
             if edit[SET] >> k & 1:
                 if anew and carries(n, under, k):
                     return -1
                 z, before = body[k, Z], radius_by_size(codes, k, marks)
-                codes[k, edit[COLUMN]] = edit[CODE]
+                set_codes(codes, k, edit)
                 update_outline(body, codes, k, marks)
                 body[k, Z] = z - before + radius_by_size(codes, k, marks) if anew else z
     if strict and not is_valid_arrangement(n, body, under, camera, frame):

@@ -1,10 +1,9 @@
-"""Questions about outcomes of actions: CLEVR's templates for five question types, and with and, or, not.
+"""Questions about outcomes of actions: found by search, put into words, answered a second time.
 
 What a question asks is what *would* be: the picture shows the scene before the action.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
@@ -12,108 +11,35 @@ import numpy as np
 
 from ...answer import Answer
 from ...english.synonyms import Lexicon
-from ...english.word_lists import rewrite_rules
+from ...english.word_lists import word_table
 from ...lang.exec.exact import execute
 from ...lang.execution_world import ExecutionWorld
 from ...lang.program import Node, Program, node
-from ...schema import Schema, Words
-from ...schemas.clevr import SCHEMA
 from ..clevr.compiled_templates import EMPTY_SLOT, compile_templates
 from ..clevr.generator import AnswerMismatch
-from ..clevr.template import Template, TemplateProgramBuilder, check_template
-from ..clevr.templates import TEMPLATE_GROUPS, TemplateBuilder, build_templates
-from ..clevr.wording import QuestionWording
-from .scene_arrays import RELATIONS, TERMS, Ints, OutcomeLayout
+from ..clevr.template import OPTIONAL, SLOT, TemplateProgramBuilder
+from ..clevr.wording import OPTION_BITS, QuestionWording
+from .action import IN_PLANE
+from .outcome_templates import OUTCOME_SCHEMA, HypotheticalTemplate, list_logic_templates, list_question_type_templates
+from .scene_arrays import TERMS, Ints, OutcomeLayout
 
-# Of the slots, those that are hardest to fill come first: an action for which they stay empty is dropped.
-QUESTION_TYPES = ("exist", "count", "query_attribute", "compare_attribute", "compare_integer")
-LOGIC_SLOTS = (("and", "count"), ("and", "query_attribute"), ("or", "count"), ("not", "count"), ("not", "exist"))
-
-OUTCOME_SCHEMA: Schema = replace(SCHEMA, relations=RELATIONS)  # an outcome may have one object on another
-OUTCOME_SYNONYMS: Words = (("on", ("on top of",)), ("below", ("below", "underneath")))
-
-CONDITIONAL_RULES = rewrite_rules("actions", "conditional")  # from what the picture shows to what there would be
-ENDS = {"count": "count", "exist": "exist", "query": "query_attribute"}  # a program's last op → its question type
-NEGATION_FILE = "negation.json"
-NOT_COUNT = ("How many {1s} that are not {V} would there be?", "How many of the {1s} would not be {V}?")
-NOT_EXIST = ("Would there be any {1s} that are not {V}?", "Would you see a {1} that is not {v}?")
-NOT_COUNT_RELATED = ("How many {2s} that are not {V} would there be <R> the {1}?",)
-NOT_EXIST_RELATED = ("Would there be any {2s} that are not {V} <R> the {1}?",)
+SYNONYMS = tuple(word_table("actions", "relations").items())
 MOST_COUNTED = 9  # so that there are 27 answers
+SAID_ANYWAY = {"shape": 1, "relation": 4}  # words of a noun, and of a relation in plain words at most
+MOST_WORDS = 35  # of a question that is not of two hops
 ATTEMPTS = 12  # fillings tried for a template before the next is
 PATIENCE = 3  # valid questions of a template whose answers do not do, before the next is tried
 NO, YES, FIRST_TERM = 10, 11, 12  # numbers of answers: 0 to 9 are counts
 ANSWERS = FIRST_TERM + len(TERMS.names)
 NO_LIMIT = 1 << 60
+EVERY_OTHER, ALL = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class HypotheticalTemplate:
-    """A template, the slot that its questions fill and what a report calls it."""
-
-    template: Template
-    slot: int
-    kind: str
-    logic: str = ""
-
-
-def list_question_type_templates() -> tuple[HypotheticalTemplate, ...]:
-    """One slot for each question type; none of the templates that join two things by and, or, same."""
-    found = []
-    for template in _list_clevr_templates():
-        last, kind = template.nodes[-1].meaning.question_type, ""
-        if template.file.endswith("_hop.json"):
-            kind = ENDS[last]
-        elif template.file == "compare_integer.json":
-            kind = "compare_integer"
-        elif template.file == "comparison.json" or (template.file == "same_relate.json" and last == "exist"):
-            kind = "compare_attribute"
-        if kind:
-            found.append(HypotheticalTemplate(template, QUESTION_TYPES.index(kind), kind))
-    return tuple(found)
-
-
-def list_logic_templates() -> tuple[HypotheticalTemplate, ...]:
-    """Slots for questions with "and", "or" and "not"."""
-    found = []
-    for template in (*_list_clevr_templates(), *(check_template(t) for t in _build_negation_templates())):
-        kind = ENDS.get(template.nodes[-1].meaning.question_type, "")
-        logic = {"single_and.json": "and", "single_or.json": "or", NEGATION_FILE: "not"}.get(template.file, "")
-        if logic:
-            found.append(HypotheticalTemplate(template, LOGIC_SLOTS.index((logic, kind)), kind, logic))
-    return tuple(found)
-
-
-def _list_clevr_templates() -> Iterator[Template]:
-    for template in build_templates(TEMPLATE_GROUPS, OUTCOME_SCHEMA):
-        yield check_template(replace(template, texts=tuple(map(make_conditional, template.texts))))
-
-
-def make_conditional(text: str) -> str:
-    for shown, conditional in CONDITIONAL_RULES:
-        text = shown.sub(conditional, text)
-    return text
-
-
-def _build_negation_templates() -> Iterator[Template]:
-    """Things of a description that do not have a value, in the scene or in a relation to another."""
-    family = 0
-    for end, plain, related in (("count", NOT_COUNT, NOT_COUNT_RELATED), ("exist", NOT_EXIST, NOT_EXIST_RELATED)):
-        for attribute in OUTCOME_SCHEMA.attributes:
-            for hops, texts in enumerate((plain, related)):
-                sketch = TemplateBuilder(OUTCOME_SCHEMA)
-                at = sketch.describe("filter" if hops == 0 else "filter_unique", 1)
-                if hops:
-                    at = sketch.describe_related("relate_filter", 2, at, 1)
-                value = sketch.add_slot(attribute.name, hops + 2)
-                at = sketch.add_node(f"not_{attribute.name}", at, slots=[value])
-                sketch.add_node(end, at)
-                sketch.keep_empty(attribute.name, hops + 1)
-                noun = attribute.name == sketch.noun
-                many, one = (f"{value}s", f"a {value}") if noun else (value, value)
-                filled = [t.replace("{V}", many).replace("{v}", one) for t in texts]
-                yield sketch.build_template(NEGATION_FILE, family, filled)
-                family += 1
+def number_answer(answer: Answer) -> int:
+    """Which of the 27 answers it is."""
+    if isinstance(answer, bool):
+        return YES if answer else NO
+    return answer if isinstance(answer, int) else FIRST_TERM + TERMS.names.index(str(answer))
 
 
 class OutcomeJob(NamedTuple):
@@ -137,6 +63,7 @@ class OutcomeMatch(NamedTuple):
     values: list[int]  # codes of the slots
     dice: int  # random bits for the wording
     refused: list[int]  # before it: for an answer that the action does not change, that a place decides
+    defined: int  # whether it has an answer before the action
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +74,7 @@ class SearchLimits:
     per_slot: int = 1
     whole: bool = False  # an action that some slot stays empty for is of no use
     persistence: int = 200  # questions of a slot whose answers do not do, before it stays empty
+    defined: int = EVERY_OTHER  # questions with an answer before the action: every other one if there is, or all
     rounds: int = 3  # over the templates of a slot; from the second on, also answers that already lead
 
 
@@ -167,14 +95,20 @@ class OutcomeQuestioner:
     def __init__(self, families: tuple[HypotheticalTemplate, ...]) -> None:
         self.families = families
         templates = tuple(f.template for f in families)
-        self.lowered = compile_templates(templates, OUTCOME_SCHEMA, OUTCOME_SYNONYMS)
+        self.lowered = compile_templates(templates, OUTCOME_SCHEMA, SYNONYMS)
         words = self.lowered.vocabulary
-        lexicon = Lexicon(OUTCOME_SCHEMA, OUTCOME_SYNONYMS)
-        self.programs = [_OutcomeProgramBuilder(t, words) for t in templates]
-        self.texts = [QuestionWording(t, words, lexicon) for t in templates]
+        lexicon = Lexicon(OUTCOME_SCHEMA, SYNONYMS)
+        programs = {t: _OutcomeProgramBuilder(t, words) for t in dict.fromkeys(templates)}  # one may be listed twice
+        texts = {t: QuestionWording(t, words, lexicon) for t in programs}
+        self.programs = [programs[t] for t in templates]
+        self.texts = [texts[t] for t in templates]
         self.slots = 1 + max(f.slot for f in families)
         self._slot_of = np.array([f.slot for f in families], np.int64)
         ends = [t.nodes[-1].meaning for t in templates]
+        self._most_said = np.zeros((len(families), 1 + self.lowered.initial.shape[1]), np.int64)
+        for row, family in zip(self._most_said, families, strict=True):
+            row[0] = _limit_adjectives(family)
+            row[1 : 1 + len(family.template.params)] = [p.attribute not in SAID_ANYWAY for p in family.template.params]
         self._numbers = np.array(
             [FIRST_TERM if e.op == "query" else 0 if "count" in (e.op, e.tail) else NO for e in ends]
         )
@@ -204,20 +138,35 @@ class OutcomeQuestioner:
             np.full((most, low.initial.shape[1]), EMPTY_SLOT, np.int64),
             np.zeros(most, np.uint64),
             np.zeros((most, 2), np.int64),
+            np.zeros(most, np.int64),
         )
         size = search_outcome_questions(
             (
                 *(wish.questions, wish.per_slot, self.slots, wish.rounds, ATTEMPTS, PATIENCE),
-                *(wish.persistence, MOST_COUNTED, wish.whole),
+                *(wish.persistence, MOST_COUNTED, wish.whole, len(IN_PLANE), wish.defined),
             ),
             np.array(seeds, np.uint64),
             low.list_arrays(),
             layout,
             (words.offers, words.covers, words.value),
-            *(np.array(jobs, np.int64), looks, self._slot_of, self._numbers),
+            *(np.array(jobs, np.int64), looks, self._slot_of, self._numbers, self._most_said),
             *(balance.wanted, balance.counts, balance.uses, balance.taken, found, balance.refused),
         )
         return [OutcomeMatch(*row) for row in zip(*(column[:size].tolist() for column in found), strict=True)]
+
+    def word_question(self, found: OutcomeMatch) -> tuple[str, int]:
+        """The question in one of its template's wordings, and the number of that wording.
+
+        One that is too long is said in plain words, without the optional ones, in a wording that is short enough.
+        """
+        wording = self.texts[found.template]
+        count = len(wording.template.texts)
+        which = (found.dice >> OPTION_BITS) % count
+        text = wording(found.values, found.dice)
+        if self.families[found.template].logic or text.count(" ") < MOST_WORDS:
+            return text, which
+        plain = [(wording(found.values, k << OPTION_BITS), k) for k in (*range(which, count), *range(which))]
+        return next((p for p in plain if p[0].count(" ") < MOST_WORDS), min(plain, key=lambda p: p[0].count(" ")))
 
     def check_answer(self, found: OutcomeMatch, program: Program, after: ExecutionWorld) -> Answer:
         """The answer, computed again by the plain executor on the scene after the action."""
@@ -232,6 +181,19 @@ class OutcomeQuestioner:
             where = f"{self.families[found.template].template.location} on scene {after.scenes[0].id}"
             raise AnswerMismatch(f"{where}: search says {answer!r}, execution {exact!r}")
         return answer
+
+
+def _limit_adjectives(family: HypotheticalTemplate) -> int:
+    """How many slots may be filled so that the question has a wording of at most MOST_WORDS words."""
+    template = family.template
+    if family.logic:
+        return len(template.params)
+    slots = {p.name: p.attribute for p in template.params}
+    bare = []
+    for text in template.texts:
+        tokens = [SLOT.findall(t) for t in OPTIONAL.sub("", text).split()]
+        bare.append(sum(1 if not t else SAID_ANYWAY.get(slots[t[0]], 0) for t in tokens))
+    return MOST_WORDS - min(bare)
 
 
 class _OutcomeProgramBuilder(TemplateProgramBuilder):

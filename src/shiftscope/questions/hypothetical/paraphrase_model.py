@@ -22,6 +22,7 @@ from .action import replace_joined_question
 BATCH = 32
 LONGEST = 96  # tokens
 BEAMS = 4
+BY_MODEL = "model"  # stands for the number of a wording
 
 
 class Paraphraser:
@@ -62,14 +63,20 @@ def paraphrase_questions(questions: Sequence[Question], name: str) -> list[Quest
     texts = sorted({t for q in questions for t in (q.text, q.action) if t})
     reworded = dict(zip(texts, get_paraphraser(name)(texts), strict=True))
     kept = {text: new if has_same_content(text, new) else text for text, new in reworded.items()}
-    found = []
-    for q in questions:
-        notes = tuple(  # the joined text keeps its clause, which is no sentence to reword
-            (name, replace_joined_question(str(value), q.text, kept[q.text]) if name == JOINED else value)
-            for name, value in q.notes
-        )
-        found.append(replace(q, text=kept[q.text], action=kept.get(q.action, q.action), notes=notes))
-    return found
+    return [_reword_question(q, kept) for q in questions]
+
+
+def _reword_question(q: Question, kept: dict[str, str]) -> Question:
+    """The question with its texts as kept; a wording that is the model's is no longer one of ours."""
+    text, action = kept[q.text], kept.get(q.action, q.action)
+    notes: list[tuple[str, Any]] = []
+    for name, value in q.notes:
+        if name == JOINED:  # the joined text keeps its clause, which is no sentence to reword
+            value = replace_joined_question(str(value), q.text, text)
+        elif (name == "wording" and text != q.text) or (name == "action_wording" and action != q.action):
+            value = BY_MODEL
+        notes.append((name, value))
+    return replace(q, text=text, action=action, notes=tuple(notes))
 
 
 def has_same_content(before: str, after: str) -> bool:

@@ -8,6 +8,7 @@ two_parts    three actions per image, five questions with "and", "or" and "not" 
 An example is an action on a scene and a question whose answer the action changes.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,13 +16,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...lang.program import join_action
+from ...lang.program import Program, join_action
 from ...question import JOINED, Provenance, Question
 from ...rng import RandomChoices
 from ...scene import Scene
 from ..clevr.generator import build_image_notes
-from .action import ATTRIBUTES, KINDS, join_question, paraphrase
-from .generator import ANSWERS, AnswerBalance, OutcomeJob, OutcomeMatch, OutcomeQuestioner, SearchLimits, get_generator
+from .action import ATTRIBUTES, KINDS, join_question
+from .generator import (
+    ANSWERS,
+    EVERY_OTHER,
+    AnswerBalance,
+    OutcomeJob,
+    OutcomeMatch,
+    OutcomeQuestioner,
+    SearchLimits,
+    get_generator,
+    number_answer,
+)
 from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
 from .scene_arrays import Ints, OutcomeLayout, create_layout
 
@@ -41,6 +52,7 @@ class ExamplePlan:
     mark: str  # of question ids
     wish: SearchLimits  # for the questions about one action
     spare: int = 0  # further hypotheses tried where there are fewer questions about one
+    turn: int = 0  # a later turn asks other questions about the same actions
 
 
 class PlannedHypothesis(NamedTuple):
@@ -65,7 +77,7 @@ def generate_examples(
         layout, looks, cases = build_hypotheses(before, plan, entries, placements, path)
         found: list[list[OutcomeMatch]] = [[] for _ in cases]
         if cases:
-            seeds = [case.dice.draw_bits() for case in cases]
+            seeds = [case.dice.draw_bits() ^ plan.turn for case in cases]
             jobs = [case.job for case in cases]
             wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
             for match in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
@@ -80,7 +92,7 @@ def generate_examples(
     for _, (case, mine) in sorted(best.items()):
         worded = word_hypothesis(before, case.hypothesis, case.dice)
         for match in mine:
-            name = f"{scene.id}_{plan.mark}{len(questions)}"
+            name = f"{scene.id}_{plan.mark}{len(questions)}" + (f"_{plan.turn}" if plan.turn else "")
             questions.append(_build_question(name, match, case.hypothesis, worded, plan, scene, split))
     return questions
 
@@ -137,9 +149,11 @@ def _build_question(
     generator, number = plan.generator, found.template
     family, program = generator.families[number], generator.programs[number](found.values)
     answer = generator.check_answer(found, program, worded.after)
-    text = paraphrase(generator.texts[number](found.values, found.dice), found.dice)
+    text, wording = generator.word_question(found)
     about: list[tuple[str, Any]] = [("action_kind", h.label), ("placed", "free" if h.leaves_place_open else "told")]
     about += [("logic", family.logic)] if family.logic else []
+    about += [("before", "defined" if found.defined else "undefined")]
+    about += [("wording", wording), ("action_wording", worded.text.wording)]
     about += [(name, n) for name, n in zip(REFUSED, found.refused, strict=True) if n]
     return Question(
         id=name,
@@ -161,50 +175,98 @@ PAIRS = tuple(combinations(("add", "remove", "change", "move"), 2))
 MOVES = ("move_in_plane", "move_on_top")
 HYPOTHESES = 3  # per image of a two-hop set
 EVERY = tuple((kind,) for kind in KINDS)
-ROUNDS = 6  # over the scenes, to find what answers are still missing
 SPARE = 3  # further actions tried where too few questions can be asked about one
 RARE = np.array([4 <= number <= 9 for number in range(ANSWERS)])  # answers that only some scenes allow
 NUMBERS = np.where(RARE, np.arange(ANSWERS), 0)  # as many objects as these must be there
 QUESTIONS = 5  # per action
-LEAST = 6  # answers that must be due for another action to be thought of
 TWO_HOP_LIMITS = SearchLimits(QUESTIONS, per_slot=3, persistence=100)  # some kinds cannot be asked about some actions
-BALANCED_LIMITS = SearchLimits(20, per_slot=8, persistence=60, rounds=2)  # as many as have an answer that is wanted
+BALANCED_LIMITS = SearchLimits(3, per_slot=3, persistence=60, rounds=2)
+ROUNDS = 6  # over the scenes, to find what answers are still missing
+PATIENT_ROUNDS = 2  # of them, those in which no action gets more questions than its share
+MOST_ASKED = 20  # questions about one action in the rounds after
+ACTIONS_TRIED = 3  # in one round, for an action that can be asked about
+EVERY_KIND = range(len(KINDS))
+IN_PLANE_KIND = KINDS.index("move_in_plane")  # asked about first, since the fewest answers depend on it
 
 
-def generate_original(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
+def generate_original(
+    scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
+) -> Iterator[Question]:
     """25 examples per scene, as far as the scene allows; answers are kept from leading too far."""
-    plan = ExamplePlan(EVERY, get_generator(), "o", SearchLimits(QUESTIONS, whole=True), spare=1)
+    limits = SearchLimits(QUESTIONS, whole=True, defined=defined)
+    plan = ExamplePlan(EVERY, get_generator(), "o", limits, spare=1)
     balance = plan.generator.create_balance()
     for scene in scenes:
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
-def generate_balanced(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
-    """Half an example of each answer per scene; an answer that too few scenes allow comes short."""
-    generator = get_generator()
-    balance = generator.create_balance()
-    each = (first + len(scenes)) // 2 - first // 2
-    left = np.full(ANSWERS, each, np.int64)
+def generate_balanced(
+    scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
+) -> Iterator[Question]:
+    """Half an example of each answer per scene, spread over all five actions; what few scenes allow may come short."""
+    maker = _BalancedMaker(scenes, first, seed, split, placements, defined)
     for turn in range(ROUNDS):
-        for number, scene in enumerate(scenes):
+        for number in range(len(scenes)):
+            yield from maker.ask_scene(number, turn)
+            if not maker.left.any():
+                return
+
+
+class _BalancedMaker:
+    """Asks about the same five actions of each scene again and again until each answer is there as often."""
+
+    def __init__(self, scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int) -> None:
+        self.scenes, self.generator, self.defined = scenes, get_generator(), defined
+        self.balance = self.generator.create_balance()
+        self.each = (first + len(scenes)) // 2 - first // 2  # of an answer
+        self.left = np.full(ANSWERS, self.each, np.int64)
+        self.known: dict[tuple[int, int], set[Program]] = {}  # the questions about each action of a scene
+        self.tried: Counter[tuple[int, int]] = Counter()  # how many actions were looked at for one that does
+        self.how: dict[str, Any] = {"seed": seed, "split": split, "placements": placements}
+
+    def ask_scene(self, number: int, turn: int) -> Iterator[Question]:
+        scene = self.scenes[number]
+        before = None
+        order = sorted(EVERY_KIND, key=lambda k: (self.count_known(number, k), (IN_PLANE_KIND - k) % len(EVERY)))
+        for k in order:
+            at = len(EVERY) * number + k
+            share = ANSWERS * (at + 1) // 10 - ANSWERS * at // 10  # two or three, so that all answers find their place
+            room = (share if turn < PATIENT_ROUNDS else MOST_ASKED) - self.count_known(number, k)
             # Even over the scenes, but for a first round that takes what is rare where it finds it.
-            due = left - each + -(-each * (number + 1) // len(scenes)) if turn == 0 else left
+            due = self.left - self.each + -(-self.each * (number + 1) // len(self.scenes)) if turn == 0 else self.left
             allowed = len(scene.objects) + 1 >= NUMBERS  # no action adds more than one
-            before = prepare_scene(scene)
-            for k in range(len(KINDS)):  # none always comes first
-                wanted = np.where(allowed, np.minimum(left, np.where(RARE, left, due + 1)), 0)
-                if np.minimum(wanted, due).clip(0).sum() < (LEAST if turn == 0 else 1):
-                    break
-                balance.wanted[:] = wanted
-                plan = ExamplePlan((EVERY[(number + k) % len(EVERY)],), generator, f"b{turn}{k}_", BALANCED_LIMITS)
-                yield from generate_examples(before, plan, balance, seed=seed, split=split, placements=placements)
-                used = wanted - balance.wanted
-                left, due = left - used, due - used
-        if not left.any():
-            return
+            wanted = np.where(allowed, np.minimum(self.left, np.where(RARE, self.left, due + 1)), 0).clip(0)
+            if room > 0 and wanted.any():
+                before = before or prepare_scene(scene)
+                yield from self.ask_action(before, (number, k), turn, room, wanted)
+
+    def ask_action(
+        self, before: InitialScene, which: tuple[int, int], turn: int, room: int, wanted: Ints
+    ) -> Iterator[Question]:
+        known = self.known.setdefault(which, set())
+        limits = replace(BALANCED_LIMITS, questions=room, per_slot=room, defined=self.defined)
+        for _ in range(1 if known else ACTIONS_TRIED):  # one about which nothing is found gives way to another
+            if not known:
+                self.tried[which] += 1
+            mark = f"b{which[1]}_{self.tried[which]}_"
+            plan = ExamplePlan((EVERY[which[1]],), self.generator, mark, limits, turn=turn if known else 0)
+            self.balance.wanted[:] = wanted
+            for question in generate_examples(before, plan, self.balance, **self.how):
+                assert question.program is not None and question.answer is not None
+                if question.program not in known:
+                    known.add(question.program)
+                    self.left[number_answer(question.answer)] -= 1
+                    yield question
+            if known:
+                return
+
+    def count_known(self, number: int, k: int) -> int:
+        return len(self.known.get((number, k), ()))
 
 
-def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
+def generate_two_actions(
+    scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
+) -> Iterator[Question]:
     """15 examples per scene: the pairs take turns, either of a pair may come first."""
     balance = get_generator().create_balance()
     for number, scene in enumerate(scenes, first):
@@ -213,15 +275,17 @@ def generate_two_actions(scenes: Scenes, first: int, seed: int, split: str, plac
         for turn in range(HYPOTHESES):
             pair = dice.shuffle(PAIRS[(HYPOTHESES * number + turn) % len(PAIRS)])
             kinds.append(tuple(dice.pick(MOVES) if kind == "move" else kind for kind in pair))
-        plan = ExamplePlan(tuple(kinds), get_generator(), "a", TWO_HOP_LIMITS, spare=SPARE)
+        plan = ExamplePlan(tuple(kinds), get_generator(), "a", replace(TWO_HOP_LIMITS, defined=defined), spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)
 
 
-def generate_two_parts(scenes: Scenes, first: int, seed: int, split: str, placements: int) -> Iterator[Question]:
+def generate_two_parts(
+    scenes: Scenes, first: int, seed: int, split: str, placements: int, defined: int = EVERY_OTHER
+) -> Iterator[Question]:
     """15 examples per scene: the actions take turns."""
     generator = get_generator(logic=True)
     balance = generator.create_balance()
     for number, scene in enumerate(scenes, first):
         kinds = tuple(EVERY[(HYPOTHESES * number + turn) % len(EVERY)] for turn in range(HYPOTHESES))
-        plan = ExamplePlan(kinds, generator, "q", TWO_HOP_LIMITS, spare=SPARE)
+        plan = ExamplePlan(kinds, generator, "q", replace(TWO_HOP_LIMITS, defined=defined), spare=SPARE)
         yield from generate_examples(prepare_scene(scene), plan, balance, seed=seed, split=split, placements=placements)

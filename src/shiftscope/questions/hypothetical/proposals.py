@@ -1,7 +1,8 @@
 """Proposals: an action of each type that may be possible on a scene, or None; and how it refers to objects.
 
 `second` means that another action came before: then objects are pointed out by what they are, not by where
-they stand, because the place that the first action gave something is left open.
+they stand, because the place that the first action gave something is left open. So are those of the first of
+two actions (`hops`), to keep the text short.
 """
 
 from functools import cache, cached_property, reduce
@@ -90,22 +91,25 @@ def _select_pairs(codes: tuple[int, ...], attributes: tuple[str, ...]) -> Pairs:
 
 # Referring: one of the ways, short or long, to point out an object or all objects of a description.
 
-RELATED = 4  # one in so many is pointed out by a relation, where that is possible
+RELATED = 6  # one in so many is pointed out by a relation, where that is possible
 TRIES = 8
+SEVERAL = 4  # one in so many changes is of several attributes at once
 SHORT = tuple(s for s in SUBSETS if len(s) < 3)
 
 
 def refer_to(view: ReferableScene, i: int, dice: RandomChoices, *, plain: bool = False) -> ObjectReference | None:
     """One of the ways to point out an object; None where there is none.
 
-    `plain` keeps to what is true of the object itself, wherever things stand.
+    `plain` keeps to what is true of the object itself, wherever things stand, and to few words.
     """
     names = view.list_unique_descriptions(i)
     if not plain and (not names or dice.happens_one_in(RELATED)):
         related = _refer_by_relation(view, i, dice)
         if related is not None:
             return related
-    return ObjectReference(dice.pick(names), 1 << i) if names else None
+    if not names:
+        return None
+    return ObjectReference(min([dice.pick(names) for _ in range(3 if plain else 1)], key=len), 1 << i)
 
 
 def refer_to_one(
@@ -152,29 +156,31 @@ def _refer_by_relation(view: ReferableScene, i: int, dice: RandomChoices) -> Obj
 
 def propose_add(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A new object; its values are even, each on its own."""
-    anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second)
+    anchor = refer_to_one(view, view.everything & ~view.carried_objects, dice, plain=second or hops > 1)
     if anchor is None:
         return None
     relation = dice.pick(IN_PLANE)
-    if hops > 1 and dice.happens_one_in(3):
+    if hops > 1 and dice.happens_one_in(4):
         source = refer_to_one(view, view.nameable & ~anchor.mask, dice, plain=True)
         if source is None:
             return None
         new = NewObject(view.list_pairs(source.index), source)
         return HypotheticalAction("add", "add_beside", anchor=anchor, relation=relation, new=new)
-    made = _propose_new_object(view, dice, anchor)
+    made = _propose_new_object(view, dice, anchor, inherits=hops == 1 and dice.happens_one_in(3))
     if made is None:
         return None
-    if dice.happens_one_in(3):
+    if dice.happens_one_in(3 if hops == 1 else 2):
         return HypotheticalAction("add", "add", new=made)
     if _describes(anchor, made.pairs):
         return None
     return HypotheticalAction("add", "add_beside", anchor=anchor, relation=relation, new=made)
 
 
-def _propose_new_object(view: ReferableScene, dice: RandomChoices, anchor: ObjectReference) -> NewObject | None:
+def _propose_new_object(
+    view: ReferableScene, dice: RandomChoices, anchor: ObjectReference, *, inherits: bool
+) -> NewObject | None:
     pairs = tuple((a, dice.pick(SCHEMA.attribute(a).values)) for a in ATTRIBUTES)
-    if not dice.happens_one_in(3):
+    if not inherits:
         return NewObject(pairs)
     source = refer_to_one(view, view.nameable & ~anchor.mask, dice, plain=True)
     if source is None:
@@ -194,30 +200,33 @@ def _describes(ref: ObjectReference, pairs: Pairs) -> bool:
 def propose_remove(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """One object or several; one that carries another stays, and so does one that was just acted on."""
     if dice.happens_one_in(2):
-        subject = refer_to_many(view, dice, plain=second)
+        subject = refer_to_many(view, dice, plain=second or hops > 1)
     else:
-        subject = refer_to_one(view, view.everything & ~view.carriers & ~view.touched_objects, dice, plain=second)
+        subject = refer_to_one(
+            view, view.everything & ~view.carriers & ~view.touched_objects, dice, plain=second or hops > 1
+        )
     return HypotheticalAction("remove", "remove", subject) if subject else None
 
 
 def propose_change(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
-    """None of those changed had the value before."""
+    """One attribute, or two or three at once; none of those changed had any of the values before."""
     if dice.happens_one_in(2):
-        subject = refer_to_many(view, dice, plain=second)
+        subject = refer_to_many(view, dice, plain=second or hops > 1)
     else:
-        subject = refer_to_one(view, view.everything, dice, plain=second)
+        subject = refer_to_one(view, view.everything, dice, plain=second or hops > 1)
     if subject is None:
         return None
-    attribute = dice.pick(ATTRIBUTES)
-    value = dice.pick(SCHEMA.attribute(attribute).values)
-    if subject.mask & view.find_matching(((attribute, value),)):
+    count = 2 + dice.draw_below(2) if dice.happens_one_in(SEVERAL) else 1
+    chosen = dice.shuffle(ATTRIBUTES)[:count]
+    changes = tuple((a, dice.pick(SCHEMA.attribute(a).values)) for a in ATTRIBUTES if a in chosen)
+    if any(subject.mask & view.find_matching((pair,)) for pair in changes):
         return None
-    return HypotheticalAction("change", "change", subject, attribute=attribute, value=value)
+    return HypotheticalAction("change", "change", subject, changes=changes)
 
 
 def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """A relation that was not true before."""
-    subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second)
+    subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second or hops > 1)
     if subject is None:
         return None
     others = view.everything & ~subject.mask & ~view.carried_objects
@@ -226,7 +235,7 @@ def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: boo
         if other is None or subject.mask & view.carried_objects or subject.anchor is not None:
             return None
         return HypotheticalAction("move_in_plane", "swap", subject, other)
-    anchor = refer_to_one(view, others, dice, plain=second)
+    anchor = refer_to_one(view, others, dice, plain=second or hops > 1)
     relation = dice.pick(IN_PLANE)
     if anchor is None or view.relation_rows(relation)[anchor.index] & subject.mask:
         return None
@@ -235,11 +244,11 @@ def propose_move_in_plane(view: ReferableScene, dice: RandomChoices, second: boo
 
 def propose_move_on_top(view: ReferableScene, dice: RandomChoices, second: bool = False, hops: int = 1) -> Proposal:
     """Neither carries anything yet, and what is stood on is on the ground."""
-    subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second)
+    subject = refer_to_one(view, view.everything & ~view.carriers, dice, plain=second or hops > 1)
     if subject is None:
         return None
     free = view.everything & ~view.carriers & ~view.carried_objects & ~subject.mask
-    anchor = refer_to_one(view, free, dice, plain=second)
+    anchor = refer_to_one(view, free, dice, plain=second or hops > 1)
     return HypotheticalAction("move_on_top", "move", subject, anchor, ON) if anchor else None
 
 

@@ -160,16 +160,13 @@ def encode_action(action: HypotheticalAction) -> Ints:
     subject = action.subject
     row[k.OBJECT] = subject.index if subject else -1
     row[k.ANCHOR] = action.anchor.index if action.anchor else -1
+    for pair in action.new.pairs if action.new else action.changes:
+        row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
     if action.new is not None:
         row[k.OP] = k.ADD
-        for pair in action.new.pairs:
-            row[k.NEW + COLUMN[pair[0]]] = TERMS.code[pair]
-    elif action.op == "remove":
-        row[k.OP], row[k.SET] = k.REMOVE, subject.mask if subject else 0
-    elif action.op == "change":
-        row[k.OP], row[k.SET] = k.CHANGE, subject.mask if subject else 0
-        row[k.COLUMN] = COLUMN[action.attribute]
-        row[k.CODE] = TERMS.code[action.attribute, action.value]
+    elif action.op in ("remove", "change"):
+        row[k.OP] = k.REMOVE if action.op == "remove" else k.CHANGE
+        row[k.SET] = subject.mask if subject else 0
     else:
         row[k.OP] = k.SWAP if action.op == "swap" else k.PUT_ON if action.relation == "on" else k.MOVE
     return np.array(row, np.int64)

@@ -202,6 +202,15 @@ def _find_template(facts: ProgramFacts) -> Iterator[str]:
         yield name.replace("_", "")
 
 
+@register_family("wording", any_word=True, alone=False)
+def _find_wording(facts: ProgramFacts) -> Iterator[str]:
+    """The question, or its action, is put in this wording: a template's second is 1."""
+    for note in ("wording", "action_wording"):
+        said = facts.question.note(note)
+        if said is not None:
+            yield from (to_snake_case(one) for one in str(said).split(" + "))
+
+
 @register_family("ans", any_word=True, alone=False)
 def _find_answer(facts: ProgramFacts) -> Iterator[str]:
     """The answer is this word, or a number, attribute, noun, relation, truth: num, attr, noun, rel, bool."""

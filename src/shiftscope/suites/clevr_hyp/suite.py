@@ -16,6 +16,7 @@ from ...errors import UserError
 from ...geometry.camera import check_size
 from ...question import Question
 from ...questions.hypothetical import partitions
+from ...questions.hypothetical.generator import ALL, EVERY_OTHER
 from ...questions.hypothetical.partitions import MOST_PLACEMENTS, PLACEMENTS, REFUSED
 from ...scene import Scene
 from ...schemas.clevr import SCHEMA
@@ -35,7 +36,7 @@ class HypSplit(NamedTuple):
     """Where its images are, how they are asked about, and its examples for two images of that pool."""
 
     pool: str
-    ask: Callable[[Sequence[Scene], int, int, str, int], Iterator[Question]]
+    ask: Callable[[Sequence[Scene], int, int, str, int, int], Iterator[Question]]
     per_two: int
 
 
@@ -70,6 +71,7 @@ class HypStatistics:
     kinds: Counter[str] = field(default_factory=Counter)  # of actions
     types: Counter[str] = field(default_factory=Counter)  # of questions
     answers: Counter[str] = field(default_factory=Counter)
+    undefined: int = 0  # questions that have no answer before the action
     placed: int = 0  # questions about an action that leaves a place open
     elsewhere: int = 0  # and those refused because their answer depends on that place
     placements: int = 1  # that were compared; of one, nothing can be refused
@@ -96,13 +98,23 @@ class HypStatistics:
         return (
             *(self.split, self.images, round(self.objects, 1), self.actions, self.unique_actions),
             *(round(self.action_words, 1), self.questions, self.unique_questions),
-            *(round(self.question_words, 1), "" if self.refused_share is None else f"{self.refused_share:.1%}"),
+            *(round(self.question_words, 1), f"{self.undefined / max(self.questions, 1):.1%}"),
+            "" if self.refused_share is None else f"{self.refused_share:.1%}",
         )
 
 
 HEADER = (
     *("split", "images", "objects", "actions", "unique", "words", "questions", "unique", "words"),
-    "refused: place decides",
+    *("undefined before", "refused: place decides"),
+)
+
+
+BEFORE = (
+    "`undefined before` is the share of questions that have no answer in the picture as it is, such as one about an "
+    "object that is yet to be added: their note `before` says so, `shiftscope score --by before` counts them apart, "
+    "and `--defined-before` makes none of them. The paper asks that “a question must have different ground-truth "
+    "answers for CLEVR_HYP and image-only model” (A.2), and several of its own examples have none for the latter. By "
+    "default every other question is sought among those that have one. "
 )
 
 
@@ -139,6 +151,7 @@ def _compute_split_statistics(dataset: Dataset, split: str, sizes: dict[str, int
         found.types[kind] += 1
         found.kinds[noted["action_kind"]] += 1
         found.answers[answer] += 1
+        found.undefined += noted.get("before") == "undefined"
         found.placed += noted.get("placed") == "free"
         found.elsewhere += noted.get(REFUSED[1], 0)
     found.images, found.actions = len(images), len(actions)
@@ -158,8 +171,8 @@ def format_statistics(dataset: Dataset) -> str:
     lines += [
         "",
         "`objects` is how many an image has on average, `words` how many a text has; an action counts once "
-        "per image. The last column is about actions that leave a place open: of the questions kept and those "
-        "tried before them in the same search that differ in nothing else, the share refused because their "
+        "per image. " + BEFORE + "The last column is about actions that leave a place open: of the questions kept and "
+        "those tried before them in the same search that differ in nothing else, the share refused because their "
         "answer depends on the place taken. It is empty where only one place was looked at.",
     ]
     lines += list_shortages(found)
@@ -196,7 +209,7 @@ GIVEN = "scenes"  # names, in a spec, the user's own scenes by their content
 @dataclass(frozen=True, slots=True)
 class ClevrHypSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "clevr_hyp"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     images: int = option(
         7000,
@@ -224,6 +237,11 @@ class ClevrHypSpec(suites.SuiteSpec):
     )
     paraphraser: str = option("", "A transformers seq2seq model, a folder or a name, that rewords the texts.")
     shard: int = suites.shard_option(250)  # answers are balanced within a shard
+    defined_before: bool = option(
+        False,
+        "Ask only questions that also have an answer in the picture as it is, another one; by default every other "
+        "question, as far as there is one.",
+    )
 
     def __post_init__(self) -> None:
         if self.images < 1 or self.shard < 1:
@@ -262,7 +280,8 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
             scenes = [world.sample_scene(spec.seed, f"hyp_{pool}", i, rules) for i in which]
         else:
             scenes = read_spool(inputs / f"{pool}{k}")
-        questions = list(ask(scenes, which.start, spec.seed, split, spec.placements))
+        defined = ALL if spec.defined_before else EVERY_OTHER
+        questions = list(ask(scenes, which.start, spec.seed, split, spec.placements, defined))
         if spec.paraphraser:
             from ...questions.hypothetical.paraphrase_model import paraphrase_questions
 

@@ -159,6 +159,11 @@ ACTIONS: dict[str, tuple[Listed, str]] = {
         [n("scene"), n("filter", 0, values=("large", "sphere")), n("change_color", 1, values=("red",))],
         "change(filter(scene(), size=large, shape=sphere), color=red)",
     ),
+    "change": (
+        [*RED, n("change", 1, values=("small", "blue"))],
+        "change(filter(scene(), color=red), size=small, color=blue)",
+    ),
+    "change of one": ([*RED, n("change", 1, values=("small",))], "change(filter(scene(), color=red), size=small)"),
     "change_size": ([*RED, n("change_size", 1, values=("small",))], "change(filter(scene(), color=red), size=small)"),
     "change_color": ([*RED, n("change_color", 1, values=("gray",))], "change(filter(scene(), color=red), color=gray)"),
     "change_material": (

@@ -13,13 +13,11 @@ from shiftscope.questions.hypothetical.action import (
     ACTIVE,
     PASSIVE,
     PEOPLE,
-    RULES,
     HypotheticalAction,
     NewObject,
     ObjectReference,
     build_action_nodes,
     join_question,
-    paraphrase,
     replace_joined_question,
     word_actions,
 )
@@ -77,10 +75,13 @@ def said(action, want):
     [
         (HypotheticalAction("remove", "remove", CUBE), ("Remove the cube from the scene.", "The block is taken away.", "Anna removes the cube from the scene.")),
         (HypotheticalAction("remove", "remove", REDS), ("Take away all red things.", "All the red objects disappear.")),
-        (HypotheticalAction("change", "change", BALL, attribute="color", value="cyan"), ("Paint the red ball cyan.", "The red sphere turns cyan.", "Hugo changes the color of the red ball to cyan.")),
-        (HypotheticalAction("change", "change", BALL, attribute="size", value="large"), ("Enlarge the red ball.", "The red sphere becomes big.", "Iris makes the red ball large.")),
-        (HypotheticalAction("change", "change", BALL, attribute="material", value="rubber"), ("The red ball becomes matte.", "Change the material of the red sphere to rubber.")),
-        (HypotheticalAction("change", "change", REDS, attribute="shape", value="sphere"), ("Turn all red things into balls.", "All of the red objects become spheres.")),
+        (HypotheticalAction("change", "change", BALL, changes=(("color", "cyan"),)), ("Paint the red ball cyan.", "The red sphere turns cyan.", "Hugo changes the color of the red ball to cyan.")),
+        (HypotheticalAction("change", "change", BALL, changes=(("size", "large"),)), ("Enlarge the red ball.", "The red sphere becomes big.", "Iris makes the red ball large.")),
+        (HypotheticalAction("change", "change", BALL, changes=(("material", "rubber"),)), ("The red ball becomes matte.", "Change the material of the red sphere to rubber.")),
+        (HypotheticalAction("change", "change", REDS, changes=(("shape", "sphere"),)), ("Turn all red things into balls.", "All of the red objects become spheres.")),
+        (HypotheticalAction("change", "change", BALL, changes=(("size", "small"), ("color", "blue"))), ("Make the red ball small and blue.", "The red sphere ends up tiny and blue.", "Emma takes the red ball and makes it small and blue.")),
+        (HypotheticalAction("change", "change", REDS, changes=(("size", "large"), ("color", "blue"), ("material", "metal"))), ("Make all the red things large, blue and shiny.", "All red objects become big, blue and metallic.")),
+        (HypotheticalAction("change", "change", BALL, changes=(("color", "blue"), ("shape", "cube"))), ("Turn the red ball into a blue cube.", "The red sphere becomes a blue block.")),
         (HypotheticalAction("move_in_plane", "move", CUBE, BALL, "left"), ("Move the cube to the left of the red ball.", "The block is picked up and put down on the left side of the red sphere.")),
         (HypotheticalAction("move_on_top", "move", CUBE, BALL, "on"), ("Put the cube on top of the red ball.", "Omar lifts the block onto the red sphere.")),
         (HypotheticalAction("move_in_plane", "swap", CUBE, BALL), ("Swap the cube with the red ball.", "The cube trades places with the red sphere.")),
@@ -100,7 +101,7 @@ def test_an_action_is_said_in_these_ways_among_others(action, wordings):
 def test_two_actions_are_told_in_the_same_manner():
     both = (
         HypotheticalAction("remove", "remove", CUBE),
-        HypotheticalAction("change", "change", BALL, attribute="color", value="cyan"),
+        HypotheticalAction("change", "change", BALL, changes=(("color", "cyan"),)),
     )
     found = {word_actions(both, RandomChoices("two", k)).sentence for k in range(3000)}
     assert "Take away the cube, then paint the red ball cyan." in found
@@ -112,7 +113,8 @@ def test_two_actions_are_told_in_the_same_manner():
 def test_every_form_has_several_wordings_of_either_voice():
     assert ACTIVE.keys() == PASSIVE.keys()
     for table, form in product((ACTIVE, PASSIVE), ACTIVE):
-        assert len(set(table[form])) >= 2, form
+        assert len(set(table[form])) >= 5, form
+        assert len({frozenset(re.findall(r"\{(old|new|anchor|source|attribute)\}", w)) for w in table[form]}) == 1, form
     assert len({name for name, _ in PEOPLE}) == 12
 
 
@@ -145,21 +147,6 @@ def test_a_question_that_starts_with_what_one_does_gets_a_sentence_of_its_own(st
 )
 def test_a_joined_text_is_joined_again_where_its_question_is_reworded(before, after, joined):
     assert replace_joined_question(join_question("Anna takes it away", before), before, after) == joined
-
-
-EVERY_RULE = 0  # random bits that carry out every rule that fits
-
-
-def test_rules_reword_without_changing_the_meaning():
-    assert paraphrase("How many cubes lie to the left of the ball?", EVERY_RULE) == (
-        "What number of cubes stand on the left side of the ball?"
-    )
-    assert (
-        paraphrase("Does the cube match the ball in color?", EVERY_RULE)
-        == "Does the cube have the same color as the ball?"
-    )
-    assert paraphrase("Which size would the cube be?", EVERY_RULE) == "What size would the cube be?"
-    assert len(RULES) == 9
 
 
 def test_the_program_of_a_copy_asks_the_scene():

@@ -68,7 +68,12 @@ def test_what_is_no_model_is_refused(refuses, tmp_path):
 def test_the_joined_text_has_the_reworded_question(monkeypatch):
     """The clause that the action makes in it stays ours."""
     asked = replace(
-        QUESTION, notes=(("logic", "and"), ("joined", join_question("I paint the small ball red", QUESTION.text)))
+        QUESTION,
+        notes=(
+            ("logic", "and"),
+            ("wording", 3),
+            ("joined", join_question("I paint the small ball red", QUESTION.text)),
+        ),
     )
     known = {
         QUESTION.text: "Tell me how many red blocks there would be?",
@@ -79,5 +84,6 @@ def test_the_joined_text_has_the_reworded_question(monkeypatch):
     assert made.text == "Tell me how many red blocks there would be?"
     assert made.notes == (
         ("logic", "and"),
+        ("wording", "model"),
         ("joined", "Suppose I paint the small ball red. Tell me how many red blocks there would be?"),
     )

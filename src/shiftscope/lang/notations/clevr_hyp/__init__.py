@@ -19,7 +19,8 @@ A program is written as it was read, or with the released names. Where the sourc
 - Cloning, swapping and inheriting have no function in either source. `copy` (of an object) and
   `inherit_size`, … (of a description and an object) stand where `object` does; `swap` reads the scene and
   two objects.
-- `filter`, which templates leave whole, takes any description.
+- `filter`, which templates leave whole, takes any description. So does `change`, a function of our own for
+  several attributes at once; of one attribute, `change_color` and the like are written.
 - A question's `scene` is the scene after the action. A program that also asks about the scene before it can
   be listed as one program, never as a pair.
 """
@@ -131,6 +132,8 @@ class _ClevrHypWriter:
                 return self.convert_remove(n, spelled)
             case "move":
                 return self.convert_move(n, spelled)
+            case "change" if spelled or len(n.params) > 2:
+                return "change", self.write_inputs(n, n.inputs[0]), self.format_description(i, n)
             case "exclude" | "change":
                 verb = {"exclude": "not"}.get(n.op, n.op)
                 return f"{verb}_{n.params[0]}", self.write_inputs(n, n.inputs[0]), n.params[1:]
@@ -228,6 +231,7 @@ ACTION_TABLE: dict[str, Meaning] = {  # what CLEVR_HYP adds to CLEVR's functions
     "or": ("union", ()),
     "copy": ("copy", ()),
     "swap": ("swap", ()),
+    "change": ("change", ()),
     **dict.fromkeys(("add", "add_abs"), ("add", ())),
     **dict.fromkeys(("add_rel", "add_relate"), ("add_beside", ())),
     **dict.fromkeys(("remove", "remove_abs", "remove_rel", "remove_relate"), ("remove", ())),

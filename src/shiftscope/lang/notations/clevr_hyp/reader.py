@@ -125,6 +125,11 @@ class _ClevrHypReader:
                 return self.append_node(at, "relate", (self.resolve_one(e.inputs[0], at),), e.values)
             case "filter":
                 return self.append_filters(at, self.resolve_set(e.inputs[0], at), e.values)
+            case "change":
+                pairs = parse_description(e.values, self.name_entry(at))
+                words = tuple(w for pair in pairs for w in pair)
+                alone = "change" if len(pairs) == 1 else ""
+                return self.append_node(at, "change", (self.resolve_set(e.inputs[0], at),), words, spelled=alone)
             case function if function in ACTIONS:
                 return self.convert_action(at, e)
         op, fixed = self.table[e.function]
@@ -137,7 +142,7 @@ class _ClevrHypReader:
             hint = did_you_mean(e.function, self.table)
             raise ProgramError(f"node {at}: unknown op {e.function!r} in CLEVR_HYP{hint}")
         arity, words = ACTIONS.get(e.function, (get_op(self.table[e.function][0]).arity, 0))
-        if e.function in ("object", "filter"):
+        if e.function in ("object", "filter", "change"):
             words = None
         words = ONE_VALUE.get(e.function, words)
         if len(e.inputs) != arity:
