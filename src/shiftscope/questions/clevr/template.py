@@ -160,6 +160,7 @@ class Template:
     texts: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     constraints: tuple[TemplateConstraint, ...] = ()
+    long_texts: tuple[str, ...] = ()  # the texts with places for clauses, `{+<S> that are}`; if empty, they have none
 
     @property
     def location(self) -> str:

@@ -1,7 +1,8 @@
 """CLEVR's templates in our own words: each group is a function of the schema.
 
 Groups: "and", comparison of numbers, comparison of values, "or", zero to three hops, same attribute. In texts, `{1}`
-stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation. Objects and parts share one
+stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation, `{+1 that are}` for where the
+relations stand that rd+ adds to it. Objects and parts share one
 numbering of descriptions. The texts are in `english/data/clevr_questions.txt`.
 """
 
@@ -19,6 +20,7 @@ from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, Templa
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+CLAUSE_PLACE, CLAUSE_START = re.compile(r" ?\{\+\d [^}]*\}"), re.compile(r"\{\+(\d) ")
 AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
 HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
@@ -120,13 +122,17 @@ class TemplateBuilder:
             attributes = self.part_attributes if number in self.parts else self.attributes
             return " ".join(self.add_slot(a, number) for a in attributes) + found[2]
 
+        def spell_noun(found: re.Match[str]) -> str:
+            return f"{{+{self.add_slot(self.noun, int(found[1]))} "
+
         return Template(
             file=file,
             family=family,
             params=tuple(self.slots.values()),
-            texts=tuple(DESCRIPTION.sub(spell_description, text) for text in texts),
+            texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_PLACE.sub("", text)) for text in texts),
             nodes=tuple(self.nodes),
             constraints=tuple(self.constraints),
+            long_texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_START.sub(spell_noun, text)) for text in texts),
         )
 
 
@@ -272,7 +278,7 @@ def _build_or_count(schema: Schema, left: bool, right: bool) -> tuple[str, Templ
 def _build_union(
     schema: Schema, left: bool, right: bool
 ) -> tuple[TemplateBuilder, RelatedDescription, RelatedDescription]:
-    sketch, one, two = _describe_two(schema, "filter", left, right, "every {N}", "")
+    sketch, one, two = _describe_two(schema, "filter", left, right, "{Ns}", "")
     _tell_apart(sketch, one, two)
     sketch.add_node("union", one.node, two.node)
     return sketch, one, two
@@ -342,7 +348,7 @@ def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
 
 def _fill_same_texts(sketch: TemplateBuilder, key: str, attribute: str) -> list[str]:
     word = sketch.get_attribute_word(attribute)
-    texts = get_texts("same model" if word == "model" else "same")[key]
+    texts = get_texts(f"same {word}" if word in ("material", "model") else "same")[key]
     return fill_texts(texts, a=word, things=plural(generic_noun(sketch.schema)))
 
 

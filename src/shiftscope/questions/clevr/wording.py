@@ -4,6 +4,7 @@ Everything that does not depend on the scene is done once: a text is cut into wo
 of its optional words, with and without "other".
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,6 +21,8 @@ SEED_BITS = 128
 SPARE_BITS = 64 - OPTION_BITS - 8  # of them, left for the optional words
 CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last word
 OPENING = "\"'(«“‘„"
+CLAUSE_MARK = "\ue000"  # before the number of a clause that a text has room for
+IN_BRACKETS, WITH_COMMA = "(", ","  # after it: a clause in brackets; one with a comma after it, if there is one in it
 
 PhraseChoices = tuple[tuple[str, ...], int]  # phrases, shift
 
@@ -43,7 +46,12 @@ class ArticleToken(NamedTuple):
     """a or an, by the word that follows."""
 
 
-WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken
+class ClauseToken(NamedTuple):
+    number: int  # of the clause that stands here
+    style: str  # IN_BRACKETS, WITH_COMMA or neither
+
+
+WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken | ClauseToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +73,13 @@ class QuestionWording:
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
         self._flat: dict[tuple[int, int, bool], tuple[WordingToken, ...]] = {}
 
-    def __call__(self, values: list[int], dice: int, other: bool | None = None) -> str:
+    def __call__(
+        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, str] | None = None
+    ) -> str:
         """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
 
         `other`: whether the thing that others are like is one of them; by default the words must tell.
+        `clauses` are what stands at the marks for clauses, by number.
         """
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
@@ -103,6 +114,11 @@ class QuestionWording:
                     head = ""
             elif type(token) is OpeningMark:
                 head += token.text
+            elif type(token) is ClauseToken:
+                clause = (clauses or {})[token.number]
+                words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
+                if token.style == WITH_COMMA and WITH_COMMA in clause:
+                    words[-1] += WITH_COMMA
             else:
                 articles.append(len(words))
                 words.append("a")
@@ -125,6 +141,9 @@ class QuestionWording:
                 tokens += [OpeningMark(before)] if before else []
                 tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
                 tokens += [ClosingMark(after)] if after else []
+            elif raw[0] == CLAUSE_MARK:
+                number = raw[1:].rstrip(IN_BRACKETS + WITH_COMMA)
+                tokens.append(ClauseToken(int(number), raw[1 + len(number) :]))
             else:
                 tokens.append(ClosingMark(raw) if raw[0] in CLOSING else raw)
         for i, token in enumerate(tokens):
