@@ -41,7 +41,7 @@ def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[s
     """Words and relations that could still be added, or should not have been; `base` is the question as it came (rd)."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
     pairs, trouble = _align_descriptions(case, plain)
-    spoken = plain.compute_spoken_objects()
+    spoken = case.spoken = plain.compute_spoken_objects()
     for at, beside, added in pairs:
         silent = _list_silent_attributes(case, at)
         new = [a for a in case.list_words(at) if a not in plain.list_words(beside)]
@@ -64,6 +64,7 @@ def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[s
 def check_twin(scene: Scene, question: Question, base: Question) -> tuple[str, ...]:
     """Where the twin is not the same question about the same scene with the same answer."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
+    case.spoken = plain.compute_spoken_objects()
     trouble = []
     if question.scenes != base.scenes or question.kind != base.kind:
         trouble.append("it is about another scene, or of another kind")
@@ -148,7 +149,7 @@ def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[
         for term in attribute.terms:
             if not value & ~things.mask(attribute.name, term):
                 longer = insert_chain(case.program, at, [("filter", (attribute.name, term))])
-                if ProgramRun(longer, case.world).is_a_question():
+                if ProgramRun(longer, case.world, case.spoken).is_a_question():
                     yield f"node {at}: {attribute.name} {term} could be said"
 
 
@@ -168,7 +169,7 @@ def _check_empty_description(
         if case.list_words(at) == words | new and holds and not any(_list_unsaid_relations(case, at, like, spoken)):
             return
         longer = insert_chain(case.program, at, [("filter", word) for word in new.items()])
-        could_be_said = could_be_said or ProgramRun(longer, case.world).is_a_question()
+        could_be_said = could_be_said or ProgramRun(longer, case.world, case.spoken).is_a_question()
     if could_be_said or pair.added or case.list_words(at) != words:
         yield f"node {at}: nothing is described like no set of the scene"
 
@@ -215,7 +216,8 @@ def _list_unsaid_relations(case: ProgramRun, at: int, these: int, spoken: int) -
             full = _describe_fully(case, i)
             if spoken >> i & 1 or these & ~row or not full or (relation, 1 << i) in said:
                 continue
-            longer = ProgramRun(insert_relation(case.program, case.find_origin(at), full, relation), case.world)
+            more = insert_relation(case.program, case.find_origin(at), full, relation)
+            longer = ProgramRun(more, case.world, spoken)
             if longer.run.is_defined and longer.is_a_question():
                 yield f"node {at}: {relation} of object {i} could be said"
 

@@ -29,7 +29,7 @@ class ClausePiece(NamedTuple):
 
 
 class ClauseWriter:
-    """Words lists of relations as a lexicon does."""
+    """Words lists of relations; the lexicon is one that has worded the templates, so that its choices are settled."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon

@@ -21,8 +21,9 @@ AllowedValues = dict[str, frozenset[str]]  # attribute → the values that the w
 
 
 class ProgramRun:
-    def __init__(self, program: Program, world: ExecutionWorld) -> None:
-        self.program, self.world, self.nodes = program, world, program.nodes
+    def __init__(self, program: Program, world: ExecutionWorld, spoken: int = -1) -> None:
+        """`spoken` are the objects that the question was about before relations were added; by default, all may be."""
+        self.program, self.world, self.nodes, self.spoken = program, world, program.nodes, spoken
         self.schema = world.scenes[0].schema
         self.ops = [n.op for n in program.nodes]
         self.run = execute(program, world)
@@ -135,10 +136,15 @@ class ProgramRun:
                 todo += [self.find_origin(i) for i in n.inputs]
             elif n.op in ("relate", "same") and self.ops[n.inputs[0]] == "unique":
                 described = self.nodes[n.inputs[0]].inputs[0]
-                alone = self.ops[self.find_origin(described)] == "scene"
-                if alone and _is_narrower(mine, self._list_allowed_values(described)):
+                fits = _is_narrower(mine, self._list_allowed_values(described))
+                if fits and self._is_found_by_words(described):
                     return True
         return False
+
+    def _is_found_by_words(self, at: int) -> bool:
+        """Whether the relations of a description single nothing out: all were added, as they lead to nothing spoken of."""
+        leaves = [self.nodes[leaf] for leaf in self.list_leaves(at)]
+        return all(n.op == "relate" and not self.values[n.inputs[0]] & self.spoken for n in leaves)
 
     def _list_allowed_values(self, at: int) -> AllowedValues:
         n = self.nodes[at]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....english.synonyms import Lexicon, noun_attribute
+from ....english.synonyms import noun_attribute
 from ....errors import UserError
 from ....scene_table import Terms
 from ....schema import Schema
@@ -154,7 +154,7 @@ class TemplateRewording:
         self.vocabulary = generator.lowered.vocabulary
         self.schema = self.vocabulary.schema
         self.code = Terms.of(self.schema.attributes).code
-        self.writer = ClauseWriter(Lexicon(self.schema))
+        self.writer = ClauseWriter(generator.families[0].text.lexicon)
         self.relation = {name: code for code, name in enumerate(self.schema.relations)}
         self.own = [
             FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {})
