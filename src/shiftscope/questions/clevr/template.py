@@ -102,7 +102,6 @@ APART = "APART"  # neither of two descriptions contains the other by its words a
 CONSTRAINTS = (NULL, OUT_NEQ, APART)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
-REPAINTED = "repainted"  # goes where the part after it, of one object, is named outright
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
 MAX_STEPS = 64
 
