@@ -106,7 +106,9 @@ class CompiledTemplates:
 
     def list_arrays(self) -> tuple[Numbers | Truths, ...]:
         arrays = (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
-        names = np.diag(self.vocabulary.outright)  # of a part's name with itself: whether it is of one part of a vehicle
+        names = np.diag(
+            self.vocabulary.outright
+        )  # of a part's name with itself: whether it is of one part of a vehicle
         return (*arrays, self.opposite, self.vocabulary.can_have | names)
 
 

@@ -13,8 +13,19 @@ import numpy as np
 
 from ...kernels import count_bits, exact, exact_inline, find_lowest_bit, mix_bits
 from ...scene_table import WORD
-from .compiled_templates import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, NOT_ZERO, ONE_OF_THEM, OPEN_SLOT, OPS
-from .compiled_templates import PICTURED, SEVERAL
+from .compiled_templates import (
+    CAN_HAVE,
+    DIFFER,
+    EMPTY_SLOT,
+    FIELDS,
+    NO_WAY_BACK,
+    NOT_ZERO,
+    ONE_OF_THEM,
+    OPEN_SLOT,
+    OPS,
+    PICTURED,
+    SEVERAL,
+)
 from .compiled_templates import WORDS_APART as APART
 from .packed_scenes import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
 

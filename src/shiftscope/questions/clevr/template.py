@@ -8,7 +8,7 @@ texture. Constraints say which fillings are no question. A filled template gives
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -159,7 +159,7 @@ class Template:
     texts: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     constraints: tuple[TemplateConstraint, ...] = ()
-    long_texts: tuple[str, ...] = ()  # the texts with places for clauses, `{+<S> that are}`; if empty, they have none
+    long_texts: tuple[str, ...] = field(default=(), compare=False)  # with places for clauses, `{+<S> that are}`
 
     @property
     def location(self) -> str:

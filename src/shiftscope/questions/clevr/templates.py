@@ -22,6 +22,7 @@ INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no desc
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
 CLAUSE_PLACE, CLAUSE_START = re.compile(r" ?\{\+\d [^}]*\}"), re.compile(r"\{\+(\d) ")
 AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
+LONG_CHAIN = 3  # relations of a phrase that is long enough without "that is"
 HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
@@ -86,7 +87,9 @@ class TemplateBuilder:
     def query(self, attribute: str, number: int, on: int) -> int:
         """Ask for the value of what another node gives, which description `number` then does not mention."""
         self.keep_empty(attribute, number)
-        return self.add_node(f"{'part' if number in self.parts else ''}query_{attribute}", on)
+        if number in self.parts:
+            return self.add_node(f"partquery_{'partname' if attribute == 'name' else attribute}", on)
+        return self.add_node(f"query_{attribute}", on)
 
     def keep_empty(self, attribute: str, *numbers: int) -> None:
         """Descriptions of these numbers do not mention the attribute."""
@@ -157,8 +160,8 @@ def build_chain_phrase(hops: int) -> str:
     """`the {3} [that is] <R2> the {2} that is <R> the {1}`: one thing, found over relations."""
     phrase = "the {1}"
     for hop in range(1, hops + 1):
-        link = "[that is]" if hop == hops else "that is"
-        phrase = f"the {{{hop + 1}}} {link} <R{hop if hop > 1 else ''}> {phrase}"
+        link = "that is " if hop < hops else "[that is] " if hops < LONG_CHAIN else ""
+        phrase = f"the {{{hop + 1}}} {link}<R{hop if hop > 1 else ''}> {phrase}"
     return phrase
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....english.synonyms import Lexicon, noun_attribute
+from ....english.synonyms import Lexicon
 from ....errors import UserError
 from ..template import Template
 from ..wording import CLAUSE_MARK, IN_BRACKETS, WITH_COMMA

@@ -15,15 +15,7 @@ from ....lang.execution_world import ExecutionWorld, Things
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
-from .program_tree import (
-    RELATIONS,
-    FilterWord,
-    FullDescription,
-    TreeStep,
-    gives_itself_away,
-    list_steps,
-    list_suspects,
-)
+from .program_tree import RELATIONS, FilterWord, FullDescription, TreeStep, gives_itself_away, list_steps, list_suspects
 
 SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
 READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))

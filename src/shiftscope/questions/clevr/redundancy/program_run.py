@@ -191,13 +191,16 @@ def remove_node(program: Program, gone: int) -> tuple[Program, dict[int, int]]:
 def insert_relation(program: Program, at: int, words: Sequence[tuple[str, str]], relation: str) -> Program:
     """The program with only those of set `at` that stand in the relation to the thing of these words."""
     start = [] if program.nodes[at].op == "scene" else [node("scene")]
-    new = [*start, *(node("filter", (0,), pair) for pair in words), node("unique", (0,)), node("relate", (0,), (relation,))]
+    new = [
+        *start,
+        *(node("filter", (0,), pair) for pair in words),
+        node("unique", (0,)),
+        node("relate", (0,), (relation,)),
+    ]
     return insert_chain(program, at, [(n.op, n.params) for n in new], cross=bool(start))
 
 
-def insert_chain(
-    program: Program, at: int, new: list[tuple[str, tuple[str, ...]]], cross: bool = False
-) -> Program:
+def insert_chain(program: Program, at: int, new: list[tuple[str, tuple[str, ...]]], cross: bool = False) -> Program:
     """The program with a chain of nodes after node `at`, read by all that read it; `cross` it with the set that was."""
     out = list(program.nodes[: at + 1])
     for op, params in new:

@@ -157,8 +157,7 @@ class TemplateRewording:
         self.writer = ClauseWriter(generator.families[0].text.lexicon)
         self.relation = {name: code for code, name in enumerate(self.schema.relations)}
         self.own = [
-            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {})
-            for f in generator.families
+            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {}) for f in generator.families
         ]
         trees = [build_template_tree(f.template) for f in self.own]
         self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
