@@ -104,7 +104,7 @@ def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
     kinds: list[int] = []  # the numbers of the types
     straight, looks_at_parts = True, False
     for i, (name, inputs, words) in enumerate(skeleton):
-        key = (name, words, *[kinds[j] for j in inputs])
+        key: tuple[str | int, ...] = (name, words, *[kinds[j] for j in inputs])
         step = _typed_steps.get(key)
         if step is None:
             step = _typed_steps[key] = _type_step(f"node {i} ({name})", name, [types[j] for j in inputs], words)

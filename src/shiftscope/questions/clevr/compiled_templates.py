@@ -96,8 +96,8 @@ class CompiledTemplates:
     steps: Numbers  # [step, field, then for each column the slot that a description takes it from, or -1]
     said: Numbers  # [step, column] the slot whose word all of the step's things fit, or -1
     start: Numbers  # [template + 1] first step
-    # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part; PICTURED: step of the owners,
-    # slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name
+    # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part; PICTURED: step of the
+    # owners, slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name
     rules: Numbers
     rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
     initial: Numbers  # [template, slot] OPEN_SLOT, or EMPTY_SLOT where a constraint says so
@@ -239,7 +239,7 @@ class _TemplateCompiler:
         return found
 
     def build_picture_rules(self, at: int) -> list[list[int]]:
-        """What keeps the words for parts true of the picture, where parts without attributes of their own are seen too."""
+        """What keeps the words for parts true of the picture, which also shows parts that the scene does not list."""
         n = self.template.nodes[at]
         parts = n
         while parts.meaning.op != "parts":

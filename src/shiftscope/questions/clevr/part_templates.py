@@ -1,9 +1,9 @@
 """Super-CLEVR's templates about parts: each group is a function of the schema.
 
-A scene lists the parts that have a color of their own, while a picture shows every wheel of every vehicle, the others in
-the color of their vehicle. So a question is only asked if its plain words are true of both: a part is described by a
-color that no vehicle in question has ("the red wheel of the small bus"), or by a name that fits one part of a vehicle
-("the roof"). `compiled_templates.py` has the rule; docs/decisions/009 the reasons.
+A scene lists the parts that have a color of their own, while a picture shows every wheel of every vehicle, the others
+in the color of their vehicle. So a question is only asked if its plain words are true of both: a part is described by
+a color that no vehicle in question has ("the red wheel of the small bus"), or by a name that fits one part of a
+vehicle ("the roof"). `compiled_templates.py` has the rule; docs/decisions/009 the reasons.
 """
 
 from ...english.inflection import plural

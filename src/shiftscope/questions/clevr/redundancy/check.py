@@ -38,7 +38,7 @@ def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
 
 
 def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[str, ...]:
-    """Words and relations that could still be added, or should not have been; `base` is the question as it came (rd)."""
+    """What could still be added, or should not have been; `base` is the question as it came (level rd)."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
     pairs, trouble = _align_descriptions(case, plain)
     spoken = case.spoken = plain.compute_spoken_objects()

@@ -2,9 +2,9 @@
 
 One list for each set: "left of and behind the small red bus and the jet, and in front of the sedan". Of one thing the
 clause is non-restrictive ("the small bus, which is …,"), since it singles nothing out; of several it is "that are …".
-Where more is said of the set later on (a relation that it stands in, what it shares), the list is in brackets after its
-noun: "the sedan (left of the jet) that is behind the bus". So a clause never parts from the noun it is about. A text may
-name another place: `{+1 that are}`.
+Where more is said of the set later on (a relation that it stands in, what it shares), the list is in brackets after
+its noun: "the sedan (left of the jet) that is behind the bus". So a clause never parts from the noun it is about. A
+text may name another place: `{+1 that are}`.
 """
 
 import re

@@ -1,10 +1,11 @@
 """Modifiers of what a question refers to: all that hold are added (rd+), all it does without dropped (rd-).
 
 Both are in docs/decisions/010. Adding: each set gets every attribute that its members share, and every relation that
-they all stand in to an object that the question does not speak of and that its attributes single out. An empty set gets
-what its stand-in shares (the things that fit a description with the same attributes), lest a long description mean "yes". Dropping: every set stays as it is.
-What goes is a filter, or a relation with all that only led to it, in a fixed order: relations from the answer
-backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
+they all stand in to an object that the question does not speak of and that its attributes single out. An empty set
+gets what its stand-in shares (the things that fit a description with the same attributes), lest a long description
+mean "yes". Dropping: every set stays as it is. What goes is a filter, or a relation with all that only led to it, in a
+fixed order: relations from the answer backwards, then words by attribute (`rank_attribute`), those nearest the answer
+first.
 """
 
 from collections.abc import Iterator

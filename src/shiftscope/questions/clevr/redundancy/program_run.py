@@ -142,7 +142,7 @@ class ProgramRun:
         return False
 
     def _is_found_by_words(self, at: int) -> bool:
-        """Whether the relations of a description single nothing out: all were added, as they lead to nothing spoken of."""
+        """Whether all relations of a description were added: they lead to nothing spoken of, and single nothing out."""
         leaves = [self.nodes[leaf] for leaf in self.list_leaves(at)]
         return all(n.op == "relate" and not self.values[n.inputs[0]] & self.spoken for n in leaves)
 
