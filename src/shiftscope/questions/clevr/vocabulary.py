@@ -74,7 +74,9 @@ class SlotVocabulary:
             answer=answer,
             nouns=tuple(columns.index((noun_attribute(of), part)) for of, part in kinds_of_things if of),
             can_have=_compute_part_compatibility(schema, names, start, members),
-            outright=np.array([all(words[c] & ways for c in m) for ways, m in zip(words, members, strict=True)], np.bool_),
+            outright=np.array(
+                [all(words[c] & ways for c in m) for ways, m in zip(words, members, strict=True)], np.bool_
+            ),
         )
 
     def terms(self, column: int) -> range:
