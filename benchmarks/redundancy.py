@@ -35,7 +35,11 @@ def main() -> None:
             best[level] = max(best.get(level, 0.0), len(made) / (time.process_time() - began))
     print("redundancy (one core)")
     for level, rate in best.items():
-        row(f"questions made {level}, {len(scenes)} scenes", f"{rate:,.0f}/s", "3,000/s")
+        row(
+            f"questions made {level}, {len(scenes)} scenes",
+            f"{rate:,.0f}/s",
+            "2,000/s" if level == "rd+" else "3,000/s",
+        )
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
 """
 
 # Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "88f448655edd9b15d9bbbc59abc63e56"
+DIGEST = "eb96568ba76d6b0dc13347ddedfd08a6"
 
 
 def output(hash_seed: str) -> str:

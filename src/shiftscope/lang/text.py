@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..deprecated import forward_names
 from ..errors import did_you_mean
 from .op import PAIR, Op, all_ops, get_op
-from .program import MAX_NODES, Node, Program, ProgramBuilder, ProgramError
+from .program import Node, Program, ProgramBuilder, ProgramError
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _BARE = re.compile(r"[^\W\d][\w\-]*|\d+")
+
+MAX_DEPTH = 200  # ops inside each other
 
 
 class ProgramToken(NamedTuple):
@@ -145,8 +147,8 @@ class _ProgramTextParser(ProgramBuilder):
 
     def parse_expression(self) -> int:
         token = self.next()
-        if self.depth > MAX_NODES:
-            raise self.build_error(f"more than {MAX_NODES} ops inside each other", token.at)
+        if self.depth > MAX_DEPTH:
+            raise self.build_error(f"more than {MAX_DEPTH} ops inside each other", token.at)
         if token.kind != "word":
             raise self.build_error(f"expected an op, got {token.text or 'the end'!r}", token.at)
         if token.text.isdigit():

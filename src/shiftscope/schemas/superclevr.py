@@ -32,8 +32,9 @@ def part_kinds() -> Words:
 
 def part_words() -> Words:
     """The English name of each part of a file: door_mid_left is the middle left door."""
+    spellings = word_table("superclevr", "part spellings")
     placed = [
-        (name, (f"{place} {word.removeprefix('any ')}".strip(),))
+        (name, tuple(f"{place} {way.removeprefix('any ')}".strip() for way in (word, *spellings.get(word, ()))))
         for word, places in PLACED_PARTS
         for place, names in places
         for name in names

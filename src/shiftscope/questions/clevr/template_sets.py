@@ -1,6 +1,6 @@
 """Template sets: the built-in templates of a schema, and template files in the official format.
 
-Built in are CLEVR's nine groups of families in our own words, and five groups about parts. A user's templates
+Built in are CLEVR's nine groups of families in our own words, and four groups about parts. A user's templates
 are a JSON list, or a folder of such files; `synonyms.json` is looked for in the folder and beside it, and
 `metadata.json` is not needed, because our language knows the functions and the schema the vocabulary.
 """
@@ -30,7 +30,7 @@ def builtin_templates(schema: Schema) -> TemplateSet:
 
 @lru_cache(maxsize=16)
 def builtin_part_templates(schema: Schema) -> TemplateSet:
-    """The families about parts, 36 for Super-CLEVR's; the name `part` is in the ids of their questions."""
+    """The families about parts, 33 for Super-CLEVR's; the name `part` is in the ids of their questions."""
     if not schema.part_attributes or not schema.closed:
         raise UserError(f"schema {schema.name} has no closed attributes of parts to ask about")
     return TemplateSet(tuple(build_templates(PART_TEMPLATE_GROUPS, schema)), name="part")
