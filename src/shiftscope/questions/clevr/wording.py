@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from ...english.inflection import article, capitalize_first
 from ...english.synonyms import PART, THING, Lexicon, WordForms, noun_attribute
 from ...rng import seed_of
+from .grounding import Phrase, PhraseFinder, PhraseSpan, Referent
 from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template
 from .vocabulary import SlotVocabulary
 
@@ -20,6 +23,7 @@ SEED_BITS = 128
 SPARE_BITS = 64 - OPTION_BITS - 8  # of them, left for the optional words
 CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last word
 OPENING = "\"'(«“‘„"
+PHRASE_MARK = "\x02"  # before and after each noun phrase, until all words are joined
 
 PhraseChoices = tuple[tuple[str, ...], int]  # phrases, shift
 
@@ -29,6 +33,8 @@ class WordingSlot(NamedTuple):
 
     slot: int
     ways: tuple[PhraseChoices, ...]
+    several: bool = False
+    ending: str = ""
 
 
 class ClosingMark(NamedTuple):
@@ -53,6 +59,7 @@ class TokenizedText:
     tokens: tuple[WordingToken, ...]
     options: tuple[tuple[int, int], ...]
     has_other: bool
+    phrases: list[Phrase]
 
 
 class QuestionWording:
@@ -61,27 +68,35 @@ class QuestionWording:
         self.on_parts = find_part_slots(template)
         self.of_one = _find_single_part_slots(template)
         self.part_noun = noun_attribute(vocabulary.schema.part_attributes)
+        self._phrases = PhraseFinder(template, lexicon)
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
-        self._flat: dict[tuple[int, int, bool], tuple[WordingToken, ...]] = {}
+        self._flat: dict[tuple[int, int, bool], tuple[tuple[WordingToken, ...], tuple[Referent, ...]]] = {}
 
     def __call__(self, values: list[int], dice: int, other: bool | None = None) -> str:
         """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
 
         `other`: whether the thing that others are like is one of them; by default the words must tell.
         """
+        return self.word_phrases(values, dice, other)[0]
+
+    def word_phrases(self, values: list[int], dice: int, other: bool | None = None) -> tuple[str, list[PhraseSpan]]:
+        """The question, and where its noun phrases stand in it."""
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
         if not cut.has_other:
             other = False
         elif other is None:  # odd where the two descriptions cannot fit one thing
-            covers, pairs = self.vocabulary.covers, [(values[left], values[right]) for left, right in self.rivals]
-            other = not any(a >= 0 and b >= 0 and not (covers[a] & covers[b]).any() for a, b in pairs)
+            both_fit, other = _list_overlaps(self.vocabulary), True
+            for left, right in self.rivals:
+                a, b = values[left], values[right]
+                other = other and (a < 0 or b < 0 or both_fit[a][b])
         key = (which, kept, other)
-        tokens = self._flat.get(key)
-        if tokens is None:
-            tokens = self._flat[key] = _flatten_tokens(cut, kept, other)
+        flat = self._flat.get(key)
+        if flat is None:
+            flat = self._flat[key] = _flatten_tokens(cut, kept, other)
+        tokens, referents = flat
         words: list[str] = []
         articles: list[int] = []
         head = ""
@@ -105,11 +120,19 @@ class QuestionWording:
                 head += token.text
             else:
                 articles.append(len(words))
-                words.append("a")
+                words.append(head + "a")
+                head = ""
         for at in articles:
-            if words[at] == "a" and at + 1 < len(words):
-                words[at] = article(words[at + 1].lstrip(OPENING))
-        return capitalize_first(" ".join(words) + head)
+            if words[at][-1] == "a" and at + 1 < len(words):
+                words[at] = words[at][:-1] + article(words[at + 1].strip(OPENING + PHRASE_MARK))
+        pieces = (" ".join(words) + head).split(PHRASE_MARK)  # every second one is a phrase
+        spans: list[PhraseSpan] = []
+        end = 0
+        for k, referent in enumerate(referents):
+            start, phrase = end + len(pieces[2 * k]), pieces[2 * k + 1]
+            end = start + len(phrase)
+            spans.append((start + 1 if phrase[0] == " " else start, end, referent))
+        return capitalize_first("".join(pieces)), spans
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -126,12 +149,20 @@ class QuestionWording:
                 tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
                 tokens += [ClosingMark(after)] if after else []
             else:
-                tokens.append(ClosingMark(raw) if raw[0] in CLOSING else raw)
+                word = "" if raw[0] in CLOSING else raw.rstrip(CLOSING)
+                tokens += [word] if word else []
+                tokens += [ClosingMark(raw.removeprefix(word))] if word != raw else []
         for i, token in enumerate(tokens):
             if token == REPAINTED:
                 tokens[i] = self._resolve_repainted(tokens[i + 1 :])
         words = [t.lower() for t in tokens if isinstance(t, str)]
-        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
+        plain = [t if isinstance(t, str) else t.slot if isinstance(t, WordingSlot) else None for t in tokens]
+        phrases = self._phrases.find(plain)
+        for last in {p.last for p in phrases}:
+            token = tokens[last]
+            if isinstance(token, WordingSlot) and token.slot in self._phrases.nouns:  # never empty
+                tokens[last] = self._build_slot(token.slot, token.several, token.ending + PHRASE_MARK)
+        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words, phrases)
 
     def _resolve_repainted(self, after: list[WordingToken]) -> WordingToken:
         """The word itself, or where it stands before the one part of an object, a gap for it.
@@ -152,7 +183,16 @@ class QuestionWording:
         if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
             blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
         names = schema.relations if attribute == RELATION else self.vocabulary.names
-        return WordingSlot(slot, (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank))
+        ways = (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
+        return WordingSlot(slot, ways, several, ending)
+
+
+@lru_cache(maxsize=16)
+def _list_overlaps(vocabulary: SlotVocabulary) -> list[list[bool]]:
+    """[term][term] whether one thing can fit both."""
+    covers = vocabulary.covers.astype(np.int64)
+    found: list[list[bool]] = (covers @ covers.T > 0).tolist()
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -191,34 +231,51 @@ def _draw_option_bits(dice: int, options: int) -> int:
     return bits & ((1 << options) - 1)
 
 
-def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[WordingToken, ...]:
-    """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined."""
+def _flatten_tokens(
+    cut: TokenizedText, kept: int, other: bool
+) -> tuple[tuple[WordingToken, ...], tuple[Referent, ...]]:
+    """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined.
+
+    Phrases are marked; with the tokens comes what each refers to.
+    """
     left_out = {i for n, (first, last) in enumerate(cut.options) if not kept >> n & 1 for i in range(first, last)}
+    phrases = [p for p in cut.phrases if not left_out.issuperset(range(p.first, p.last + 1))]
+    firsts, lasts = {p.first for p in phrases}, {p.last for p in phrases}
     tokens: list[WordingToken] = []
     for i, token in enumerate(cut.tokens):
-        if i in left_out:
-            continue
+        if i in firsts:
+            tokens.append(OpeningMark(PHRASE_MARK))
+        said = i not in left_out
         if isinstance(token, str) and cut.has_other and not other:
-            if token.lower() == OTHER:
-                continue
-            if token.lower() == ANOTHER:
-                token = ArticleToken()
-        tokens.append(token)
+            said &= token.lower() != OTHER
+            token = ArticleToken() if token.lower() == ANOTHER else token
+        if said:
+            tokens.append(token)
+        if i in lasts and not (isinstance(token, WordingSlot) and token.ending.endswith(PHRASE_MARK)):
+            tokens.append(ClosingMark(PHRASE_MARK))
     for i in range(len(tokens) - 1):
         word = tokens[i]
         before_slot = isinstance(tokens[i + 1], WordingSlot | OpeningMark)
         if before_slot and isinstance(word, str) and word.lower() in ("a", "an"):
             tokens[i] = ArticleToken()
     joined: list[WordingToken] = []
-    for token in tokens:
+    for i, token in enumerate(tokens):
         last = joined[-1] if joined else None
+        if token == OpeningMark(PHRASE_MARK) and isinstance(last, str) and isinstance(tokens[i + 1], WordingSlot):
+            token = ClosingMark(PHRASE_MARK)  # one word less to join
+        if isinstance(token, str) and isinstance(last, OpeningMark):
+            token = last.text + token
+            joined.pop()
+            last = joined[-1] if joined else None
         if isinstance(token, str) and isinstance(last, str):
             joined[-1] = f"{last} {token}"
         elif isinstance(token, ClosingMark) and isinstance(last, str):
             joined[-1] = last + token.text
+        elif isinstance(token, ClosingMark) and isinstance(last, ClosingMark):
+            joined[-1] = ClosingMark(last.text + token.text)
         else:
             joined.append(token)
-    return tuple(joined)
+    return tuple(joined), tuple(p.referent for p in phrases)
 
 
 def find_part_slots(template: Template) -> frozenset[int]:

@@ -25,7 +25,7 @@ MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
 @dataclass(frozen=True, slots=True)
 class ClevrSpec(SuiteSpec):
     suite: ClassVar[str] = "clevr"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     images: int = option(1000, "How many images, over train, val and test (70/15/15).", min=1)
     seed: int = seed_option()

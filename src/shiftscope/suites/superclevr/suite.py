@@ -49,7 +49,7 @@ class VisualLevel(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SuperclevrSpec(suites.SuiteSpec):
     suite: ClassVar[str] = "superclevr"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     question_fields: ClassVar[tuple[str, ...]] = ("questions", "part_questions")
 
     variant: str = option(

@@ -22,6 +22,7 @@ from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
 from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
+from ..grounding import ground_phrases, list_scene_parts
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
 from .modifiers import add_all, drop_all
@@ -84,19 +85,20 @@ def build_twin(
     The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
     `trace` is the value of every node on this world.
     """
-    program, text, where = question.program, question.text, question.provenance
+    program, text, where, grounding = question.program, question.text, question.provenance, question.grounding
     assert program is not None
     stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
         fitted, codes = words.fit(last, template)
-        program = fitted.program(codes)
+        program, ends = fitted.program.build(codes)
         run = execute(program, world)
         if type(run.answer) is not type(question.answer) or run.answer != question.answer:
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
         if (fitted.template.file, fitted.template.family) != (where.template, where.family):
             where = replace(where, template=fitted.template.file, family=fitted.template.family)
-        text = fitted.text(codes, dice, _is_one_of_them(program, run.values, world))
+        text, spans = fitted.text.word_phrases(codes, dice, _is_one_of_them(program, run.values, world))
+        grounding = ground_phrases(spans, program, ends, run.values, list_scene_parts(world.scenes[0]))
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
@@ -109,6 +111,7 @@ def build_twin(
         kind=question.kind,
         provenance=where,
         notes=notes,
+        grounding=grounding,
     )
 
 
