@@ -20,7 +20,7 @@ from shiftscope.store.image import encode_mask
 from shiftscope.world import clevr, superclevr
 
 BATCH = 20  # scenes a worker renders at once
-WORLDS = {"clevr": ("rgb", "mask"), "superclevr": ("rgb", "mask", "parts")}  # and the layers a dataset keeps
+WORLDS = {"clevr": ("rgb", "mask"), "superclevr": ("rgb", "mask", "parts", "listed")}  # and the layers a dataset keeps
 Done = tuple[float, float, int]  # seconds a core was busy, peak memory in MB, bytes of colour images
 
 

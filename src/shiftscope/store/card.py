@@ -14,7 +14,15 @@ from .audit_samples import format_shortcut_section
 from .dataset import CardSection, Dataset
 from .manifest import DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
-from .tables import GROUNDING_COLUMNS, IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, build_card_feature
+from .tables import (
+    EVERY_PART_COLUMNS,
+    GROUNDING_COLUMNS,
+    IMAGE_COLUMNS,
+    PART_COLUMNS,
+    QUESTION_COLUMNS,
+    Columns,
+    build_card_feature,
+)
 
 BAR_HEIGHT = 20  # pixels a bar takes
 LABEL_WIDTH = 150  # room for labels
@@ -173,7 +181,7 @@ def _list_configs(dataset: Dataset) -> list[CardConfig]:
             _, (first, *_) = next(iter(splits.values()))
             with open_parquet(dataset.folder / first.path) as file:  # every file of a config has the same columns
                 there = set(file.schema_arrow.names)
-            more = tuple(c for c in (*PART_COLUMNS, *GROUNDING_COLUMNS) if c[0] in there)
+            more = tuple(c for c in (*PART_COLUMNS, *EVERY_PART_COLUMNS, *GROUNDING_COLUMNS) if c[0] in there)
             found.append((name, columns + more, splits))
     return found
 

@@ -13,7 +13,7 @@ from ..lang.program import Node, Program
 from ..lang.text import format_program
 from ..question import GroundedPhrase, Provenance, Question
 from ..scene import Pairs, Scene
-from .image import LENGTH_DTYPE, RunLengths, StoredImage
+from .image import LENGTH_DTYPE, RunLengths, StoredImage, StoredParts
 
 
 class StructColumn(NamedTuple):
@@ -44,6 +44,16 @@ PART_COLUMNS: Columns = (
     # Likewise for the parts that the scene's objects list: 1, 2, … in the scene's order, 0 for all else.
     ("part_values", ("uint8",)),
     ("part_lengths", ("int32",)),
+)
+
+# Likewise only where there are masks of all parts, listed or not.
+EVERY_PART_COLUMNS: Columns = (
+    # 1, 2, … for the parts of the object that the mask of objects shows there, 0 for its main body and the ground.
+    ("every_part_values", ("uint8",)),
+    ("every_part_lengths", ("int32",)),
+    ("every_part_names", (("string",),)),  # per object and part
+    ("every_part_boxes", ((("int32",),),)),  # per object and part: left, top, width, height; zeros if hidden
+    ("every_part_pixels", (("int32",),)),  # per object and part: how many are visible
 )
 
 QUESTION_COLUMNS: Columns = (
@@ -133,12 +143,19 @@ def build_image_table(images: Sequence[StoredImage]) -> Any:
     if any(i.part_mask for i in images):
         columns |= _build_mask_columns("part", [i.part_mask for i in images])
         kinds += PART_COLUMNS
+    if any(i.parts for i in images):
+        columns |= _build_mask_columns("every_part", [i.parts.mask if i.parts else None for i in images])
+        for name in ("names", "boxes", "visible"):
+            column = f"every_part_{'pixels' if name == 'visible' else name}"
+            columns[column] = [getattr(i.parts, name) if i.parts else None for i in images]
+        kinds += EVERY_PART_COLUMNS
     return _build_table(columns, kinds)
 
 
 def parse_images(table: Any) -> Iterator[StoredImage]:
     there = set(table.column_names)
-    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGE_COLUMNS + PART_COLUMNS if name in there}
+    known = IMAGE_COLUMNS + PART_COLUMNS + EVERY_PART_COLUMNS
+    columns = {name: table.column(name).combine_chunks() for name, _ in known if name in there}
     blobs = columns["image"].field("bytes")
     plain = {n: columns[n].to_pylist() for n in ("scene", "boxes", "visible_pixels")}
     for k in range(table.num_rows):
@@ -149,6 +166,7 @@ def parse_images(table: Any) -> Iterator[StoredImage]:
             boxes=tuple((left, top, width, height) for left, top, width, height in plain["boxes"][k]),
             visible=tuple(plain["visible_pixels"][k]),
             part_mask=_parse_mask(columns, "part", k),
+            parts=_parse_parts(columns, k),
         )
 
 
@@ -164,6 +182,19 @@ def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None
         return None
     values, lengths = (columns[f"{name}_{what}"][k].values.to_numpy() for what in ("values", "lengths"))
     return RunLengths(values.tobytes(), lengths.astype(LENGTH_DTYPE).tobytes(), columns["width"][k].as_py())
+
+
+def _parse_parts(columns: dict[str, Any], k: int) -> StoredParts | None:
+    mask = _parse_mask(columns, "every_part", k)
+    if mask is None:
+        return None
+    names, boxes, pixels = (columns[f"every_part_{what}"][k].as_py() for what in ("names", "boxes", "pixels"))
+    return StoredParts(
+        mask,
+        tuple(map(tuple, names)),
+        tuple(tuple((left, top, width, height) for left, top, width, height in own) for own in boxes),
+        tuple(map(tuple, pixels)),
+    )
 
 
 def build_question_table(questions: Sequence[Question], grounded: bool | None = None) -> Any:
