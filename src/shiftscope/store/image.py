@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..scene import Scene
+from ..scene import Box, Scene
 
 Mask = npt.NDArray[np.uint8]  # [height, width], object index + 1, 0 for the ground
 LENGTH_DTYPE = np.dtype("<i4")
@@ -101,6 +101,16 @@ class StoredImage:
     @property
     def id(self) -> str:
         return self.scene.id
+
+    def find_box(self, i: int, part: str = "") -> Box | None:
+        """Where object i, or one of its parts, is seen; None where it is hidden or nobody knows."""
+        thing = self.scene.objects[i]
+        box: Box | None = self.boxes[i] if self.boxes else thing.box
+        if part and self.parts and part in self.parts.names[i]:
+            box = self.parts.boxes[i][self.parts.names[i].index(part)]
+        elif part:
+            box = next((p.box for p in thing.parts if p.name == part), None)
+        return box if box and box[2] else None
 
     @property
     def size(self) -> tuple[int, int]:

@@ -3,9 +3,12 @@
 A form that can do without questions says so with `QUESTIONS_OPTIONAL`.
 """
 
+import json
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ...errors import UserError
 from ...executor import Progress
@@ -55,6 +58,23 @@ def count_records(dataset: Dataset, progress: Progress) -> Callable[[], None]:
             progress(done, total, "images and questions")
 
     return report_step
+
+
+def write_lists(path: Path, head: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
+    """A JSON object with long lists, item by item: a corpus need not fit in memory."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(head, ensure_ascii=False)[:-1])
+        for key, items in lists.items():
+            file.write(f', "{key}": [')
+            for k, item in enumerate(items):
+                file.write(("," if k else "") + "\n" + json.dumps(item, ensure_ascii=False, allow_nan=False))
+            file.write("\n]")
+        file.write("}\n")
+
+
+def name_picture(image_id: str) -> str:
+    return re.sub(r"[^\w-]", "_", image_id) + ".png"
 
 
 def write_picture(dataset: Dataset, split: str, path: Path, png: bytes) -> None:
