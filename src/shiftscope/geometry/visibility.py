@@ -215,9 +215,10 @@ def measure_visibility(
     _measure_surfaces(buffer, stage.surface_of, stage.body_of, mask, boxes, counts)
     planes: list[Bytes | None] = []
     for given in (labels, numbers):
-        planes.append(None if given is None else np.zeros_like(mask))
-        if given is not None and given.any():
-            _paint_labels(buffer, stage.surface_of, given, planes[-1])
+        plane = None if given is None else np.zeros_like(mask)
+        planes.append(plane)
+        if plane is not None and given is not None and given.any():
+            _paint_labels(buffer, stage.surface_of, given, plane)
     whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
     starts = [0, *accumulate(len(list_parts(body.mesh)) for body in stage.bodies)]
     slots = [_slots(body.mesh) for body in stage.bodies]

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,8 +97,8 @@ def render(
     else:
         for i in range(count):
             render_scene(i)
-    counted = {name: tuple(getattr(s, name) for s in seen) for name in COUNTED}
-    return RenderedImages(size=size, **counted, **{layer: planes.get(layer) for layer in CELLS})
+    found: dict[str, Any] = {name: tuple(getattr(s, name) for s in seen) for name in COUNTED}
+    return RenderedImages(size=size, **found | {layer: planes.get(layer) for layer in CELLS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class CpuRenderer:
             planes = {layer: getattr(batch, layer) for layer in LAYERS}
             for i in range(len(some)):
                 drawn = {layer: None if plane is None else plane[i] for layer, plane in planes.items()}
-                yield Rendered(**drawn, **{name: getattr(batch, name)[i] for name in COUNTED})
+                yield Rendered(**drawn | {name: getattr(batch, name)[i] for name in COUNTED})
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:
         return scenes
