@@ -17,7 +17,6 @@ from ._console import print_json, print_picture, print_table, print_tree, tree_t
 if TYPE_CHECKING:
     from ..question import Question
     from ..scene import Scene
-    from ..store.image import StoredImage
 
 RELATION_PHRASES = {"left": "left of it", "right": "right of it", "front": "in front of it"}
 
@@ -154,6 +153,8 @@ def show_example(
     if image:
         write_whole(image, pictures[0].png)
     if grounding and question:
+        from ..store.grounding_picture import draw_question
+
         write_whole(grounding, draw_question(question, pictures[0]))
     drawn = b""
     if changed_scene is not None and (after or (sys.stdout.isatty() and not as_json)):
@@ -176,17 +177,6 @@ def show_example(
     for path in (image, grounding, after) if not as_json else ():
         if path:
             print(f"wrote {path}")
-
-
-def draw_question(question: Question, image: StoredImage) -> bytes:
-    """The picture with the question below it and the boxes of what its phrases refer to."""
-    from ..render.grounding_picture import PhraseBoxes, draw_grounding
-
-    phrases = []
-    for phrase in question.grounding:
-        found = (image.find_box(*which) for which in (*((i, "") for i in phrase.objects), *phrase.parts))
-        phrases.append(PhraseBoxes(phrase.start, phrase.end, [box for box in found if box]))
-    return draw_grounding(image.png, question.text, phrases)
 
 
 def apply_action(question: Question, scene: Scene) -> Scene | None:

@@ -114,7 +114,9 @@ class CpuRenderer:
             batch = render(some, size, layers, self.workers)
             planes = {layer: getattr(batch, layer) for layer in LAYERS}
             for i in range(len(some)):
-                drawn = {layer: None if plane is None else plane[i] for layer, plane in planes.items()}
+                drawn: dict[str, Any] = {
+                    layer: plane[i] if plane is not None else None for layer, plane in planes.items()
+                }
                 yield Rendered(**drawn | {name: getattr(batch, name)[i] for name in COUNTED})
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftscope.cli.show import draw_question
 from shiftscope.formats import read_scenes
 from shiftscope.question import GroundedPhrase
-from shiftscope.render.grounding_picture import COLORS
 from shiftscope.scene import Part
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.exports import export_dataset
 from shiftscope.store.exports.coco import encode_coco_mask
+from shiftscope.store.grounding_picture import COLORS, draw_question
 from shiftscope.store.image import StoredParts, decode_mask, encode_mask
 from tests.store_toys import JOBS, SPEC, make
 

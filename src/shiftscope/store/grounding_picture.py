@@ -6,8 +6,10 @@ from io import BytesIO
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ..question import Question
+from ..render.image import load_font
 from ..scene import Box
-from .image import load_font
+from .image import StoredImage
 
 COLORS = ((214, 39, 40), (31, 119, 180), (44, 160, 44), (148, 103, 189), (255, 127, 14), (227, 60, 180), (0, 150, 160))
 INK = (40, 40, 40)
@@ -23,8 +25,16 @@ class PhraseBoxes(NamedTuple):
     boxes: Sequence[Box]
 
 
-def draw_grounding(png: bytes, text: str, phrases: Sequence[PhraseBoxes]) -> bytes:
-    """The picture as a PNG; a phrase that nothing fits is struck through."""
+def draw_question(question: Question, image: StoredImage) -> bytes:
+    """A question and its image as a PNG; a phrase that nothing fits is struck through."""
+    phrases = []
+    for phrase in question.grounding:
+        found = (image.find_box(*which) for which in (*((i, "") for i in phrase.objects), *phrase.parts))
+        phrases.append(PhraseBoxes(phrase.start, phrase.end, [box for box in found if box]))
+    return _draw_phrases(image.png, question.text, phrases)
+
+
+def _draw_phrases(png: bytes, text: str, phrases: Sequence[PhraseBoxes]) -> bytes:
     from PIL import Image, ImageDraw
 
     with Image.open(BytesIO(png)) as opened:
