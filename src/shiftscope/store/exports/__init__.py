@@ -46,16 +46,16 @@ def export_dataset(folder: Path, to: str, out: Path, *, progress: Progress | Non
     return out
 
 
-def count_records(dataset: Dataset, progress: Progress) -> Callable[[], None]:
-    """What to call after each image and question is written."""
-    total = sum(sum(dataset.count(split)) for split in dataset.splits)
+def count_records(dataset: Dataset, progress: Progress, questions: bool = True) -> Callable[[], None]:
+    """What to call after each image and question is written, or each image alone."""
+    total = sum(sum(dataset.count(split)[: 1 + questions]) for split in dataset.splits)
     done = 0
 
     def report_step() -> None:
         nonlocal done
         done += 1
         if done % 100 == 0 or done == total:
-            progress(done, total, "images and questions")
+            progress(done, total, "images and questions" if questions else "images")
 
     return report_step
 

@@ -31,7 +31,7 @@ def write(dataset: Dataset, out: Path, progress: Progress) -> None:
     categories = _list_categories(dataset, noun)
     listed = [{"id": i, "name": name, "supercategory": kind} for (kind, name), i in categories.items()]
     head = {"info": {"version": f"ShiftScope {__version__}"}, "licenses": [], "categories": listed}
-    report_step = count_records(dataset, progress)
+    report_step = count_records(dataset, progress, questions=False)
     numbers: dict[str, int] = {}
     next_id = 1
 
