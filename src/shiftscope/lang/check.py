@@ -74,7 +74,7 @@ def plan_program(program: Program) -> ProgramPlan:
     plan = _plans.get(skeleton)
     if plan is None:
         plan = _build_plan([(n.op, n.inputs, len(n.params)) for n in nodes])
-        if len(_plans) < MAX_PLANS:
+        if len(_plans) < MAX_PLANS and len(nodes) <= LONGEST_KEPT:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
         a, b = (plan.types[i].of or nodes[i].params[0] for i in (left, right))
@@ -93,6 +93,7 @@ def plan_program(program: Program) -> ProgramPlan:
 
 _plans: dict[tuple[int, ...], ProgramPlan] = {}
 MAX_PLANS = 100_000
+LONGEST_KEPT = 64  # nodes of a program whose plan is kept; longer ones (rd+) hardly ever share a skeleton
 
 
 def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
@@ -100,25 +101,59 @@ def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
     steps: list[PlanStep] = []
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
+    kinds: list[int] = []  # the numbers of the types
+    straight, looks_at_parts = True, False
     for i, (name, inputs, words) in enumerate(skeleton):
-        where = f"node {i} ({name})"
-        if name not in all_ops():
-            raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
-        op = get_op(name)
-        if len(inputs) != op.arity:
-            raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.usage}, got {len(inputs)}")
-        if (words % 2 or words == 0) if op.pairs else words != len(op.params):
-            raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
-        given = [types[j] for j in inputs]
-        types.append(_infer_output(op, given, where))
-        on_parts = bool(given) and given[0] in (PART, PARTS)
-        steps.append(PlanStep(op, inputs, on_parts))
-        if name == "equal" and given[0].name == "Value":
+        key = (name, words, *[kinds[j] for j in inputs])
+        step = _typed_steps.get(key)
+        if step is None:
+            step = _typed_steps[key] = _type_step(f"node {i} ({name})", name, [types[j] for j in inputs], words)
+        types.append(step.output)
+        kinds.append(step.number)
+        steps.append(PlanStep(step.op, inputs, step.on_parts))
+        if step.compares:
             same.append((i, inputs[0], inputs[1]))
-        if WORDS.keys() & set(op.params) or "number" in op.params:
+        if step.constrained:
             worded.append(i)
-    straight = not any(s.op.edits or s.op.body is not None or s.op.name == "it" for s in steps)
-    return ProgramPlan(tuple(types), tuple(steps), tuple(same), tuple(worded), straight, any(s.on_parts for s in steps))
+        straight = straight and step.straight
+        looks_at_parts = looks_at_parts or step.on_parts
+    return ProgramPlan(tuple(types), tuple(steps), tuple(same), tuple(worded), straight, looks_at_parts)
+
+
+class TypedStep(NamedTuple):
+    """An op on inputs of given types."""
+
+    op: Op
+    output: Type
+    number: int  # of the output's type
+    on_parts: bool
+    compares: bool  # two values
+    constrained: bool  # its words must be of WORDS, or numbers
+    straight: bool  # neither a sub-program nor an edit
+
+
+_typed_steps: dict[tuple[str | int, ...], TypedStep] = {}  # by name, number of words, numbers of the inputs' types
+_type_numbers: dict[Type, int] = {}
+
+
+def _type_step(where: str, name: str, given: list[Type], words: int) -> TypedStep:
+    if name not in all_ops():
+        raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
+    op = get_op(name)
+    if len(given) != op.arity:
+        raise ProgramError(f"{where}: expected {op.arity} inputs as in {op.usage}, got {len(given)}")
+    if (words % 2 or words == 0) if op.pairs else words != len(op.params):
+        raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
+    output = _infer_output(op, given, where)
+    return TypedStep(
+        op=op,
+        output=output,
+        number=_type_numbers.setdefault(output, len(_type_numbers)),
+        on_parts=bool(given) and given[0] in (PART, PARTS),
+        compares=name == "equal" and given[0].name == "Value",
+        constrained=bool(WORDS.keys() & set(op.params)) or "number" in op.params,
+        straight=not (op.edits or op.body is not None or name == "it"),
+    )
 
 
 def _infer_output(op: Op, given: list[Type], where: str) -> Type:

@@ -77,13 +77,15 @@ OPS = (
 )
 # Rules: two outputs differ; by the words, neither of two descriptions contains the other, the one thing that
 # fits a set's words is not left out of it, its owners can have such parts, no chain of relations leads back
-# into it; where the text has "other", the thing that the others are like is one of them.
-DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM = range(6)
+# into it; where the text has "other", the thing that the others are like is one of them. A part's words are true of
+# the picture, too; where a vehicle's parts are counted, there may be several; not both of two numbers are zero.
+DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM, PICTURED, SEVERAL, NOT_ZERO = range(9)
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
 # How often, in eighths, a description is offered that nothing fits: as often as not for questions of
 # existence, and about as often as a single match where things are counted.
 EMPTY_EXIST, EMPTY_COUNT = 4, 2
+COLOR = "color"  # what tells the parts that a scene lists from those that it does not
 MOST_COUNTED = 10  # balance looks at 0 to 10, as the official generator does; more parts are not counted
 
 
@@ -94,7 +96,9 @@ class CompiledTemplates:
     steps: Numbers  # [step, field, then for each column the slot that a description takes it from, or -1]
     said: Numbers  # [step, column] the slot whose word all of the step's things fit, or -1
     start: Numbers  # [template + 1] first step
-    rules: Numbers  # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part
+    # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part; PICTURED: step of the owners,
+    # slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name
+    rules: Numbers
     rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
     initial: Numbers  # [template, slot] OPEN_SLOT, or EMPTY_SLOT where a constraint says so
     answers: Numbers  # [template, 3] code of the first possible answer, how many are balanced, most there are
@@ -102,7 +106,10 @@ class CompiledTemplates:
 
     def list_arrays(self) -> tuple[Numbers | Truths, ...]:
         arrays = (self.steps, self.said, self.start, self.rules, self.rule_start, self.initial, self.answers)
-        return (*arrays, self.opposite, self.vocabulary.can_have)
+        names = np.diag(
+            self.vocabulary.outright
+        )  # of a part's name with itself: whether it is of one part of a vehicle
+        return (*arrays, self.opposite, self.vocabulary.can_have | names)
 
 
 def compile_templates(templates: tuple[Template, ...], schema: Schema, synonyms: Words = ()) -> CompiledTemplates:
@@ -213,19 +220,47 @@ class _TemplateCompiler:
                 kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
                 found.append([kind, *(place[int(p)] for p in c.params), 0])
         found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
-        if at in self.queried:  # what is queried is not mentioned twice
+        n = self.template.nodes[at]
+        f = n.meaning
+        if at in self.queried or (f.relate and f.tail == "unique"):  # no thing is described by means of itself
             found += [[DIFFER, self.ended[at], self.ended[i], 0] for i in self.list_references(at)]
-        f = self.template.nodes[at].meaning
+        if f.op in ("equal", "less", "greater") and all(self.is_number(i) for i in n.inputs):
+            found.append([NOT_ZERO, *(self.ended[i] for i in n.inputs), 0])
         if f.op == "describe":
-            before = self.template.nodes[self.template.nodes[at].inputs[0]]
+            before = self.template.nodes[n.inputs[0]]
             if f.on_parts:
                 owner, part = (self.known[at].said[c] for c in self.vocabulary.nouns)
                 found += [[CAN_HAVE, self.begun[at], owner, part]] if owner >= 0 and part >= 0 else []
+                found += self.build_picture_rules(at)
             elif f.relate and f.tail == "exist":
                 found.append([NO_WAY_BACK, self.begun[at], 0, 0])
             elif before.meaning.op == "same" and self.says_other:
                 found.append([ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], 0])
         return found
+
+    def build_picture_rules(self, at: int) -> list[list[int]]:
+        """What keeps the words for parts true of the picture, where parts without attributes of their own are seen too."""
+        n = self.template.nodes[at]
+        parts = n
+        while parts.meaning.op != "parts":
+            parts = self.template.nodes[parts.inputs[0]]
+        row = self.list_slots(at)
+        columns = self.vocabulary.columns
+        color = row[columns.index((COLOR, True))] if (COLOR, True) in columns else -1
+        name = row[self.vocabulary.nouns[-1]]
+        of_one = self.is_single(parts.inputs[0])
+        found = [[PICTURED, self.ended[parts.inputs[0]], color, name if of_one and n.meaning.tail == "unique" else -1]]
+        if of_one and n.meaning.tail == "count" and name >= 0:
+            found.append([SEVERAL, name, 0, 0])
+        return found
+
+    def is_single(self, at: int) -> bool:
+        """Whether the node gives one thing."""
+        n = self.template.nodes[at]
+        return n.meaning.question_type == "unique" or (n.meaning.op == "owners" and self.is_single(n.inputs[0]))
+
+    def is_number(self, at: int) -> bool:
+        return self.template.nodes[at].meaning.question_type == "count"
 
     def list_references(self, at: int) -> list[int]:
         """The nodes before this one that give a single thing, a part if this one does."""

@@ -38,7 +38,8 @@ class Phrase(NamedTuple):
     referent: Referent
 
 
-PhraseSpan = tuple[int, int, Referent]  # characters of the text
+Reference = Referent | int  # or the number of an object
+PhraseSpan = tuple[int, int, Reference]  # characters of the text
 
 
 class PhraseFinder:
@@ -156,7 +157,11 @@ def ground_phrases(
 ) -> tuple[GroundedPhrase, ...]:
     """What the phrases refer to; `ends` are the last program node of each template node, `trace` the nodes' values."""
     found = []
-    for start, end, (nodes, on_parts) in spans:
+    for start, end, reference in spans:
+        if isinstance(reference, int):
+            found.append(GroundedPhrase(start, end, (reference,)))
+            continue
+        nodes, on_parts = reference
         mask = 0
         for number, counted in nodes:
             at = ends[number]

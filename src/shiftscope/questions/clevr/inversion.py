@@ -17,7 +17,7 @@ from ...lang.program import Program
 from ...question import Question
 from ...schema import Schema
 from .compiled_templates import EMPTY_SLOT, compile_templates
-from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template, TemplateProgramBuilder, TemplateSet
+from .template import OTHER, RELATION, SLOT_TOKEN, TOKEN, Template, TemplateProgramBuilder, TemplateSet
 from .wording import ANOTHER, find_part_slots
 
 WORD_PATTERN = re.compile(r"\w[\w'’-]*|[^\w\s]")
@@ -102,7 +102,7 @@ class TemplateInverter:
                 items.append(SlotPattern(slot, self._known[key], attribute != RELATION and not noun))
             else:
                 for word in tokenize_question(raw):
-                    items.append(OptionalWords((word,)) if word in (OTHER, REPAINTED) else word)
+                    items.append(OptionalWords((word,)) if word == OTHER else word)
         return tuple(items)
 
     def _list_phrases(

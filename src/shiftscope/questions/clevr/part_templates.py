@@ -1,8 +1,9 @@
 """Super-CLEVR's templates about parts: each group is a function of the schema.
 
-A scene knows the parts that have attributes of their own, while a picture shows every wheel of every vehicle.
-So texts speak of *repainted* parts wherever a plain description would take in others; `wording.py` leaves the
-word out where the part of one vehicle is named outright.
+A scene lists the parts that have a color of their own, while a picture shows every wheel of every vehicle, the others in
+the color of their vehicle. So a question is only asked if its plain words are true of both: a part is described by a
+color that no vehicle in question has ("the red wheel of the small bus"), or by a name that fits one part of a vehicle
+("the roof"). `compiled_templates.py` has the rule; docs/decisions/009 the reasons.
 """
 
 from ...english.inflection import plural
@@ -10,23 +11,19 @@ from ...english.synonyms import generic_noun
 from ...schema import Schema
 from .templates import TemplateBuilder, TemplateSketches, fill_texts, get_texts
 
-PART, OTHER_PART = "the repainted {2} of the {1}", "the repainted {4} of the {3}"
-OWNER = "the {1} with a repainted {2}"
-COUNT_FILE, NUMBER_FILE, OWNER_FILE, VALUE_FILE = (
-    f"part_{group}.json" for group in ("counts", "numbers", "owners", "values")
-)
+PART, OTHER_PART, OWNER = "the {2} of the {1}", "the {4} of the {3}", "the {1} with a {2}"
+COUNT_FILE, OWNER_FILE, VALUE_FILE = (f"part_{group}.json" for group in ("counts", "owners", "values"))
 
 
 def list_part_comparison_templates(schema: Schema) -> TemplateSketches:
-    """For each attribute that objects have too; names are spelled in too many ways to compare."""
+    """For each attribute that objects have too: a part beside one of another vehicle, of the same one, or a vehicle."""
     own = [a.name for a in schema.attributes]
     for other in ("part", "own", "thing"):
         for attribute in TemplateBuilder(schema).part_attributes:
             if attribute in own:
                 sketch = _build_comparison(schema, attribute, other)
                 if other == "own":
-                    texts = sketch.list_comparisons(attribute, "the repainted {2}", "the repainted {3}")
-                    texts = [f"On the {{1}}, {text[0].lower()}{text[1:]}" for text in texts]
+                    texts = fill_texts(get_texts("part comparison")["own"], a=attribute)
                 else:
                     texts = sketch.list_comparisons(attribute, PART, OTHER_PART if other == "part" else "the {3}")
                 yield "part_comparison.json", sketch, texts
@@ -79,24 +76,6 @@ def _describe_vehicle(sketch: TemplateBuilder, related: bool, link: str) -> tupl
     return sketch.describe_related("relate_filter_unique", 2, at, 1), f"the {{2}} {link} <R> the {{1}}", 3
 
 
-def list_part_number_templates(schema: Schema) -> TemplateSketches:
-    """As many, fewer, more: two descriptions of parts in the picture; then all the parts of two vehicles."""
-    for function, texts in get_texts("number").items():
-        sketch = TemplateBuilder(schema)
-        parts = sketch.add_node("object2part", sketch.add_node("scene"))
-        one, two = (sketch.describe_parts("partfilter_count", n, parts) for n in (1, 2))
-        sketch.require_apart(one, two)
-        sketch.add_node(function, one, two)
-        yield NUMBER_FILE, sketch, fill_texts(texts, A="repainted {1s}", B="repainted {2s}")
-    for function, texts in get_texts("part number").items():
-        sketch = TemplateBuilder(schema)
-        one, two = (sketch.describe("filter_unique", n) for n in (1, 2))
-        sketch.require_different(one, two)
-        counts = [sketch.add_node("count", sketch.add_node("object2part", vehicle)) for vehicle in (one, two)]
-        sketch.add_node(function, *counts)
-        yield NUMBER_FILE, sketch, texts
-
-
 def list_part_owner_templates(schema: Schema) -> TemplateSketches:
     """Vehicles by a part: each attribute of theirs, each of one in a relation to them; how many there are, is any."""
     texts = get_texts("part owner")
@@ -125,32 +104,33 @@ def _add_owners(sketch: TemplateBuilder, among: int) -> int:
 
 
 def list_part_value_templates(schema: Schema) -> TemplateSketches:
-    """Each attribute of a part: of a vehicle described, found over a relation, or known by another of its parts.
+    """Each attribute of a part, and its name: of a vehicle described, found over a relation, known by another part."""
+    names = get_texts("part name")
 
-    Never its name: files spell one place in two ways, so the answer would be a spelling.
-    """
-    queried = [a for a in TemplateBuilder(schema).part_attributes if a != "name"]
+    def list_questions(sketch: TemplateBuilder, attribute: str, part: str, vehicle: str) -> list[str]:
+        if attribute == "name":
+            return fill_texts(names["any"], P=part, X=vehicle)
+        return sketch.list_value_questions(attribute, f"the {part} of {vehicle}")
+
+    attributes = TemplateBuilder(schema).part_attributes
     for related in (False, True) if schema.relations else (False,):
-        for attribute in queried:
+        for attribute in attributes:
             sketch = TemplateBuilder(schema)
             at, vehicle, number = _describe_vehicle(sketch, related, "[that is]")
             sketch.query(attribute, number, sketch.describe_parts_of("partfilter_unique", number, at))
-            subject = f"the repainted {{{number}}} of {vehicle}"
-            yield VALUE_FILE, sketch, sketch.list_value_questions(attribute, subject)
-    for attribute in queried:
+            yield VALUE_FILE, sketch, list_questions(sketch, attribute, f"{{{number}}}", vehicle)
+    for attribute in attributes:
         sketch = TemplateBuilder(schema)
         known = sketch.describe_parts_of("partfilter_unique", 1, sketch.add_node("scene"))
         part = sketch.describe_parts_of("partfilter_unique", 2, sketch.add_node("part2object", known))
         sketch.require_different(known, part)
         sketch.query(attribute, 2, part)
-        subject = f"the repainted {{2}} on the same {generic_noun(schema)} as the repainted {{1}}"
-        yield VALUE_FILE, sketch, sketch.list_value_questions(attribute, subject)
+        yield VALUE_FILE, sketch, list_questions(sketch, attribute, "{2}", f"the {generic_noun(schema)} with a {{1}}")
 
 
 PART_TEMPLATE_GROUPS = (
     list_part_comparison_templates,
     list_part_count_templates,
-    list_part_number_templates,
     list_part_owner_templates,
     list_part_value_templates,
 )  # the order decides which question a seed gives

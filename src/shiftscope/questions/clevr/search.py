@@ -13,7 +13,19 @@ import numpy as np
 
 from ...kernels import count_bits, exact, exact_inline, find_lowest_bit, mix_bits
 from ...scene_table import WORD
-from .compiled_templates import CAN_HAVE, DIFFER, EMPTY_SLOT, FIELDS, NO_WAY_BACK, ONE_OF_THEM, OPEN_SLOT, OPS
+from .compiled_templates import (
+    CAN_HAVE,
+    DIFFER,
+    EMPTY_SLOT,
+    FIELDS,
+    NO_WAY_BACK,
+    NOT_ZERO,
+    ONE_OF_THEM,
+    OPEN_SLOT,
+    OPS,
+    PICTURED,
+    SEVERAL,
+)
 from .compiled_templates import WORDS_APART as APART
 from .packed_scenes import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
 
@@ -325,7 +337,18 @@ def is_one_of_them(i, j, thing, said, values, sets, covers):
 
 
 @exact_inline
-def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers):
+def is_pictured(owners, color, name, can_have, sets, value_of):
+    """Whether the words for parts are true of those, too, that have no attributes of their own: in no owner's color,
+
+    or without a color, by a name that one part of one owner has. −1 is for no word.
+    """
+    if color >= 0:
+        return owners & sets[value_of[color]] == ZERO
+    return name >= 0 and can_have[name, name]
+
+
+@exact_inline
+def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers, value_of):
     """Whether the rules hold that can be judged after step k."""
     for r in range(rule_start[k], rule_start[k + 1]):
         kind, i, j = rules[r, 0], rules[r, 1], rules[r, 2]
@@ -336,6 +359,14 @@ def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, va
             broken = register[i] == ZERO and owner >= 0 and part >= 0 and not can_have[owner, part]
         elif kind == NO_WAY_BACK:
             broken = leads_back(begin + i, begin, steps, said, values, covers, opposite)
+        elif kind == NOT_ZERO:
+            broken = register[i] == ZERO and register[j] == ZERO
+        elif kind == SEVERAL:
+            broken = values[i] >= 0 and can_have[values[i], values[i]]
+        elif kind == PICTURED:
+            color = values[j] if j >= 0 else -1
+            name = values[rules[r, 3]] if rules[r, 3] >= 0 else -1
+            broken = not is_pictured(register[i], color, name, can_have, sets, value_of)
         elif kind == ONE_OF_THEM:
             broken = not is_one_of_them(begin + i, begin + j, register[j], said, values, sets, covers)
         else:
@@ -365,7 +396,9 @@ def complete_step(
     if not fine:
         return False
     register[k - begin] = out
-    return check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers)
+    return check_rules(
+        k, begin, steps, said, rules, rule_start, opposite, can_have, values, register, sets, covers, value_of
+    )
 
 
 @exact_inline

@@ -8,7 +8,7 @@ texture. Constraints say which fillings are no question. A filled template gives
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -102,7 +102,6 @@ APART = "APART"  # neither of two descriptions contains the other by its words a
 CONSTRAINTS = (NULL, OUT_NEQ, APART)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
-REPAINTED = "repainted"  # goes where the part after it, of one object, is named outright
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
 MAX_STEPS = 64
 
@@ -160,6 +159,7 @@ class Template:
     texts: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     constraints: tuple[TemplateConstraint, ...] = ()
+    long_texts: tuple[str, ...] = field(default=(), compare=False)  # with places for clauses, `{+<S> that are}`
 
     @property
     def location(self) -> str:

@@ -1,7 +1,8 @@
 """CLEVR's templates in our own words: each group is a function of the schema.
 
 Groups: "and", comparison of numbers, comparison of values, "or", zero to three hops, same attribute. In texts, `{1}`
-stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation. Objects and parts share one
+stands for description 1 in the singular, `{1s}` in the plural, `<R>` for a relation, `{+1 that are}` for where the
+relations stand that rd+ adds to it. Objects and parts share one
 numbering of descriptions. The texts are in `english/data/clevr_questions.txt`.
 """
 
@@ -19,7 +20,9 @@ from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, Templa
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
 DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
+CLAUSE_PLACE, CLAUSE_START = re.compile(r" ?\{\+\d [^}]*\}"), re.compile(r"\{\+(\d) ")
 AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
+LONG_CHAIN = 3  # relations of a phrase that is long enough without "that is"
 HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
@@ -84,7 +87,9 @@ class TemplateBuilder:
     def query(self, attribute: str, number: int, on: int) -> int:
         """Ask for the value of what another node gives, which description `number` then does not mention."""
         self.keep_empty(attribute, number)
-        return self.add_node(f"{'part' if number in self.parts else ''}query_{attribute}", on)
+        if number in self.parts:
+            return self.add_node(f"partquery_{'partname' if attribute == 'name' else attribute}", on)
+        return self.add_node(f"query_{attribute}", on)
 
     def keep_empty(self, attribute: str, *numbers: int) -> None:
         """Descriptions of these numbers do not mention the attribute."""
@@ -120,13 +125,17 @@ class TemplateBuilder:
             attributes = self.part_attributes if number in self.parts else self.attributes
             return " ".join(self.add_slot(a, number) for a in attributes) + found[2]
 
+        def spell_noun(found: re.Match[str]) -> str:
+            return f"{{+{self.add_slot(self.noun, int(found[1]))} "
+
         return Template(
             file=file,
             family=family,
             params=tuple(self.slots.values()),
-            texts=tuple(DESCRIPTION.sub(spell_description, text) for text in texts),
+            texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_PLACE.sub("", text)) for text in texts),
             nodes=tuple(self.nodes),
             constraints=tuple(self.constraints),
+            long_texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_START.sub(spell_noun, text)) for text in texts),
         )
 
 
@@ -151,8 +160,8 @@ def build_chain_phrase(hops: int) -> str:
     """`the {3} [that is] <R2> the {2} that is <R> the {1}`: one thing, found over relations."""
     phrase = "the {1}"
     for hop in range(1, hops + 1):
-        link = "[that is]" if hop == hops else "that is"
-        phrase = f"the {{{hop + 1}}} {link} <R{hop if hop > 1 else ''}> {phrase}"
+        link = "that is " if hop < hops else "[that is] " if hops < LONG_CHAIN else ""
+        phrase = f"the {{{hop + 1}}} {link}<R{hop if hop > 1 else ''}> {phrase}"
     return phrase
 
 
@@ -272,7 +281,7 @@ def _build_or_count(schema: Schema, left: bool, right: bool) -> tuple[str, Templ
 def _build_union(
     schema: Schema, left: bool, right: bool
 ) -> tuple[TemplateBuilder, RelatedDescription, RelatedDescription]:
-    sketch, one, two = _describe_two(schema, "filter", left, right, "every {N}", "")
+    sketch, one, two = _describe_two(schema, "filter", left, right, "{Ns}", "")
     _tell_apart(sketch, one, two)
     sketch.add_node("union", one.node, two.node)
     return sketch, one, two
@@ -342,7 +351,7 @@ def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
 
 def _fill_same_texts(sketch: TemplateBuilder, key: str, attribute: str) -> list[str]:
     word = sketch.get_attribute_word(attribute)
-    texts = get_texts("same model" if word == "model" else "same")[key]
+    texts = get_texts(f"same {word}" if word in ("material", "model") else "same")[key]
     return fill_texts(texts, a=word, things=plural(generic_noun(sketch.schema)))
 
 

@@ -30,6 +30,7 @@ class SlotVocabulary:
     answer: Truths  # [term] whether it is the first of its attribute with its words
     nouns: tuple[int, ...]  # the columns that nouns name: of objects, of parts
     can_have: Truths  # [term, term] whether something that the first noun names may have a part so named
+    outright: Truths  # [term] whether all it takes in is called by its words: the front left wheel, not a front wheel
 
     @classmethod
     def from_schema(cls, schema: Schema, synonyms: Words = ()) -> Self:
@@ -58,7 +59,8 @@ class SlotVocabulary:
         kinds_of_things = ((schema.attributes, False), (schema.part_attributes, True))
         columns = tuple((a.name, part) for of, part in kinds_of_things for a in of)
         lexicon = Lexicon(schema, synonyms)
-        said, answer = _find_unambiguous([set(lexicon.list_synonyms(n)) for n in names], members, span)
+        words = [set(lexicon.list_synonyms(n)) for n in names]
+        said, answer = _find_unambiguous(words, members, span)
         return cls(
             schema=schema,
             names=names,
@@ -72,6 +74,7 @@ class SlotVocabulary:
             answer=answer,
             nouns=tuple(columns.index((noun_attribute(of), part)) for of, part in kinds_of_things if of),
             can_have=_compute_part_compatibility(schema, names, start, members),
+            outright=np.array([all(words[c] == ways for c in m) for ways, m in zip(words, members, strict=True)]),
         )
 
     def terms(self, column: int) -> range:

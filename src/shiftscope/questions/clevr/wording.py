@@ -4,6 +4,7 @@ Everything that does not depend on the scene is done once: a text is cut into wo
 of its optional words, with and without "other".
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,8 +14,8 @@ import numpy as np
 from ...english.inflection import article, capitalize_first
 from ...english.synonyms import PART, THING, Lexicon, WordForms, noun_attribute
 from ...rng import seed_of
-from .grounding import Phrase, PhraseFinder, PhraseSpan, Referent
-from .template import OTHER, RELATION, REPAINTED, SLOT_TOKEN, TOKEN, Template
+from .grounding import Phrase, PhraseFinder, PhraseSpan, Reference
+from .template import OTHER, RELATION, SLOT_TOKEN, TOKEN, Template
 from .vocabulary import SlotVocabulary
 
 ANOTHER = "another"
@@ -24,6 +25,8 @@ SPARE_BITS = 64 - OPTION_BITS - 8  # of them, left for the optional words
 CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last word
 OPENING = "\"'(«“‘„"
 PHRASE_MARK = "\x02"  # before and after each noun phrase, until all words are joined
+CLAUSE_MARK = "\ue000"  # before the number of a clause that a text has room for
+IN_BRACKETS, WITH_COMMA = "(", ","  # after it: a clause in brackets; one with a comma after it, if there is one in it
 
 PhraseChoices = tuple[tuple[str, ...], int]  # phrases, shift
 
@@ -49,7 +52,22 @@ class ArticleToken(NamedTuple):
     """a or an, by the word that follows."""
 
 
-WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken
+class Clause(NamedTuple):
+    """Words that a text takes in, with marks around each phrase, and the object that each phrase refers to."""
+
+    words: str
+    things: tuple[int, ...]
+
+
+class ClauseToken(NamedTuple):
+    number: int  # of the clause that stands here
+    style: str  # IN_BRACKETS, WITH_COMMA or neither
+
+
+WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken | ClauseToken
+
+
+FlatText = tuple[tuple[WordingToken, ...], tuple["Reference | ClauseToken", ...]]  # and what its phrases refer to
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +84,24 @@ class QuestionWording:
     def __init__(self, template: Template, vocabulary: SlotVocabulary, lexicon: Lexicon) -> None:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
         self.on_parts = find_part_slots(template)
-        self.of_one = _find_single_part_slots(template)
-        self.part_noun = noun_attribute(vocabulary.schema.part_attributes)
         self._phrases = PhraseFinder(template, lexicon)
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
-        self._flat: dict[tuple[int, int, bool], tuple[tuple[WordingToken, ...], tuple[Referent, ...]]] = {}
+        self._flat: dict[tuple[int, int, bool], FlatText] = {}
 
-    def __call__(self, values: list[int], dice: int, other: bool | None = None) -> str:
+    def __call__(
+        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
+    ) -> str:
         """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
 
         `other`: whether the thing that others are like is one of them; by default the words must tell.
+        `clauses` are what stands at the marks for clauses, by number.
         """
-        return self.word_phrases(values, dice, other)[0]
+        return self.word_phrases(values, dice, other, clauses)[0]
 
-    def word_phrases(self, values: list[int], dice: int, other: bool | None = None) -> tuple[str, list[PhraseSpan]]:
+    def word_phrases(
+        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
+    ) -> tuple[str, list[PhraseSpan]]:
         """The question, and where its noun phrases stand in it."""
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
@@ -97,6 +118,8 @@ class QuestionWording:
         if flat is None:
             flat = self._flat[key] = _flatten_tokens(cut, kept, other)
         tokens, referents = flat
+        if clauses is not None:
+            referents = tuple(_insert_things(referents, clauses))
         words: list[str] = []
         articles: list[int] = []
         head = ""
@@ -118,6 +141,11 @@ class QuestionWording:
                     head = ""
             elif type(token) is OpeningMark:
                 head += token.text
+            elif type(token) is ClauseToken:
+                clause = (clauses or {})[token.number].words
+                words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
+                if token.style == WITH_COMMA and WITH_COMMA in clause:
+                    words[-1] += WITH_COMMA
             else:
                 articles.append(len(words))
                 words.append(head + "a")
@@ -148,13 +176,13 @@ class QuestionWording:
                 tokens += [OpeningMark(before)] if before else []
                 tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
                 tokens += [ClosingMark(after)] if after else []
+            elif raw[0] == CLAUSE_MARK:
+                number = raw[1:].rstrip(IN_BRACKETS + WITH_COMMA)
+                tokens.append(ClauseToken(int(number), raw[1 + len(number) :]))
             else:
                 word = "" if raw[0] in CLOSING else raw.rstrip(CLOSING)
                 tokens += [word] if word else []
                 tokens += [ClosingMark(raw.removeprefix(word))] if word != raw else []
-        for i, token in enumerate(tokens):
-            if token == REPAINTED:
-                tokens[i] = self._resolve_repainted(tokens[i + 1 :])
         words = [t.lower() for t in tokens if isinstance(t, str)]
         plain = [t if isinstance(t, str) else t.slot if isinstance(t, WordingSlot) else None for t in tokens]
         phrases = self._phrases.find(plain)
@@ -163,18 +191,6 @@ class QuestionWording:
             if isinstance(token, WordingSlot) and token.slot in self._phrases.nouns:  # never empty
                 tokens[last] = self._build_slot(token.slot, token.several, token.ending + PHRASE_MARK)
         return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words, phrases)
-
-    def _resolve_repainted(self, after: list[WordingToken]) -> WordingToken:
-        """The word itself, or where it stands before the one part of an object, a gap for it.
-
-        The roof of the bus is one part, painted as it is; the wheels of the bus are several.
-        """
-        for token in after:
-            if not isinstance(token, WordingSlot) or token.slot not in self.on_parts:
-                break
-            if self.template.params[token.slot].attribute == self.part_noun and token.slot in self.of_one:
-                return WordingSlot(token.slot, _list_repainted_phrases(self.vocabulary, self.lexicon))
-        return REPAINTED
 
     def _build_slot(self, slot: int, several: bool, ending: str) -> WordingSlot:
         attribute = self.template.params[slot].attribute
@@ -202,21 +218,6 @@ def _list_all_phrases(
     return tuple(_list_phrases(lexicon.get_forms(n), several, ending) for n in names)
 
 
-@lru_cache(maxsize=16)
-def _list_repainted_phrases(vocabulary: SlotVocabulary, lexicon: Lexicon) -> tuple[PhraseChoices, ...]:
-    """`repainted` for the terms that may be several parts of an object, and for none.
-
-    All that the front left wheel takes in goes by its words alone, whereas a front wheel may be the left one.
-    """
-    names = vocabulary.names
-    said: list[PhraseChoices] = []
-    for code, inside in enumerate(vocabulary.covers):
-        ways = lexicon.list_synonyms(names[code])
-        outright = all(lexicon.list_synonyms(names[c]) == ways for c in inside.nonzero()[0].tolist())
-        said.append(((), 0) if outright else ((REPAINTED,), 0))
-    return (*said, ((REPAINTED,), 0), ((REPAINTED,), 0))
-
-
 def _list_phrases(said: WordForms, several: bool, ending: str) -> PhraseChoices:
     ways = said.several if several else said.one
     return (tuple(w + ending for w in ways) if ending else ways, said.shift)
@@ -231,26 +232,27 @@ def _draw_option_bits(dice: int, options: int) -> int:
     return bits & ((1 << options) - 1)
 
 
-def _flatten_tokens(
-    cut: TokenizedText, kept: int, other: bool
-) -> tuple[tuple[WordingToken, ...], tuple[Referent, ...]]:
+def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> FlatText:
     """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined.
 
     Phrases are marked; with the tokens comes what each refers to.
     """
     left_out = {i for n, (first, last) in enumerate(cut.options) if not kept >> n & 1 for i in range(first, last)}
     phrases = [p for p in cut.phrases if not left_out.issuperset(range(p.first, p.last + 1))]
-    firsts, lasts = {p.first for p in phrases}, {p.last for p in phrases}
+    firsts, lasts = {p.first: p.referent for p in phrases}, {p.last for p in phrases}
     tokens: list[WordingToken] = []
+    references: list[Reference | ClauseToken] = []
     for i, token in enumerate(cut.tokens):
         if i in firsts:
             tokens.append(OpeningMark(PHRASE_MARK))
+            references.append(firsts[i])
         said = i not in left_out
         if isinstance(token, str) and cut.has_other and not other:
             said &= token.lower() != OTHER
             token = ArticleToken() if token.lower() == ANOTHER else token
         if said:
             tokens.append(token)
+            references += [token] if isinstance(token, ClauseToken) else []
         if i in lasts and not (isinstance(token, WordingSlot) and token.ending.endswith(PHRASE_MARK)):
             tokens.append(ClosingMark(PHRASE_MARK))
     for i in range(len(tokens) - 1):
@@ -275,28 +277,21 @@ def _flatten_tokens(
             joined[-1] = ClosingMark(last.text + token.text)
         else:
             joined.append(token)
-    return tuple(joined), tuple(p.referent for p in phrases)
+    return tuple(joined), tuple(references)
+
+
+def _insert_things(references: Sequence[Reference | ClauseToken], clauses: Mapping[int, Clause]) -> Iterator[Reference]:
+    """What all phrases refer to, those of the clauses among them."""
+    for reference in references:
+        if isinstance(reference, ClauseToken):
+            yield from clauses[reference.number].things
+        else:
+            yield reference
 
 
 def find_part_slots(template: Template) -> frozenset[int]:
     names = {p.name: i for i, p in enumerate(template.params)}
     return frozenset(names[s] for n in template.nodes if n.meaning.on_parts for s in n.slots)
-
-
-def _find_single_part_slots(template: Template) -> frozenset[int]:
-    """The slots that describe one part of a single object."""
-
-    def is_single(at: int) -> bool:
-        n = template.nodes[at]
-        return n.meaning.question_type == "unique" or (n.meaning.op == "owners" and is_single(n.inputs[0]))
-
-    found: set[int] = set()
-    for n in template.nodes:
-        before = template.nodes[n.inputs[0]] if n.inputs else n
-        one = n.meaning.on_parts and n.meaning.tail == "unique"
-        if one and before.meaning.op == "parts" and is_single(before.inputs[0]):
-            found |= {template.find_slot(s) for s in n.slots}
-    return frozenset(found)
 
 
 def _find_rival_slots(template: Template) -> tuple[tuple[int, int], ...]:

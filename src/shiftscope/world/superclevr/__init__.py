@@ -33,7 +33,7 @@ class SuperClevrRules:
     gap: float = 0.1  # least distance between the outlines of two vehicles
     margin: float = 0.4  # least offset between two vehicles along left/right and front/behind
     pixels: int = 200  # least visible pixels of a vehicle, at 640×480; scaled to other sizes by area
-    part_pixels: int = 20  # of a part with attributes of its own
+    part_pixels: int = 50  # of a part with attributes of its own: about 5 × 5 in an image of 480×320
     parts: int = 3  # with attributes of their own, at most, a vehicle
     camera_jitter: float = 0.5
     lamp_jitter: float = 1.0

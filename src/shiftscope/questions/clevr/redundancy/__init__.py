@@ -11,13 +11,11 @@ about parts are left as they are.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any
 
 from ....errors import unknown
 from ....lang.exec.exact import execute
 from ....lang.execution_world import ExecutionWorld
-from ....lang.program import Program
 from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
@@ -25,8 +23,8 @@ from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenera
 from ..grounding import ground_phrases, list_scene_parts
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
-from .modifiers import add_all, drop_all
-from .program_tree import TreeStep, build_tree
+from .modifiers import add_all, describe_unique_objects, drop_all, narrow_set
+from .program_tree import TreeStep, build_tree, list_steps, write_program
 from .rewording import TemplateRewording
 
 LEVELS = ("rd-", "rd", "rd+")
@@ -91,14 +89,20 @@ def build_twin(
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
         fitted, codes = words.fit(last, template)
-        program, ends = fitted.program.build(codes)
+        bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
+        program, wording, clauses = bare, fitted.text, None
+        if any(step.relations for step in list_steps(last)):
+            things = describe_unique_objects(world, words.schema)
+            program, _ = write_program(last, things)
+            wording, clauses = words.word_clauses(fitted, last, things, dice)
         run = execute(program, world)
         if type(run.answer) is not type(question.answer) or run.answer != question.answer:
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
         if (fitted.template.file, fitted.template.family) != (where.template, where.family):
             where = replace(where, template=fitted.template.file, family=fitted.template.family)
-        text, spans = fitted.text.word_phrases(codes, dice, _is_one_of_them(program, run.values, world))
-        grounding = ground_phrases(spans, program, ends, run.values, list_scene_parts(world.scenes[0]))
+        text, spans = wording.word_phrases(codes, dice, _is_one_of_them(last, world), clauses)
+        values = (run if program is bare else execute(bare, world)).values
+        grounding = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
@@ -122,12 +126,12 @@ def apply_level(level: str, last: TreeStep, world: ExecutionWorld, seed: str) ->
     return (level == "rd+" and add_all(last, world, schema, seed) > 0) or gone > 0
 
 
-def _is_one_of_them(program: Program, values: Sequence[Any], world: ExecutionWorld) -> bool | None:
+def _is_one_of_them(last: TreeStep, world: ExecutionWorld) -> bool | None:
     """Whether the thing that others are like fits their description; None where the question is not about others."""
-    for at, n in enumerate(program.nodes):
-        if n.op == "same":
-            thing = values[n.inputs[0]]
-            for word in takewhile(lambda word: word.op == "filter", program.nodes[at + 1 :]):
-                thing &= world.objects.mask(*word.params)
+    for step in list_steps(last):
+        if step.op == "same":
+            thing = narrow_set(step, step.inputs[0].value, world.objects)
+            for relation, i in step.relations:
+                thing &= (world.rows(relation) or ())[i]
             return bool(thing)
     return None

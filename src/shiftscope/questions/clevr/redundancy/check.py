@@ -10,21 +10,15 @@ from typing import NamedTuple
 
 from ....question import Question
 from ....scene import Scene
-from .program_run import RELATION_OPS, SET_OPS, WORD_OPS, ProgramRun, insert_chain, remove_node
-
-MOST_HOPS = 3
+from .program_run import RELATION_OPS, SET_OPS, WORD_OPS, ProgramRun, insert_chain, insert_relation, remove_node
 
 
-class RelationScope(NamedTuple):
-    """What an added relation may lead to."""
+class DescriptionPair(NamedTuple):
+    """A description in one program beside that of the same set in another that says less."""
 
-    queried: int  # not to these things
-    sought: tuple[int, ...]  # nor to one of these sets, by relation, if the words tell that it is one
-
-    def words_tell(self, case: ProgramRun, thing: int, start: int = 0, by: int = 0) -> bool:
-        """Whether they do; nodes from `start` on have moved by so many."""
-        places = [at + by if at >= start else at for at in self.sought]
-        return any(case.values[at] >> thing & 1 and case.words_imply_member(at) for at in places)
+    at: int
+    beside: int
+    added: tuple[int, ...]  # the nodes of the relations that only the first has
 
 
 def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
@@ -44,33 +38,33 @@ def check_minimal(scene: Scene, question: Question) -> tuple[str, ...]:
 
 
 def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[str, ...]:
-    """Words that could still be added, or should not have been; `base` is the question as it came (level rd)."""
+    """Words and relations that could still be added, or should not have been; `base` is the question as it came (rd)."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
-    pairs, anchors, trouble = _align_descriptions(case, plain)
-    sought = tuple(  # the sets that are counted or looked for among what stands in a relation
-        at for at, beside in pairs if plain.ops[plain.find_origin(beside)] in RELATION_OPS and plain.is_subject(beside)
-    )
-    reach = RelationScope(plain.compute_queried_objects(), sought)
-    for at, beside in pairs:
+    pairs, trouble = _align_descriptions(case, plain)
+    spoken = case.spoken = plain.compute_spoken_objects()
+    for at, beside, added in pairs:
         silent = _list_silent_attributes(case, at)
         new = [a for a in case.list_words(at) if a not in plain.list_words(beside)]
         trouble += [f"{a} is asked or compared" for a in new if a in silent]
-        origin = case.ops[case.find_origin(at)]
-        if origin == "same" and not plain.list_words(beside) and case.is_subject(at):
-            trouble += [f"node {at}: {a} is said where nothing was" for a in new]
-        elif not case.values[at] and origin != "union":
-            trouble += list(_check_empty_description(case, at, plain, beside, silent, reach))
+        for leaf in added:
+            trouble += [f"node {leaf}: {what}" for what in _check_added_relation(case, leaf, spoken)]
+        anything = plain.ops[plain.find_origin(beside)] == "same" and not plain.list_words(beside)
+        if anything and plain.is_subject(beside):
+            trouble += [f"node {at}: {a} is said where nothing was" for a in (*new, *("a relation" for _ in added))]
+        elif plain.ops[plain.find_origin(beside)] == "union":  # described by the sets that it joins
+            trouble += [f"node {at}: a union of its own relations" for _ in added]
+        elif not case.values[at]:
+            trouble += list(_check_empty_description(case, DescriptionPair(at, beside, added), plain, silent, spoken))
         else:
             trouble += list(_list_unsaid_words(case, at, silent))
-            trouble += list(_list_unsaid_relations(case, at, case.values[at], reach))
-    for at in anchors:
-        trouble += [f"node {at}: {what}" for what in _check_anchor(case, at, reach)]
+            trouble += list(_list_unsaid_relations(case, at, case.values[at], spoken))
     return tuple(trouble)
 
 
 def check_twin(scene: Scene, question: Question, base: Question) -> tuple[str, ...]:
     """Where the twin is not the same question about the same scene with the same answer."""
     case, plain = ProgramRun.from_question(scene, question), ProgramRun.from_question(scene, base)
+    case.spoken = plain.compute_spoken_objects()
     trouble = []
     if question.scenes != base.scenes or question.kind != base.kind:
         trouble.append("it is about another scene, or of another kind")
@@ -79,50 +73,61 @@ def check_twin(scene: Scene, question: Question, base: Question) -> tuple[str, .
     if not case.is_a_question() and plain.is_a_question():
         trouble.append("it gives its answer away")
     longer, shorter = (case, plain) if len(case.nodes) >= len(plain.nodes) else (plain, case)
-    pairs, _, unlike = _align_descriptions(longer, shorter)
-    for i, j in pairs:
+    pairs, unlike = _align_descriptions(longer, shorter)
+    for i, j, _ in pairs:
         if longer.values[i] != shorter.values[j]:
             unlike.append(f"node {i} refers to other things")
     return (*trouble, *unlike)
 
 
-def _align_descriptions(longer: ProgramRun, shorter: ProgramRun) -> tuple[list[tuple[int, int]], list[int], list[str]]:
-    """The descriptions of one program beside those of another that says less of the same.
-
-    Also what the longer one's added relations lead to, and how it is more than a longer version.
-    """
-    pairs: list[tuple[int, int]] = []
-    anchors: list[int] = []
+def _align_descriptions(longer: ProgramRun, shorter: ProgramRun) -> tuple[list[DescriptionPair], list[str]]:
+    """The descriptions of one program beside those of another that says less of the same; how it is more than that."""
+    pairs: list[DescriptionPair] = []
     trouble: list[str] = []
     todo = [(len(longer.nodes) - 1, len(shorter.nodes) - 1)]
     while todo:
         i, j = todo.pop()
-        if longer.ops[i] in SET_OPS:
-            if i in longer.list_described_nodes():
-                pairs.append((i, j))
-            more, less = longer.list_words(i), shorter.list_words(j)
-            if not less.items() <= more.items():
-                trouble.append(f"node {i} does not say all of {less}")
-            i, j = longer.find_origin(i), shorter.find_origin(j)
-        a, b = longer.nodes[i], shorter.nodes[j]
-        if (a.op, a.params) == (b.op, b.params):
-            todo += list(zip(a.inputs, b.inputs, strict=True))
-        elif a.op in (*RELATION_OPS, "same") and b.op == "scene":
-            anchors.append(longer.nodes[a.inputs[0]].inputs[0])
-        elif a.op == "intersect" and b.op in RELATION_OPS:
-            half = next((k for k in a.inputs if longer.nodes[k].params == b.params), a.inputs[0])
-            todo.append((half, j))
-        else:
-            trouble.append(f"node {i} ({a.op}) stands where {b.op} did")
-    return pairs, anchors, trouble
+        if longer.ops[i] not in SET_OPS or shorter.ops[j] not in SET_OPS:
+            a, b = longer.nodes[i], shorter.nodes[j]
+            if (a.op, a.params) == (b.op, b.params):
+                todo += list(zip(a.inputs, b.inputs, strict=True))
+            else:
+                trouble.append(f"node {i} ({a.op}) stands where {b.op} did")
+            continue
+        more, less = longer.list_words(i), shorter.list_words(j)
+        if not less.items() <= more.items():
+            trouble.append(f"node {i} does not say all of {less}")
+        added = longer.list_leaves(i)
+        for leaf in shorter.list_leaves(j):
+            n = shorter.nodes[leaf]
+            same = [k for k in added if _crosses_alike(longer, k, shorter, leaf)]
+            if not same:
+                trouble.append(f"node {i} does not cross {n.op} {' '.join(n.params)}".rstrip())
+                continue
+            added.remove(same[0])
+            todo += list(zip(longer.nodes[same[0]].inputs, n.inputs, strict=True))
+        trouble += [
+            f"node {k} ({longer.ops[k]}) is more than a relation" for k in added if longer.ops[k] not in RELATED
+        ]
+        if i in longer.list_described_nodes():
+            pairs.append(DescriptionPair(i, j, tuple(added)))
+    return pairs, trouble
+
+
+RELATED = (*RELATION_OPS, "same")
+
+
+def _crosses_alike(one: ProgramRun, i: int, two: ProgramRun, j: int) -> bool:
+    """Whether two sets are found in the same way, from things that are the same."""
+    a, b = one.nodes[i], two.nodes[j]
+    if (a.op, a.params) != (b.op, b.params):
+        return False
+    return a.op == "union" or [one.values[k] for k in a.inputs] == [two.values[k] for k in b.inputs]
 
 
 def _list_silent_attributes(case: ProgramRun, at: int) -> set[str]:
     """The attributes that the question asks or compares of what is described here, or says of it later."""
-    found: set[str] = set()
-    origin = case.nodes[case.find_origin(at)]
-    if origin.op == "same":
-        found.add(origin.params[0])
+    found = {case.nodes[leaf].params[0] for leaf in case.list_leaves(at) if case.ops[leaf] == "same"}
     todo = list(case.readers[at])
     while todo:
         i = todo.pop()
@@ -137,8 +142,6 @@ def _list_silent_attributes(case: ProgramRun, at: int) -> set[str]:
 
 
 def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[str]:
-    if case.ops[case.find_origin(at)] == "union":  # its words are those of the sets it joins
-        return
     things, value = case.world.objects, case.values[at]
     for attribute in case.schema.attributes:
         if attribute.name in silent or attribute.name in case.list_words(at):
@@ -146,32 +149,36 @@ def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[
         for term in attribute.terms:
             if not value & ~things.mask(attribute.name, term):
                 longer = insert_chain(case.program, at, [("filter", (attribute.name, term))])
-                if ProgramRun(longer, case.world).is_a_question():
+                if ProgramRun(longer, case.world, case.spoken).is_a_question():
                     yield f"node {at}: {attribute.name} {term} could be said"
 
 
 def _check_empty_description(
-    case: ProgramRun, at: int, plain: ProgramRun, beside: int, silent: set[str], reach: RelationScope
+    case: ProgramRun, pair: DescriptionPair, plain: ProgramRun, silent: set[str], spoken: int
 ) -> Iterator[str]:
     """Whether a set of nothing is described otherwise than a set of something that is described as far.
 
     Such a set is what a thing that the base's description starts from is like in the attributes it names.
     """
-    words, origin = plain.list_words(beside), plain.find_origin(beside)
-    related = case.nodes[case.find_origin(at)] if case.ops[case.find_origin(at)] != plain.ops[origin] else None
+    at, words = pair.at, plain.list_words(pair.beside)
+    start = plain.values[plain.find_origin(pair.beside)]
     could_be_said = False
-    for like in _list_stand_ins(plain, words, plain.values[origin]):
+    for like in _list_stand_ins(plain, words, start):
         new = _find_narrowest_words(case, like, silent | set(words))
-        if case.list_words(at) == words | new:
-            if related is None and not any(_list_unsaid_relations(case, at, like, reach)):
-                return
-            rows = related and case.world.rows(related.params[0])
-            if related and rows and not like & ~rows[case.values[related.inputs[0]].bit_length() - 1]:
-                return
-        longer = insert_chain(case.program, at, [("filter", pair) for pair in new.items()])
-        could_be_said = could_be_said or ProgramRun(longer, case.world).is_a_question()
-    if could_be_said or related or case.list_words(at) != words:
+        holds = all(not like & ~_get_row(case, leaf) for leaf in pair.added)
+        if case.list_words(at) == words | new and holds and not any(_list_unsaid_relations(case, at, like, spoken)):
+            return
+        longer = insert_chain(case.program, at, [("filter", word) for word in new.items()])
+        could_be_said = could_be_said or ProgramRun(longer, case.world, case.spoken).is_a_question()
+    if could_be_said or pair.added or case.list_words(at) != words:
         yield f"node {at}: nothing is described like no set of the scene"
+
+
+def _get_row(case: ProgramRun, leaf: int) -> int:
+    """All that stand in the relation of a node to its thing."""
+    n = case.nodes[leaf]
+    rows = case.world.rows(n.params[0]) if n.op == "relate" else None
+    return rows[case.values[n.inputs[0]].bit_length() - 1] if rows else 0
 
 
 def _list_stand_ins(plain: ProgramRun, words: dict[str, str], start: int) -> Iterator[int]:
@@ -200,34 +207,35 @@ def _find_narrowest_words(case: ProgramRun, these: int, besides: set[str]) -> di
     return found
 
 
-def _list_unsaid_relations(case: ProgramRun, at: int, these: int, reach: RelationScope) -> Iterator[str]:
+def _list_unsaid_relations(case: ProgramRun, at: int, these: int, spoken: int) -> Iterator[str]:
     """The relations that all of these stand in and that could be added to the set."""
-    origin = case.find_origin(at)
-    if case.ops[origin] != "scene" or case.count_hops(at) >= MOST_HOPS:
-        return
+    leaves = [case.nodes[leaf] for leaf in case.list_leaves(at)]
+    said = {(n.params[0], case.values[n.inputs[0]]) for n in leaves if n.op == "relate"}
     for relation in case.schema.relations:
-        rows = case.world.rows(relation) or ()
-        for i, row in enumerate(rows):
+        for i, row in enumerate(case.world.rows(relation) or ()):
             full = _describe_fully(case, i)
-            if reach.queried >> i & 1 or these & ~row or not full:
+            if spoken >> i & 1 or these & ~row or not full or (relation, 1 << i) in said:
                 continue
-            chain = [("filter", pair) for pair in full] + [("unique", ()), ("relate", (relation,))]
-            longer = ProgramRun(insert_chain(case.program, origin, chain), case.world)
-            if longer.run.is_defined and longer.is_a_question() and not reach.words_tell(longer, i, origin, len(chain)):
+            more = insert_relation(case.program, case.find_origin(at), full, relation)
+            longer = ProgramRun(more, case.world, spoken)
+            if longer.run.is_defined and longer.is_a_question():
                 yield f"node {at}: {relation} of object {i} could be said"
 
 
-def _check_anchor(case: ProgramRun, at: int, reach: RelationScope) -> Iterator[str]:
-    """What is wrong with the thing that an added relation leads to."""
-    thing = case.values[at].bit_length() - 1
-    if reach.queried >> thing & 1 or reach.words_tell(case, thing):
-        yield "a relation to something that the question asks about"
-    if dict(_describe_fully(case, thing)) != case.list_words(at):
-        yield "not described in full"
-    if case.ops[case.find_origin(at)] != "scene" or case.count_hops(at) > MOST_HOPS:
-        yield f"a relation of its own, or one of more than {MOST_HOPS}"
-    if any(case.ops[k] == "same" for r in case.readers[at] for k in case.readers[r]):
+def _check_added_relation(case: ProgramRun, leaf: int, spoken: int) -> Iterator[str]:
+    """What is wrong with a relation that was added, and the thing that it leads to."""
+    n = case.nodes[leaf]
+    if n.op != "relate":
         yield "being the same in something is not added"
+        return
+    described = case.nodes[n.inputs[0]].inputs[0]
+    thing = case.values[described].bit_length() - 1
+    if spoken >> thing & 1:
+        yield "a relation to something that the question speaks of"
+    if dict(_describe_fully(case, thing)) != case.list_words(described):
+        yield "not described in full"
+    if case.list_leaves(described):
+        yield "a relation of its own"
 
 
 def _describe_fully(case: ProgramRun, thing: int) -> tuple[tuple[str, str], ...]:

@@ -1,8 +1,8 @@
 """Modifiers of what a question refers to: all that hold are added (rd+), all it does without dropped (rd-).
 
-Both are in docs/decisions/010. Adding: each set gets every attribute that its members share, and each set taken from
-the whole scene one relation that all its members stand in. An empty set gets what its stand-in shares (the things that
-fit a description with the same attributes), lest a long description mean "yes". Dropping: every set stays as it is.
+Both are in docs/decisions/010. Adding: each set gets every attribute that its members share, and every relation that
+they all stand in to an object that the question does not speak of and that its attributes single out. An empty set gets
+what its stand-in shares (the things that fit a description with the same attributes), lest a long description mean "yes". Dropping: every set stays as it is.
 What goes is a filter, or a relation with all that only led to it, in a fixed order: relations from the answer
 backwards, then words by attribute (`rank_attribute`), those nearest the answer first.
 """
@@ -15,13 +15,10 @@ from ....lang.execution_world import ExecutionWorld, Things
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
-from .program_tree import RELATIONS, FilterWord, TreeStep, gives_itself_away, list_steps, list_suspects
+from .program_tree import RELATIONS, FilterWord, FullDescription, TreeStep, gives_itself_away, list_steps, list_suspects
 
-MOST_HOPS = 3
 SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
-TIED = RELATIONS | {"same"}  # sets that a thing may be of without its words telling
 READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
-RelationOption = tuple[str, int, tuple[tuple[str, str], ...], int]  # relation, thing, its attributes, its row
 
 
 @lru_cache(maxsize=64)
@@ -162,13 +159,13 @@ def list_shared_words(these: int, attribute: Attribute, world: ExecutionWorld) -
 def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> int:
     """Add, in place, until nothing more can be added; how many additions there were.
 
-    `seed` decides between relations, and between stand-ins, that would do.
+    `seed` decides between stand-ins that would do.
     """
     adding = _Saturation(last, world, schema, seed)
     total = 0
     while True:
         added = sum([adding.add_words(n) for n in range(len(adding.own))])
-        added += sum([adding.add_relation(n) for n in range(len(adding.own))])
+        added += sum([adding.add_relations(n) for n in range(len(adding.own))])
         total += added
         if not adding.suspected or not added:
             return total
@@ -183,15 +180,12 @@ class _Saturation:
         self.silent = _list_silent_attributes(listed, self.own)
         self.suspected = list_suspects(last)
         self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
-        self.sought = [s for s in described if s.op in RELATIONS and s.is_subject]
-        self.asked = self.mentioned = 0  # what no relation may lead to, and what it leads to only if need be
+        spoken = 0  # what the question is about: a relation to it would go round in a circle, or tell what is asked
         for step in described:
-            reader = next((s.op for s in step.list_readers() if s.op != "unique"), "")
-            only_anchor = reader in RELATIONS  # it is there only for others to stand in a relation to
-            if only_anchor or (step.op in TIED and step.is_subject):
-                self.mentioned |= step.value
-            elif step.op != "union":
-                self.asked |= step.value
+            spoken |= step.value
+        self.things = describe_unique_objects(world, schema)
+        self.free = [i for i in self.things if not spoken >> i & 1]
+        self.rows = [(relation, world.rows(relation)) for relation in schema.relations]
 
     def add_words(self, n: int) -> int:
         """Add to set n what its members share; how many words came."""
@@ -230,46 +224,30 @@ class _Saturation:
         step.words = kept
         return 0
 
-    def add_relation(self, n: int) -> bool:
-        """Add a relation to set n, unless it has one; whether one was found."""
-        step, world, like = self.own[n], self.world, self.like[n]
-        if step.op != "scene" or not like or sum(s.op in RELATIONS for s in step.list_readers()) >= MOST_HOPS:
-            return False
-        options: tuple[list[RelationOption], list[RelationOption]] = ([], [])
-        for relation in self.schema.relations:
-            rows = world.rows(relation) or ()
-            for i, full in list_unique_objects(world, self.schema) if rows else ():
-                if not self.asked >> i & 1 and not like & ~rows[i]:
-                    options[self.mentioned >> i & 1].append((relation, i, full, rows[i]))
-        for listed in options:
-            first = seed_of("related", self.seed, n) % len(listed) if len(listed) > 1 else 0
-            for option in listed[first:] + listed[:first]:
-                if self.try_relation(step, option):
-                    return True
-        return False
-
-    def try_relation(self, step: TreeStep, option: RelationOption) -> bool:
-        """Put the set in the relation; False, and nothing changed, where that gives the answer away."""
-        relation, i, full, row = option
-        described = TreeStep("scene", (), [], self.world.objects.everything)
-        described.words = [FilterWord("filter", name, value) for name, value in full]
-        described.value, described.several, described.added = 1 << i, True, True
-        kept = (step.op, step.params, step.inputs, step.root)
-        step.inputs = [TreeStep("unique", (), [described], 1 << i)]
-        step.op, step.params, step.root = "relate", (relation,), row
-        if self.is_fine() and not self.words_tell(i):
-            step.inputs[0].above = step
-            self.mentioned |= 1 << i
-            return True
-        step.op, step.params, step.inputs, step.root = kept
-        return False
-
-    def words_tell(self, thing: int) -> bool:
-        """Whether the words tell that the thing is among what is counted or looked for."""
-        return any(s.value >> thing & 1 and s.words_imply_member(self.schema) for s in self.sought)
+    def add_relations(self, n: int) -> int:
+        """Add to set n every relation that all its members stand in; how many came."""
+        step, like = self.own[n], self.like[n]
+        if not like:
+            return 0
+        kept = step.relations
+        new = [
+            (relation, i)
+            for i in self.free
+            for relation, rows in self.rows
+            if rows and not like & ~rows[i] and (relation, i) not in kept
+        ]
+        step.relations = kept + new
+        if not new or self.is_fine():
+            return len(new)
+        step.relations = kept
+        for pair in new:
+            step.relations = [*step.relations, pair]
+            if not self.is_fine():
+                step.relations = step.relations[:-1]
+        return len(step.relations) - len(kept)
 
     def is_fine(self) -> bool:
-        return not self.suspected or not gives_itself_away(self.suspected, self.schema)
+        return not self.suspected or not gives_itself_away(self.suspected, self.schema, self.things)
 
 
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:
@@ -294,16 +272,16 @@ def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list
 
 
 @lru_cache(maxsize=2)  # for the other questions about the same scene
-def list_unique_objects(world: ExecutionWorld, schema: Schema) -> list[tuple[int, tuple[tuple[str, str], ...]]]:
+def describe_unique_objects(world: ExecutionWorld, schema: Schema) -> dict[int, FullDescription]:
     """The objects that all their attributes together fit alone, each with these, in the order of wording."""
     things = world.objects
     names = [a.name for a in order_attributes(schema)]
-    found = []
+    found = {}
     for i in mask_members(things.everything):
         full = tuple([(n, v) for n in names if (v := things.value(i, n)) is not None])
         fits = things.everything
         for name, value in full:
             fits &= things.mask(name, value)
         if full and fits == 1 << i:
-            found.append((i, full))
+            found[i] = full
     return found

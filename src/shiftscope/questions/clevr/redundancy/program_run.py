@@ -3,6 +3,7 @@
 For the checks (`check.py`), which share nothing with what makes the questions.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 from ....lang.exec.exact import execute
@@ -20,8 +21,9 @@ AllowedValues = dict[str, frozenset[str]]  # attribute → the values that the w
 
 
 class ProgramRun:
-    def __init__(self, program: Program, world: ExecutionWorld) -> None:
-        self.program, self.world, self.nodes = program, world, program.nodes
+    def __init__(self, program: Program, world: ExecutionWorld, spoken: int = -1) -> None:
+        """`spoken` are the objects that the question was about before relations were added; by default, all may be."""
+        self.program, self.world, self.nodes, self.spoken = program, world, program.nodes, spoken
         self.schema = world.scenes[0].schema
         self.ops = [n.op for n in program.nodes]
         self.run = execute(program, world)
@@ -51,21 +53,11 @@ class ProgramRun:
             for r in self.readers[at]
         )
 
-    def compute_queried_objects(self) -> int:
-        """The objects of which an attribute is queried or compared, or that are counted or sought by words alone.
-
-        Not those that only serve for others to stand in a relation to, nor those of a set by relation alone.
-        """
+    def compute_spoken_objects(self) -> int:
+        """The objects that are in any set that the question describes."""
         found = 0
-        for i in self.list_described_nodes():
-            origin = self.ops[self.find_origin(i)]
-            if (origin in (*RELATION_OPS, "same") and self.is_subject(i)) or "union" in (self.ops[i], origin):
-                continue
-            readers = self.readers[i]
-            if readers and all(self.ops[r] == "unique" for r in readers):
-                readers = [k for r in readers for k in self.readers[r]]
-            if not readers or any(self.ops[r] not in RELATION_OPS for r in readers):
-                found |= self.values[i]
+        for at in self.list_described_nodes():
+            found |= self.values[at]
         return found
 
     def find_origin(self, at: int) -> int:
@@ -82,9 +74,12 @@ class ProgramRun:
             at = self.nodes[at].inputs[0]
         return found
 
-    def count_hops(self, at: int) -> int:
-        """The most relations on the way to the answer."""
-        return max((self.count_hops(r) + (self.ops[r] in RELATION_OPS) for r in self.readers[at]), default=0)
+    def list_leaves(self, at: int) -> list[int]:
+        """The nodes whose sets the description that ends here crosses; none where it starts from the whole scene."""
+        origin = self.find_origin(at)
+        if self.ops[origin] == "intersect":
+            return [leaf for i in self.nodes[origin].inputs for leaf in self.list_leaves(i)]
+        return [] if self.ops[origin] == "scene" else [origin]
 
     def is_a_question(self) -> bool:
         """Whether it says something of every set, and its words alone do not tell the answer."""
@@ -104,25 +99,33 @@ class ProgramRun:
 
     def words_imply_member(self, at: int) -> bool:
         """Whether one of the set is mentioned on the way to it: A, if B is right of A, for what is left of B."""
-        mine, n = self._list_allowed_values(at), self.nodes[self.find_origin(at)]
-        back = CONVERSE.get(n.params[0]) if n.op == "relate" else None
-        while n.op == "relate":
-            described = self.nodes[n.inputs[0]].inputs[0]
-            n = self.nodes[self.find_origin(described)]
-            if n.op != "relate" or n.params[0] != back:
-                break
-            if _is_narrower(self._list_allowed_values(self.nodes[n.inputs[0]].inputs[0]), mine):
-                return True
+        mine = self._list_allowed_values(at)
+        for leaf in self.list_leaves(at):
+            n = self.nodes[leaf]
+            todo = self._list_things_over(n.inputs[0], CONVERSE.get(n.params[0])) if n.op == "relate" else []
+            while todo:
+                thing = todo.pop()
+                if _is_narrower(self._list_allowed_values(thing), mine):
+                    return True
+                todo += self._list_things_over(thing, CONVERSE.get(n.params[0]))
         return False
+
+    def _list_things_over(self, thing: int, relation: str | None) -> list[int]:
+        """The things, as `unique` gives them, that this one is described by means of over the relation."""
+        leaves = self.list_leaves(self.nodes[thing].inputs[0]) if self.ops[thing] == "unique" else []
+        nodes = [self.nodes[leaf] for leaf in leaves]
+        return [n.inputs[0] for n in nodes if n.op == "relate" and n.params[0] == relation]
 
     def _is_inside(self, inner: int, outer: int) -> bool:
         if not _is_narrower(self._list_allowed_values(inner), self._list_allowed_values(outer)):
             return False
-        a, b = (self.nodes[self.find_origin(i)] for i in (inner, outer))
-        if b.op == "scene":
-            return True
-        alike = b.op in RELATION_OPS and (a.op, a.params) == (b.op, b.params)
-        return alike and bool(self.values[a.inputs[0]] == self.values[b.inputs[0]])
+
+        def list_conditions(at: int) -> set[tuple[str, tuple[str, ...], int]]:
+            nodes = [self.nodes[leaf] for leaf in self.list_leaves(at)]
+            return {(n.op, n.params, self.values[n.inputs[0]]) for n in nodes}
+
+        wanted = list_conditions(outer)
+        return wanted <= list_conditions(inner) and all(op in RELATION_OPS for op, _, _ in wanted)
 
     def _words_imply_empty(self, at: int) -> bool:
         """Whether the only thing that fits the words is one that the set leaves out."""
@@ -133,10 +136,15 @@ class ProgramRun:
                 todo += [self.find_origin(i) for i in n.inputs]
             elif n.op in ("relate", "same") and self.ops[n.inputs[0]] == "unique":
                 described = self.nodes[n.inputs[0]].inputs[0]
-                alone = self.ops[self.find_origin(described)] == "scene"
-                if alone and _is_narrower(mine, self._list_allowed_values(described)):
+                fits = _is_narrower(mine, self._list_allowed_values(described))
+                if fits and self._is_found_by_words(described):
                     return True
         return False
+
+    def _is_found_by_words(self, at: int) -> bool:
+        """Whether the relations of a description single nothing out: all were added, as they lead to nothing spoken of."""
+        leaves = [self.nodes[leaf] for leaf in self.list_leaves(at)]
+        return all(n.op == "relate" and not self.values[n.inputs[0]] & self.spoken for n in leaves)
 
     def _list_allowed_values(self, at: int) -> AllowedValues:
         n = self.nodes[at]
@@ -180,11 +188,26 @@ def remove_node(program: Program, gone: int) -> tuple[Program, dict[int, int]]:
     return Program(tuple(out)), place
 
 
-def insert_chain(program: Program, at: int, new: list[tuple[str, tuple[str, ...]]]) -> Program:
-    """The program with a chain of nodes after node `at`, read by all that read it."""
+def insert_relation(program: Program, at: int, words: Sequence[tuple[str, str]], relation: str) -> Program:
+    """The program with only those of set `at` that stand in the relation to the thing of these words."""
+    start = [] if program.nodes[at].op == "scene" else [node("scene")]
+    new = [
+        *start,
+        *(node("filter", (0,), pair) for pair in words),
+        node("unique", (0,)),
+        node("relate", (0,), (relation,)),
+    ]
+    return insert_chain(program, at, [(n.op, n.params) for n in new], cross=bool(start))
+
+
+def insert_chain(program: Program, at: int, new: list[tuple[str, tuple[str, ...]]], cross: bool = False) -> Program:
+    """The program with a chain of nodes after node `at`, read by all that read it; `cross` it with the set that was."""
     out = list(program.nodes[: at + 1])
     for op, params in new:
-        out.append(node(op, (len(out) - 1,), params))
+        out.append(node(op, () if op == "scene" else (len(out) - 1,), params))
+    if cross:
+        out.append(node("intersect", (at, len(out) - 1)))
+        new = [*new, ("intersect", ())]
     for n in program.nodes[at + 1 :]:
         inputs = tuple(i + len(new) if i >= at else i for i in n.inputs)
         out.append(node(n.op, inputs, n.params))

@@ -1,6 +1,7 @@
 """Program tree: a program as steps, each set with the words that describe it, and what they give away.
 
 Filters are folded into the set they narrow, so that an element (a word, or a relation) is dropped or added in place.
+Relations that are added lead to things described in full; `write_program` spells them out.
 
 "More cubes than red cubes?" has its answer in its words. Dropping or adding a word must not make such a
 question out of an honest one: `gives_itself_away` tells.
@@ -8,13 +9,13 @@ question out of an honest one: `gives_itself_away` tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ....lang.check import plan_program
 from ....lang.op import OBJECTS, PARTS
-from ....lang.program import Program
+from ....lang.program import Node, Program, node
 from ....schema import Schema
 from ..compiled_templates import OPPOSITE
 
@@ -28,19 +29,22 @@ class FilterWord(NamedTuple):
     value: str
 
 
-class TreeStep:
-    """An op that is no filter; where it gives a set, the words that narrow it."""
+FullDescription = tuple[tuple[str, str], ...]  # every attribute of a thing, with its value
 
-    __slots__ = ("above", "added", "inputs", "on_parts", "op", "params", "root", "several", "value", "words")
+
+class TreeStep:
+    """An op that is no filter; where it gives a set, the words that narrow it and the relations added to it."""
+
+    __slots__ = ("above", "inputs", "on_parts", "op", "params", "relations", "root", "several", "value", "words")
 
     def __init__(self, op: str, params: tuple[str, ...], inputs: list[TreeStep], root: Any) -> None:
         self.op, self.params, self.inputs = op, params, inputs
         self.words: list[FilterWord] = []
+        self.relations: list[tuple[str, int]] = []  # that were added: a relation and the thing it leads to
         self.root: Any = root  # what the op gives
         self.value: Any = root  # what the words leave of it
         self.above: TreeStep | None = None  # the step that reads this one; None for the last, or if several do
         self.several = self.on_parts = False  # whether it gives a set; of parts
-        self.added = False  # whether it only serves a relation that was added
         for below in inputs:
             below.above = self
 
@@ -101,6 +105,47 @@ def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
     return made[-1]
 
 
+def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> tuple[Program, dict[int, int]]:
+    """The program of a tree, depth first, and the node of each step by its identity.
+
+    `things` are the descriptions of what added relations lead to; each is found once, however often it is mentioned.
+    """
+    nodes: list[Node] = []
+    placed: dict[int, int] = {}
+    found: dict[int, int] = {}
+
+    def put(op: str, inputs: tuple[int, ...] = (), params: tuple[str, ...] = ()) -> int:
+        nodes.append(node(op, inputs, params))
+        return len(nodes) - 1
+
+    def find(thing: int) -> int:
+        at = found.get(thing)
+        if at is None:
+            at = put("scene")
+            for pair in things[thing]:
+                nodes.append(node("filter", (at,), pair))
+                at += 1
+            at = found[thing] = put("unique", (at,))
+        return at
+
+    def place(step: TreeStep) -> int:
+        if id(step) in placed:
+            return placed[id(step)]
+        at = -1
+        if step.op != "scene" or not step.relations:
+            at = put(step.op, tuple([place(s) for s in step.inputs]), step.params)
+        for relation, thing in step.relations:
+            related = put("relate", (find(thing),), (relation,))
+            at = related if at < 0 else put("intersect", (at, related))
+        for word in step.words:
+            at = put(word.op, (at,), (word.attribute, word.value))
+        placed[id(step)] = at
+        return at
+
+    place(last)
+    return Program(tuple(nodes)), placed
+
+
 def list_steps(last: TreeStep, cut: frozenset[int] = frozenset()) -> list[TreeStep]:
     """All steps, from the answer down, what is read first before what is read second; none below those in `cut`."""
     found: list[TreeStep] = []
@@ -129,8 +174,13 @@ def list_suspects(last: TreeStep) -> list[TreeStep]:
     ]
 
 
-def gives_itself_away(suspected: list[TreeStep], schema: Schema) -> bool:
-    """Whether the words alone tell that a set is empty or is not, or that one of two holds the other."""
+def gives_itself_away(
+    suspected: list[TreeStep], schema: Schema, things: Mapping[int, FullDescription] | None = None
+) -> bool:
+    """Whether the words alone tell that a set is empty or is not, or that one of two holds the other.
+
+    `things` are the descriptions of what added relations lead to.
+    """
     for step in suspected:
         if _finds_any(step) and step.inputs[0].words_imply_member(schema):
             return True
@@ -140,7 +190,9 @@ def gives_itself_away(suspected: list[TreeStep], schema: Schema) -> bool:
                 return True
         if step.several and not step.value:
             said = _list_described_values(step)
-            if any(_covers(_list_described_values(thing), said, schema) for thing in _list_left_out(step)):
+            left_out = [_list_described_values(thing) for thing in _list_left_out(step)]
+            left_out += [dict((things or {})[i]) for _, i in step.relations]
+            if any(_covers(thing, said, schema) for thing in left_out):
                 return True
     return False
 
@@ -158,6 +210,8 @@ def _finds_any(step: TreeStep) -> bool:
 def _is_within(inner: TreeStep, outer: TreeStep, schema: Schema) -> bool:
     """Whether all of the inner set is in the outer, whatever the scene."""
     if not _covers(_list_described_values(outer), _list_described_values(inner), schema):
+        return False
+    if not set(outer.relations) <= set(inner.relations):
         return False
     if outer.op == "scene":
         return True

@@ -6,7 +6,7 @@ large is it?". The slots of the template keep their numbers, new ones follow.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,9 +18,10 @@ from .. import template as templates
 from ..compiled_templates import EMPTY_SLOT
 from ..generator import ClevrQuestionGenerator
 from ..template import Template, TemplateNode, TemplateProgramBuilder, TemplateSlot
-from ..wording import QuestionWording
+from ..wording import Clause, QuestionWording
+from .clauses import ClauseWriter, add_clause_marks
 from .modifiers import list_relations
-from .program_tree import RELATIONS, TreeStep, build_tree, list_steps
+from .program_tree import RELATIONS, FullDescription, TreeStep, build_tree, list_steps
 
 NO_SLOT = -1
 JOINED_OPS = ("union", "intersect")  # worded with "or" and "and"
@@ -120,7 +121,7 @@ def insert_relations(template: Template, grafts: tuple[RelationInsert, ...], sch
             nodes.append(TemplateNode(f"relate_{n.function}", (len(nodes) - 1,), relation + n.slots))
         at.append(len(nodes) - 1)
     kept = tuple(c for c in template.constraints if c.type == templates.NULL)
-    made = replace(template, params=tuple(params), texts=texts, nodes=tuple(nodes), constraints=kept)
+    made = replace(template, params=tuple(params), texts=texts, nodes=tuple(nodes), constraints=kept, long_texts=())
     return templates.check_template(made)
 
 
@@ -143,6 +144,7 @@ class FittedTemplate(NamedTuple):
     program: TemplateProgramBuilder
     text: QuestionWording
     places: tuple[StepSlots, ...]  # one a step
+    with_clauses: dict[tuple[int, ...], QuestionWording]  # by the nodes whose sets have them
 
 
 class TemplateRewording:
@@ -152,9 +154,10 @@ class TemplateRewording:
         self.vocabulary = generator.lowered.vocabulary
         self.schema = self.vocabulary.schema
         self.code = Terms.of(self.schema.attributes).code
+        self.writer = ClauseWriter(generator.families[0].text.lexicon)
         self.relation = {name: code for code, name in enumerate(self.schema.relations)}
         self.own = [
-            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template)) for f in generator.families
+            FittedTemplate(f.template, f.program, f.text, list_step_slots(f.template), {}) for f in generator.families
         ]
         trees = [build_template_tree(f.template) for f in self.own]
         self.about_parts = [any(s.on_parts for s in list_steps(tree)) for tree in trees]
@@ -185,6 +188,22 @@ class TemplateRewording:
                 return fitted, codes
         raise UserError(f"no template says anything of the shape {compute_shape(last)}")
 
+    def word_clauses(
+        self, fitted: FittedTemplate, last: TreeStep, things: Mapping[int, FullDescription], dice: int
+    ) -> tuple[QuestionWording, dict[int, Clause]]:
+        """The template's texts with places for the relations that were added, and the clauses that stand there."""
+        steps = [(place.node, s.relations) for place, s in zip(fitted.places, list_steps(last), strict=True)]
+        mentioned = dict.fromkeys([i for _, relations in steps for _, i in relations])
+        said = {i: self.writer.describe(things[i], dice) for i in mentioned}
+        clauses = {number: self.writer.join(relations, said) for number, relations in steps if relations}
+        nodes = tuple(clauses)
+        text = fitted.with_clauses.get(nodes)
+        if text is None:
+            template = add_clause_marks(fitted.template, nodes, noun_attribute(self.schema.attributes))
+            text = fitted.with_clauses[nodes] = QuestionWording(template, self.vocabulary, fitted.text.lexicon)
+            text.rivals = fitted.text.rivals
+        return text, clauses
+
     def _insert_relations(self, number: int, left: list[TreeStep], cut: frozenset[int]) -> FittedTemplate:
         fitted = self.own[number]
         grafts = tuple(
@@ -198,7 +217,7 @@ class TemplateRewording:
             text = QuestionWording(template, self.vocabulary, fitted.text.lexicon)
             text.rivals = fitted.text.rivals  # "other" still tells the same two descriptions apart
             program = TemplateProgramBuilder(template, self.vocabulary)
-            made = self._made[number, grafts] = FittedTemplate(template, program, text, list_step_slots(template))
+            made = self._made[number, grafts] = FittedTemplate(template, program, text, list_step_slots(template), {})
         return made
 
 
@@ -213,13 +232,9 @@ def _has_room(place: StepSlots, step: TreeStep) -> bool:
 
 
 def _list_cuts(last: TreeStep) -> Iterator[frozenset[int]]:
-    """Relations to take off, in turn: those that were added, so that the rest reads as before; none; all."""
-    related = [s for s in list_steps(last) if s.op in RELATIONS and not s.is_half]
-    added = frozenset(id(s) for s in related if s.inputs[0].inputs[0].added)
-    if added:
-        yield added
+    """Relations to take off, in turn: none, all."""
     yield NOTHING
-    yield frozenset(id(s) for s in related)
+    yield frozenset(id(s) for s in list_steps(last) if s.op in RELATIONS and not s.is_half)
 
 
 def _count_chain(step: TreeStep) -> int:
