@@ -102,16 +102,16 @@ def _scenes(world: str, count: int) -> list[Scene]:
 
 def _compare(world: str, scenes: Sequence[Scene], size: tuple[int, int], device: str, tuning: GpuTuning) -> None:
     """Pixels, masks and boxes against the CPU's."""
-    cpu = render(scenes, size, ("rgb", "mask", "parts"))
+    cpu = render(scenes, size, ("rgb", "mask", "listed"))
     gpu = render_batch(scenes, size, device, tuning=tuning)
-    assert cpu.rgb is not None and cpu.mask is not None and cpu.parts is not None and gpu.rgb is not None
+    assert cpu.rgb is not None and cpu.mask is not None and cpu.listed is not None and gpu.rgb is not None
     off = np.abs(gpu.rgb.cpu().numpy().astype(int) - cpu.rgb.astype(int)).max(axis=3)
     worst = np.unravel_index(int(off.argmax()), off.shape)
     print(f"{world}: {len(scenes)} scenes against the CPU")
     print(f"  pixels within 1/255    {100 * np.mean(off <= 1):9.4f} %   equal {100 * np.mean(off == 0):.2f} %")
     print(f"  worst difference       {off.max():9d}     at image, row, column {[int(i) for i in worst]}")
     print(f"  masks equal            {100 * np.mean(gpu.mask.cpu().numpy() == cpu.mask):9.4f} %")
-    print(f"  part masks equal       {100 * np.mean(gpu.parts.cpu().numpy() == cpu.parts):9.4f} %")
+    print(f"  part masks equal       {100 * np.mean(gpu.parts.cpu().numpy() == cpu.listed):9.4f} %")
     print(f"  boxes and counts equal {_same_boxes(cpu, gpu.boxes.cpu().numpy(), gpu.visible.cpu().numpy())}")
 
 

@@ -20,7 +20,7 @@ from shiftscope.store.image import encode_mask
 from shiftscope.world import clevr, superclevr
 
 BATCH = 20  # scenes a worker renders at once
-WORLDS = {"clevr": ("rgb", "mask"), "superclevr": ("rgb", "mask", "parts")}  # and the layers a dataset keeps
+WORLDS = {"clevr": ("rgb", "mask"), "superclevr": ("rgb", "mask", "parts", "listed")}  # and the layers a dataset keeps
 Done = tuple[float, float, int]  # seconds a core was busy, peak memory in MB, bytes of colour images
 
 
@@ -72,7 +72,7 @@ def _made(job: tuple[str, int]) -> Done:
     images = render(_scenes(*job, BATCH), layers=WORLDS[job[0]], workers=1)
     assert images.rgb is not None and images.mask is not None
     size = sum(len(encode_png(rgb)) for rgb in images.rgb)
-    for masks in (images.mask, images.parts):
+    for masks in (images.mask, images.parts, images.listed):
         for mask in () if masks is None else masks:
             encode_mask(mask)
     return time.process_time() - busy, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, size

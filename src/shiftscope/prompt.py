@@ -47,7 +47,7 @@ def join_action(question: Question) -> Question:
     text = question.note(JOINED)
     if not isinstance(text, str):
         raise UserError(f"question {question.id!r} has no text that joins it and its action; leave out --joined")
-    return replace(question, text=text, action="")
+    return replace(question, text=text, action="", grounding=())
 
 
 def build_prompt_spec(mode: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Question: its text, its images, the program behind it and the true answer."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from .answer import Answer
 from .lang.program import Program
@@ -22,6 +22,28 @@ class Provenance:
     family: int | None = None
 
 
+class GroundedPhrase(NamedTuple):
+    """A noun phrase of a question's text and what it refers to; empty where nothing fits it.
+
+    The phrase is the head alone, with its article: of "the large cars left of the bus" there are two, "the large cars"
+    and "the bus". Boxes are those of the image.
+    """
+
+    start: int  # characters of the text: text[start:end]
+    end: int
+    objects: tuple[int, ...] = ()  # numbers in the scene
+    parts: tuple[tuple[int, str], ...] = ()  # number of the object, name of the part
+
+    def to_json(self) -> dict[str, Any]:
+        data = {"span": [self.start, self.end], "objects": list(self.objects)}
+        return data | ({"parts": [list(part) for part in self.parts]} if self.parts else {})
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        start, end = data["span"]
+        return cls(start, end, tuple(data["objects"]), tuple((i, name) for i, name in data.get("parts", ())))
+
+
 @pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -37,6 +59,7 @@ class Question:
     action: str = ""  # what is done to the scene before the question applies
     provenance: Provenance = Provenance()
     notes: Notes = ()
+    grounding: tuple[GroundedPhrase, ...] = ()  # in the order of the text, about its one image
 
     def note(self, name: str, default: Any = None) -> Any:
         return next((value for key, value in self.notes if key == name), default)
@@ -44,7 +67,7 @@ class Question:
     def content_id(self) -> str:
         """The same for the same question about the same images, wherever it is stored."""
         data = self.to_json()
-        for key in ("id", "provenance", "notes"):
+        for key in ("id", "provenance", "notes", "grounding"):
             data.pop(key, None)
         return content_id(data)
 
@@ -63,6 +86,7 @@ class Question:
             "provenance": {k: v for k in ("source", "split", "template") if (v := getattr(p, k))}
             | ({"family": p.family} if p.family is not None else {}),
             "notes": dict(self.notes),
+            "grounding": [phrase.to_json() for phrase in self.grounding],
         }
         keep = ("id", "text", "scenes")
         return {k: v for k, v in data.items() if k in keep or v not in (None, "", [], {})}
@@ -80,4 +104,5 @@ class Question:
             action=data.get("action", ""),
             provenance=Provenance(**data.get("provenance", {})),
             notes=tuple(data.get("notes", {}).items()),
+            grounding=tuple(GroundedPhrase.from_json(phrase) for phrase in data.get("grounding", ())),
         )

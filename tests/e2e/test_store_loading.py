@@ -14,7 +14,7 @@ from PIL import Image
 
 from shiftscope.errors import UserError
 from shiftscope.formats import clevr
-from shiftscope.question import Question
+from shiftscope.question import GroundedPhrase, Question
 from shiftscope.scene import Part
 from shiftscope.store.build_dataset import build_dataset
 from shiftscope.store.exports import EXPORTS, export_dataset, hf, webdataset
@@ -124,6 +124,22 @@ def test_a_card_names_sources_and_is_one_that_the_hub_takes(load, tmp_path):
     assert "Sources" not in plain.text
 
 
+def grounded(spec, split, k):
+    images, questions = make(spec, split, k)
+    return images, [replace(q, grounding=(GroundedPhrase(0, 3, (0,)),)) for q in questions]
+
+
+@pytest.fixture(scope="module")
+def grounded_dataset(tmp_path_factory):
+    return build_dataset(tmp_path_factory.mktemp("grounded") / "data", SPEC, JOBS, grounded)
+
+
+def test_load_dataset_opens_grounding_also_from_an_export(grounded_dataset, load, tmp_path):
+    for folder in (grounded_dataset.folder, export_dataset(grounded_dataset.folder, "hf", tmp_path / "flat")):
+        found = load(folder, split="val")
+        assert found[5]["grounding"] == [{"start": 0, "end": 3, "objects": [0], "parts": []}]
+
+
 def test_one_file_opens_by_itself(dataset, load):
     path = dataset.folder / "images" / "val" / "00000.parquet"
     found = load("parquet", data_files=str(path), split="train")
@@ -217,10 +233,11 @@ def test_clevr_export_reads_back(dataset, tmp_path):
 
 
 @pytest.mark.parametrize("to", EXPORTS.names())
-def test_an_export_is_whole_or_absent(dataset, tmp_path, to):
+def test_an_export_is_whole_or_absent(dataset, grounded_dataset, tmp_path, to):
     def stop(done, total, what):
         raise KeyboardInterrupt
 
+    dataset = grounded_dataset if to == "mdetr" else dataset  # it takes grounded questions alone
     (tmp_path / ".out.partial" / "data").mkdir(parents=True)  # left by an export that was killed
     with pytest.raises(KeyboardInterrupt):
         export_dataset(dataset.folder, to, tmp_path / "out", progress=stop)

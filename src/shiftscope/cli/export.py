@@ -11,11 +11,12 @@ from ._console import print_json, shard_bar
 
 def command(
     folder: Annotated[Path, typer.Argument(help="A dataset made by shiftscope make.")],
-    to: Annotated[str, typer.Option(help="clevr, covr, covr_compositional, hf or webdataset.")],
+    to: Annotated[str, typer.Option(help="clevr, coco, covr, covr_compositional, hf, mdetr or webdataset.")],
     out: Annotated[Path | None, typer.Option(help="New folder; FOLDER-FORM by default.")] = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Convert a dataset: clevr and covr (official files), hf (flat Parquet), webdataset (tar shards)."""
+    """Convert a dataset: clevr and covr (official files), coco (boxes and masks of objects and parts), hf (flat
+    Parquet), mdetr (questions with their grounding), webdataset (tar shards)."""
     from ..store.exports import export_dataset
 
     target = out or folder.with_name(f"{folder.absolute().name}-{to}")

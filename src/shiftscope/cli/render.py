@@ -25,15 +25,18 @@ def command(
         str, typer.Option(help="Width and height in pixels.", show_default="as the scenes' own images, else 480x320")
     ] = "",
     layers: Annotated[
-        str, typer.Option(help="Any of rgb, mask, parts, depth and normal, separated by commas.")
+        str, typer.Option(help="Any of rgb, mask, parts, listed, depth and normal, separated by commas.")
     ] = "rgb",
     device: Annotated[str, typer.Option(help="cpu, or cuda to render batches on a GPU.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Render scenes to images; a mask holds each pixel's object number plus one.
+    """Render scenes to images; a mask holds each pixel's object number plus one, and 0 for the ground.
 
     The camera is the one that a scene notes, else it is fitted to its pixel_coords: of the usual image sizes
     (480x320, 320x240, 640x480, 224x224), --size and any other, the one that they fit is taken and named.
+
+    The layer of parts numbers all the parts of the object there, from 1; ID_parts.json names them, with boxes and
+    visible pixels. The layer of listed parts numbers those that the scene file lists, over the whole scene.
     """
     from ..geometry.camera import read_size
     from ..run.render import render_files

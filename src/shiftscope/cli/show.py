@@ -27,6 +27,9 @@ def command(
     scenes: Annotated[Path | None, typer.Option(help="The scenes a question file is about, for its trace.")] = None,
     split: Annotated[str, typer.Option(help="Of a dataset; the index then counts within it.")] = "",
     image: Annotated[Path | None, typer.Option(help="Save the picture of a dataset's example here.")] = None,
+    grounding: Annotated[
+        Path | None, typer.Option(help="Save the picture with the question and the boxes of what it refers to here.")
+    ] = None,
     after: Annotated[Path | None, typer.Option(help="Save a picture of the scene after the action here.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Only check every file against its hash.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -42,11 +45,12 @@ def command(
         if verify:
             _verify(path, as_json)
         else:
-            show_example(path, split, index, image, as_json, after)
+            show_example(path, split, index, image, as_json, after, grounding)
         return
     refuse_study(path)
-    if split or image or after or verify:
-        raise UserError(f"{path}: --split, --image, --after and --verify are for datasets made by shiftscope make")
+    if split or image or grounding or after or verify:
+        options = "--split, --image, --grounding, --after and --verify"
+        raise UserError(f"{path}: {options} are for datasets made by shiftscope make")
     try:
         found = read_scenes(path)
     except UserError as not_scenes:
@@ -119,7 +123,13 @@ def _verify(folder: Path, as_json: bool) -> None:
 
 
 def show_example(
-    folder: Path, split: str, index: int, image: Path | None, as_json: bool, after: Path | None = None
+    folder: Path,
+    split: str,
+    index: int,
+    image: Path | None,
+    as_json: bool,
+    after: Path | None = None,
+    grounding: Path | None = None,
 ) -> None:
     """A dataset's example: its picture, where a terminal can show one, its question and its scene."""
     from ..store.dataset import Dataset
@@ -133,13 +143,19 @@ def show_example(
         pictures = tuple(islice(dataset.images(split or None), index, index + 1))
         if not pictures:
             raise UserError(f"{folder}: there is no image {index} in it")
-    if image and not pictures[0].png:
+    if (image or grounding) and not pictures[0].png:
         raise UserError(f"{folder} holds scenes without pictures; make it without --no-images")
     changed_scene = apply_action(question, pictures[0].scene) if question else None
     if after and changed_scene is None:
         raise UserError(f"{folder}: question {index} has no action that can be applied; omit --after")
+    if grounding and not (question and question.grounding):
+        raise UserError(f"{folder}: question {index} has no grounding; omit --grounding, or make the dataset again")
     if image:
         write_whole(image, pictures[0].png)
+    if grounding and question:
+        from ..store.grounding_picture import draw_question
+
+        write_whole(grounding, draw_question(question, pictures[0]))
     drawn = b""
     if changed_scene is not None and (after or (sys.stdout.isatty() and not as_json)):
         from ..render import open_renderer
@@ -158,7 +174,7 @@ def show_example(
         show_question(question, tuple(p.scene for p in pictures), as_json)
     else:
         show_scene(pictures[0].scene, as_json)
-    for path in (image, after) if not as_json else ():
+    for path in (image, grounding, after) if not as_json else ():
         if path:
             print(f"wrote {path}")
 
@@ -197,6 +213,9 @@ def show_question(question: Question, scenes: tuple[Scene, ...] | None, as_json:
     if question.answer is not None:
         print(f"answer    {spell(question.answer)}")
     print(f"image     {', '.join(question.scenes)}")
+    for phrase in question.grounding:
+        things = [*map(str, phrase.objects), *(f"{name} of {i}" for i, name in phrase.parts)]
+        print(f"refers    {question.text[phrase.start : phrase.end]!r}: {', '.join(things) or 'nothing'}")
     if question.program:
         action, query = split_action(question.program)
         if action is not None:

@@ -169,6 +169,7 @@ class Visibility:
     parts: Bytes | None  # [height, width], the label of the part seen; None where not requested
     part_boxes: tuple[Ints, ...]  # per object [part, left top width height], in the order of `list_parts`
     part_visible: tuple[Ints, ...]  # per object [part], pixels
+    numbers: Bytes | None  # [height, width], the part seen, counted from 1 in its object; None where not requested
 
 
 @cache
@@ -189,28 +190,42 @@ def part_labels(scene: Scene, bodies: Sequence[Body]) -> Bytes:
     return np.array(labels, np.uint8)
 
 
+def name_parts(bodies: Sequence[Body]) -> tuple[tuple[str, ...], ...]:
+    """Of each object all its parts, whether its scene lists them or not, in the order of their numbers."""
+    return tuple(list_parts(body.mesh) for body in bodies)
+
+
+def number_parts(bodies: Sequence[Body]) -> Bytes:
+    """[surface] 1, 2, … for all the parts of an object, counted in each anew; 0 for its main body."""
+    return np.concatenate([np.zeros(0, np.uint8), *((_slots(body.mesh) + 1).astype(np.uint8) for body in bodies)])
+
+
 def measure_visibility(
-    stage: SceneMesh, camera: Camera, size: tuple[int, int], labels: Bytes | None = None
+    stage: SceneMesh, camera: Camera, size: tuple[int, int], labels: Bytes | None = None, numbers: Bytes | None = None
 ) -> Visibility:
-    """Masks, boxes and visible pixels, the same on every machine; `labels` as `part_labels` makes them."""
+    """Masks, boxes and visible pixels, the same on every machine.
+
+    `labels` are those of `part_labels`, `numbers` those of `number_parts`; a mask is made of each that is given.
+    """
     if len(stage.bodies) > MOST_LABELS:
         raise UserError(f"{len(stage.bodies)} objects do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
     buffer = draw_buffer(stage, camera, size, CENTRE)
     mask = np.empty((size[1], size[0]), np.uint8)
     counts, boxes = np.zeros(len(stage.body_of), np.int32), np.zeros((len(stage.body_of), 4), np.int32)
     _measure_surfaces(buffer, stage.surface_of, stage.body_of, mask, boxes, counts)
-    parts = None
-    if labels is not None:
-        parts = np.zeros_like(mask)
-        if labels.any():
-            _paint_labels(buffer, stage.surface_of, labels, parts)
+    planes: list[Bytes | None] = []
+    for given in (labels, numbers):
+        plane = None if given is None else np.zeros_like(mask)
+        planes.append(plane)
+        if plane is not None and given is not None and given.any():
+            _paint_labels(buffer, stage.surface_of, given, plane)
     whole = _merge_boxes(boxes, counts, stage.body_of, len(stage.bodies))
     starts = [0, *accumulate(len(list_parts(body.mesh)) for body in stage.bodies)]
     slots = [_slots(body.mesh) for body in stage.bodies]
     whose = [np.where(own < 0, own, own + first) for own, first in zip(slots, starts, strict=False)]
     merged = _merge_boxes(boxes, counts, np.concatenate([np.zeros(0, np.int32), *whose]), starts[-1])
     part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts)) for rows in merged)
-    return Visibility(mask, *whole, parts, part_boxes, part_visible)
+    return Visibility(mask, *whole, planes[0], part_boxes, part_visible, planes[1])
 
 
 def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
@@ -223,6 +238,31 @@ def measure_labels(plane: Bytes, count: int) -> tuple[Ints, Ints]:
             boxes[k] = (left, top, columns.max() + 1 - left, rows.max() + 1 - top)
             visible[k] = len(rows)
     return boxes, visible
+
+
+def measure_numbers(mask: Bytes, numbers: Bytes, counts: Sequence[int]) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
+    """The part boxes and visible pixels of `Visibility`, read off its two masks; each object has so many parts."""
+    starts = np.array([0, *accumulate(counts)], np.int32)
+    boxes, visible = np.zeros((starts[-1], 4), np.int32), np.zeros(starts[-1], np.int32)
+    _measure_numbers(mask, numbers, starts, boxes, visible)
+    merged = _merge_boxes(boxes, visible, np.arange(starts[-1], dtype=np.int32), int(starts[-1]))
+    part_boxes, part_visible = (tuple(rows[a:b] for a, b in pairwise(starts.tolist())) for rows in merged)
+    return part_boxes, part_visible
+
+
+@exact
+def _measure_numbers(mask: Bytes, numbers: Bytes, starts: Ints, boxes: Ints, counts: Ints) -> None:
+    """For each part its pixels and its first and last column and row."""
+    for y in range(mask.shape[0]):
+        for x in range(mask.shape[1]):
+            if numbers[y, x] > 0:
+                s = starts[mask[y, x] - 1] + numbers[y, x] - 1
+                if counts[s] == 0:
+                    boxes[s, 0], boxes[s, 1], boxes[s, 2] = x, y, x
+                boxes[s, 0] = min(boxes[s, 0], x)
+                boxes[s, 2] = max(boxes[s, 2], x)
+                boxes[s, 3] = y
+                counts[s] += 1
 
 
 def draw_buffer(stage: SceneMesh, camera: Camera, size: tuple[int, int], samples: Longs) -> Buffer:

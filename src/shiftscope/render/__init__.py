@@ -18,7 +18,7 @@ from ..scene import Scene
 if TYPE_CHECKING:
     from .gpu.raster import GpuImages
 
-LAYERS = ("rgb", "mask", "parts", "depth", "normal")
+LAYERS = ("rgb", "mask", "parts", "listed", "depth", "normal")
 BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
 
 
@@ -28,11 +28,15 @@ class Rendered:
 
     rgb: npt.NDArray[np.uint8] | None  # [height, width, 3]
     mask: npt.NDArray[np.uint8] | None  # [height, width], object index + 1, 0 for the ground
-    parts: npt.NDArray[np.uint8] | None  # [height, width], 1, 2, … for the parts that the scene lists, else 0
+    parts: npt.NDArray[np.uint8] | None  # [height, width], 1, 2, … for the parts of the object there, else 0
+    listed: npt.NDArray[np.uint8] | None  # [height, width], 1, 2, … for the parts that the scene lists, else 0
     depth: npt.NDArray[np.float32] | None  # [height, width], along the view axis, in world units
     normal: npt.NDArray[np.float32] | None  # [height, width, 3], in the world's frame
     boxes: npt.NDArray[np.int32]  # [object, left top width height]; zeros if hidden
     visible: npt.NDArray[np.int32]  # [object], pixels at whose centre it is seen
+    # Of every part of an object, in the order of `name_parts`; from a GPU only with the layer of parts.
+    part_boxes: tuple[npt.NDArray[np.int32], ...] = ()  # per object [part, left top width height]
+    part_visible: tuple[npt.NDArray[np.int32], ...] = ()  # per object [part]
 
 
 class Renderer(Protocol):

@@ -18,6 +18,7 @@ CELLS: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {  # what each laye
     "rgb": ((3,), np.uint8),
     "mask": ((), np.uint8),
     "parts": ((), np.uint8),
+    "listed": ((), np.uint8),
     "depth": ((), np.float32),
     "normal": ((3,), np.float32),
 }
@@ -34,7 +35,10 @@ class RenderedImages:
     normal: Floats | None  # [scene, height, width, 3]
     boxes: tuple[Ints, ...]
     visible: tuple[Ints, ...]
+    part_boxes: tuple[tuple[Ints, ...], ...]
+    part_visible: tuple[tuple[Ints, ...], ...]
     parts: Bytes | None = None  # [scene, height, width]
+    listed: Bytes | None = None  # [scene, height, width]
 
 
 STEPS = 4096  # of light between black and white in the table

@@ -7,14 +7,23 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import unknown
 from ..geometry.camera import SIZE, Camera, camera_of, check_size
 from ..geometry.mesh import SceneMesh, bodies_of, build_scene_mesh
-from ..geometry.visibility import CENTRE, NEARNESS, Buffer, Visibility, draw_buffer, measure_visibility, part_labels
+from ..geometry.visibility import (
+    CENTRE,
+    NEARNESS,
+    Buffer,
+    Visibility,
+    draw_buffer,
+    measure_visibility,
+    number_parts,
+    part_labels,
+)
 from ..kernels import Doubles, Floats, exact
 from ..scene import Scene
 from . import LAYERS, Rendered, split_batches
@@ -37,6 +46,7 @@ def read_depths(buffer: Buffer, camera: Doubles, out: Floats) -> None:
             out[y, x] = NEARNESS / near if near > 0 else ground
 
 
+COUNTED = ("boxes", "visible", "part_boxes", "part_visible")  # of what is visible, besides the masks
 _own = threading.local()  # each thread's canvas, of the last size
 
 
@@ -64,12 +74,15 @@ def render(
 
     def render_scene(i: int) -> None:
         stage, camera = build_scene_mesh(bodies_of(scenes[i])), camera_of(scenes[i])
-        labels = part_labels(scenes[i], stage.bodies) if "parts" in planes else None
-        seen[i] = found = measure_visibility(stage, camera, size, labels)
+        labels = part_labels(scenes[i], stage.bodies) if "listed" in planes else None
+        numbers = number_parts(stage.bodies) if "parts" in planes else None
+        seen[i] = found = measure_visibility(stage, camera, size, labels, numbers)
         if "mask" in planes:
             planes["mask"][i] = found.mask
         if found.parts is not None:
-            planes["parts"][i] = found.parts
+            planes["listed"][i] = found.parts
+        if found.numbers is not None:
+            planes["parts"][i] = found.numbers
         if "rgb" in planes:
             if getattr(_own, "canvas", None) is None or _own.canvas.size != size:
                 _own.canvas = Canvas(size)
@@ -84,8 +97,8 @@ def render(
     else:
         for i in range(count):
             render_scene(i)
-    boxes, visible = tuple(s.boxes for s in seen if s), tuple(s.visible for s in seen if s)
-    return RenderedImages(size=size, boxes=boxes, visible=visible, **{layer: planes.get(layer) for layer in CELLS})
+    found: dict[str, Any] = {name: tuple(getattr(s, name) for s in seen) for name in COUNTED}
+    return RenderedImages(size=size, **found | {layer: planes.get(layer) for layer in CELLS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +113,11 @@ class CpuRenderer:
         for some in split_batches(scenes, size):
             batch = render(some, size, layers, self.workers)
             planes = {layer: getattr(batch, layer) for layer in LAYERS}
-            for i, (boxes, visible) in enumerate(zip(batch.boxes, batch.visible, strict=True)):
-                drawn = {layer: None if plane is None else plane[i] for layer, plane in planes.items()}
-                yield Rendered(**drawn, boxes=boxes, visible=visible)
+            for i in range(len(some)):
+                drawn: dict[str, Any] = {
+                    layer: plane[i] if plane is not None else None for layer, plane in planes.items()
+                }
+                yield Rendered(**drawn | {name: getattr(batch, name)[i] for name in COUNTED})
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> Sequence[Scene]:
         return scenes

@@ -138,7 +138,7 @@ class DatasetPrompts:
         blind = condition == "blind"
         pictured = condition in IMAGE_CONDITIONS
         lacks = next((image.id for image in (*images, *shown) if not image.png), "") if pictured else ""
-        unanswered = replace(question, answer=None, answers=())
+        unanswered = replace(question, answer=None, answers=(), grounding=())
         if self._joined:
             unanswered = join_action(unanswered)
         prompt = Prompt(

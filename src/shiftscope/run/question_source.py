@@ -179,7 +179,7 @@ class VqaPrompts:
             raise UserError(f"condition {condition!r} needs scenes, which VQA files do not have; use as_is or blind")
         blind = condition == "blind"
         for question in (q for q in islice(self._questions, limit) if q.id not in done):
-            unanswered = replace(question, answer=None, answers=())
+            unanswered = replace(question, answer=None, answers=(), grounding=())
             shown, lacks = ((), "") if blind else self._read_pictures(question)
             text = format_prompt(unanswered, self._mode, blind=blind, scene="", program="")
             prompt = Prompt(question=unanswered, text=text, pictures=shown, condition=condition)

@@ -1,5 +1,6 @@
 """Render the scenes of any scene file to image files; an interrupted rendering resumes."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from ..files import write_whole
 from ..folder import list_contents, lock_folder
 from ..geometry.camera import SIZE, CameraFit, camera_of, can_fit, check_size, fit_camera
 from ..geometry.mesh import bodies_of
+from ..geometry.visibility import name_parts
 from ..records import content_id
 from ..render import Rendered, check_layers, open_renderer
 from ..render.image import encode_png
@@ -24,9 +26,11 @@ NAMES = {
     "rgb": "{}.png",
     "mask": "{}_mask.png",
     "parts": "{}_parts.png",
+    "listed": "{}_listed.png",
     "depth": "{}_depth.npy",
     "normal": "{}_normal.npy",
 }
+PARTS_NAME = "{}_parts.json"  # what the numbers of parts stand for
 RECORD = "render.json"
 
 
@@ -92,6 +96,8 @@ def render_files(
         done = len(scenes) - len(todo)
         progress(done)
         for k, (scene, image) in enumerate(zip(todo, renderer.render(todo, layers, chosen), strict=True), done + 1):
+            if "parts" in layers:
+                write_whole(out / PARTS_NAME.format(scene.id), _describe_parts(scene, image), durable=False)
             for layer in layers:
                 write_whole(out / NAMES[layer].format(scene.id), _encode_layer(image, layer), durable=False)
             progress(k)
@@ -135,6 +141,19 @@ def _spell_size(size: tuple[int, int]) -> str:
 def _is_written(path: Path) -> bool:
     """Whether the file was written; a power cut may leave an empty one."""
     return path.exists() and path.stat().st_size > 0
+
+
+def _describe_parts(scene: Scene, image: Rendered) -> bytes:
+    """Of each object its parts in the order of their numbers, from 1: name, box and visible pixels."""
+    rows = zip(name_parts(bodies_of(scene)), image.part_boxes, image.part_visible, strict=True)
+    objects = [
+        [
+            {"name": name, "box": box, "visible_pixels": pixels}
+            for name, box, pixels in zip(names, boxes.tolist(), visible.tolist(), strict=True)
+        ]
+        for names, boxes, visible in rows
+    ]
+    return json.dumps({"scene": scene.id, "objects": objects}).encode()
 
 
 def _encode_layer(image: Rendered, layer: str) -> bytes:

@@ -31,7 +31,7 @@ def question_breaches(base: Question, twin: Question, scene: Scene) -> list[str]
     """What differs besides the words, what makes it another question, what could be dropped or said."""
     if base.program is not None and plan_program(base.program).on_parts:
         return differing_question_fields(base, twin)
-    found = differing_question_fields(base, twin, but=("text", "program", "provenance"))
+    found = differing_question_fields(base, twin, but=("text", "program", "provenance", "grounding"))
     found += check_twin(scene, twin, base)
     level = twin.note("variant")
     if level == "rd-":

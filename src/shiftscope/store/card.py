@@ -14,7 +14,15 @@ from .audit_samples import format_shortcut_section
 from .dataset import CardSection, Dataset
 from .manifest import DEFAULT_INFO, OTHER_LICENSE, DatasetInfo
 from .shard import ShardFile, open_parquet, read_columns
-from .tables import IMAGE_COLUMNS, PART_COLUMNS, QUESTION_COLUMNS, Columns, build_card_feature
+from .tables import (
+    EVERY_PART_COLUMNS,
+    GROUNDING_COLUMNS,
+    IMAGE_COLUMNS,
+    PART_COLUMNS,
+    QUESTION_COLUMNS,
+    Columns,
+    build_card_feature,
+)
 
 BAR_HEIGHT = 20  # pixels a bar takes
 LABEL_WIDTH = 150  # room for labels
@@ -139,10 +147,11 @@ def write_card(dataset: Dataset, section: CardSection | None = None) -> None:
     config = "questions" if len(dataset) else "images"
     split = next((s for s in dataset.splits if any(dataset.count(s))), "train")
     load = f'rows = load_dataset("PATH/OF/THIS/FOLDER", "{config}", split="{split}")'
-    note = "\n\n`image_ids` of a question name rows of the config `images`." if len(dataset) else ""
+    configs = _list_configs(dataset)
+    note = "".join(f"\n\n{words}" for words in _explain_columns(configs))
     rows = ["| {} | {:,} | {:,} |".format(split, *dataset.count(split)) for split in dataset.splits]
     parts = [
-        f"---\n{format_front_matter(about, _list_configs(dataset), size)}---",
+        f"---\n{format_front_matter(about, configs, size)}---",
         f"# {about.title}",
         about.summary,
         f"```python\nfrom datasets import load_dataset\n{load}\n```{note}",
@@ -182,8 +191,27 @@ def _list_configs(dataset: Dataset) -> list[CardConfig]:
             _, (first, *_) = next(iter(splits.values()))
             with open_parquet(dataset.folder / first.path) as file:  # every file of a config has the same columns
                 there = set(file.schema_arrow.names)
-            found.append((name, columns + tuple(c for c in PART_COLUMNS if c[0] in there), splits))
+            more = tuple(c for c in (*PART_COLUMNS, *EVERY_PART_COLUMNS, *GROUNDING_COLUMNS) if c[0] in there)
+            found.append((name, columns + more, splits))
     return found
+
+
+def _explain_columns(configs: Iterable[CardConfig]) -> Iterable[str]:
+    """A paragraph on what a reader could not tell from the names of columns."""
+    there = {column for _, columns, _ in configs for column, _ in columns}
+    if "image_ids" in there:
+        yield "`image_ids` of a question name rows of the config `images`."
+    if "grounding" in there:
+        yield (
+            "`grounding` lists the noun phrases of a question: `question[start:end]` refers to these `objects` (rows "
+            "of `boxes`) and `parts` (of an object, by name; their boxes are in `scene`), or to nothing."
+        )
+    if "every_part_values" in there:
+        yield (
+            "`np.repeat(every_part_values, every_part_lengths).reshape(height, width)` is the mask of all parts: the "
+            "number of a part, from 1, in the `every_part_names` of the object that the mask of objects shows there. "
+            "`part_values` shows only the parts that the scene lists, numbered over the whole scene."
+        )
 
 
 def format_front_matter(about: DatasetInfo, configs: Iterable[CardConfig], size: int) -> str:

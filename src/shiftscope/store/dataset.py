@@ -205,6 +205,15 @@ def find_schema(dataset: Dataset) -> Schema:
     return image.scene.schema if image else OPEN
 
 
+def has_grounding(dataset: Dataset) -> bool:
+    """Whether its questions say which of their phrases refer to what; reads next to nothing."""
+    for shard in dataset.shards():
+        if shard.questions:
+            with shard_files.open_parquet(dataset.folder / shard.questions.path) as file:
+                return "grounding" in file.schema_arrow.names
+    return False
+
+
 def refuse_study(folder: Path) -> None:
     """Refuse a folder of datasets, such as a study, with the names of those in it."""
     if (folder / MANIFEST_FILE).exists() or not folder.is_dir():

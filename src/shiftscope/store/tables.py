@@ -1,8 +1,9 @@
 """Tables: records to Arrow columns and back, without loss; columns as Arrow and `datasets` know them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from functools import cache, lru_cache
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,18 @@ import numpy as np
 from ..answer import Answer, spell
 from ..lang.program import Node, Program
 from ..lang.text import format_program
-from ..question import Provenance, Question
+from ..question import GroundedPhrase, Provenance, Question
 from ..scene import Pairs, Scene
-from .image import LENGTH_DTYPE, RunLengths, StoredImage
+from .image import LENGTH_DTYPE, RunLengths, StoredImage, StoredParts
 
-ColumnType = str | tuple["ColumnType"]  # "string", "int32", "image"; ("int32",) is a list of int32
+
+class StructColumn(NamedTuple):
+    """A column of records with named fields."""
+
+    fields: tuple[tuple[str, "ColumnType"], ...]
+
+
+ColumnType = str | tuple["ColumnType"] | StructColumn  # "string", "int32", "image"; ("int32",) is a list of int32
 Columns = tuple[tuple[str, ColumnType], ...]
 
 IMAGE_COLUMNS: Columns = (
@@ -38,6 +46,16 @@ PART_COLUMNS: Columns = (
     ("part_lengths", ("int32",)),
 )
 
+# Likewise only where there are masks of all parts, listed or not.
+EVERY_PART_COLUMNS: Columns = (
+    # 1, 2, … for the parts of the object that the mask of objects shows there, 0 for its main body and the ground.
+    ("every_part_values", ("uint8",)),
+    ("every_part_lengths", ("int32",)),
+    ("every_part_names", (("string",),)),  # per object and part
+    ("every_part_boxes", ((("int32",),),)),  # per object and part: left, top, width, height; zeros if hidden
+    ("every_part_pixels", (("int32",),)),  # per object and part: how many are visible
+)
+
 QUESTION_COLUMNS: Columns = (
     ("question_id", "string"),
     ("image_ids", ("string",)),
@@ -56,11 +74,19 @@ QUESTION_COLUMNS: Columns = (
     ("notes", "string"),  # JSON
 )
 
+# Only in files whose questions are grounded. The boxes are those of the image: `boxes[i]` of object i, and for a part
+# its `box` in the scene.
+PART_REFERENCE = StructColumn((("object", "int32"), ("part", "string")))
+PHRASE = StructColumn((("start", "int32"), ("end", "int32"), ("objects", ("int32",)), ("parts", (PART_REFERENCE,))))
+GROUNDING_COLUMNS: Columns = (("grounding", (PHRASE,)),)  # noun phrases: question[start:end], and what they refer to
+
 
 def arrow_type(kind: ColumnType) -> Any:
     """The Arrow type that `datasets` reads as this kind."""
     import pyarrow as pa
 
+    if isinstance(kind, StructColumn):
+        return pa.struct([pa.field(name, arrow_type(of)) for name, of in kind.fields])
     if isinstance(kind, tuple):
         return pa.list_(arrow_type(kind[0]))
     if kind == "image":
@@ -74,6 +100,8 @@ def arrow_schema(columns: Columns) -> Any:
     import pyarrow as pa
 
     def build_feature(kind: ColumnType) -> dict[str, Any]:
+        if isinstance(kind, StructColumn):
+            return {name: build_feature(of) for name, of in kind.fields}
         if isinstance(kind, tuple):
             return {"feature": build_feature(kind[0]), "_type": "List"}
         return {"_type": "Image"} if kind == "image" else {"dtype": kind, "_type": "Value"}
@@ -86,10 +114,12 @@ def arrow_schema(columns: Columns) -> Any:
 
 def build_card_feature(kind: ColumnType) -> dict[str, Any]:
     """A column's type as a dataset card's `features` list it."""
+    if isinstance(kind, StructColumn):
+        return {"struct": [{"name": name} | build_card_feature(of) for name, of in kind.fields]}
     if not isinstance(kind, tuple):
         return {"dtype": kind}
     inner = build_card_feature(kind[0])
-    return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner}
+    return {"list": next(iter(inner.values())) if list(inner) in (["dtype"], ["struct"]) else inner}
 
 
 # In the record's own order: the order of relations and notes is part of the record.
@@ -113,12 +143,19 @@ def build_image_table(images: Sequence[StoredImage]) -> Any:
     if any(i.part_mask for i in images):
         columns |= _build_mask_columns("part", [i.part_mask for i in images])
         kinds += PART_COLUMNS
+    if any(i.parts for i in images):
+        columns |= _build_mask_columns("every_part", [i.parts.mask if i.parts else None for i in images])
+        for name in ("names", "boxes", "visible"):
+            column = f"every_part_{'pixels' if name == 'visible' else name}"
+            columns[column] = [getattr(i.parts, name) if i.parts else None for i in images]
+        kinds += EVERY_PART_COLUMNS
     return _build_table(columns, kinds)
 
 
 def parse_images(table: Any) -> Iterator[StoredImage]:
     there = set(table.column_names)
-    columns = {name: table.column(name).combine_chunks() for name, _ in IMAGE_COLUMNS + PART_COLUMNS if name in there}
+    known = IMAGE_COLUMNS + PART_COLUMNS + EVERY_PART_COLUMNS
+    columns = {name: table.column(name).combine_chunks() for name, _ in known if name in there}
     blobs = columns["image"].field("bytes")
     plain = {n: columns[n].to_pylist() for n in ("scene", "boxes", "visible_pixels")}
     for k in range(table.num_rows):
@@ -129,6 +166,7 @@ def parse_images(table: Any) -> Iterator[StoredImage]:
             boxes=tuple((left, top, width, height) for left, top, width, height in plain["boxes"][k]),
             visible=tuple(plain["visible_pixels"][k]),
             part_mask=_parse_mask(columns, "part", k),
+            parts=_parse_parts(columns, k),
         )
 
 
@@ -146,7 +184,21 @@ def _parse_mask(columns: dict[str, Any], name: str, k: int) -> RunLengths | None
     return RunLengths(values.tobytes(), lengths.astype(LENGTH_DTYPE).tobytes(), columns["width"][k].as_py())
 
 
-def build_question_table(questions: Sequence[Question]) -> Any:
+def _parse_parts(columns: dict[str, Any], k: int) -> StoredParts | None:
+    mask = _parse_mask(columns, "every_part", k)
+    if mask is None:
+        return None
+    names, boxes, pixels = (columns[f"every_part_{what}"][k].as_py() for what in ("names", "boxes", "pixels"))
+    return StoredParts(
+        mask,
+        tuple(map(tuple, names)),
+        tuple(tuple((left, top, width, height) for left, top, width, height in own) for own in boxes),
+        tuple(map(tuple, pixels)),
+    )
+
+
+def build_question_table(questions: Sequence[Question], grounded: bool | None = None) -> Any:
+    """The rows of a questions file; the column of grounding only where a question has some, or as told."""
     origins = [q.provenance for q in questions]
     columns = {
         "question_id": [q.id for q in questions],
@@ -165,11 +217,19 @@ def build_question_table(questions: Sequence[Question]) -> Any:
         "family": [p.family for p in origins],
         "notes": [format_json(dict(q.notes)) if q.notes else None for q in questions],
     }
-    return _build_table(columns, QUESTION_COLUMNS)
+    kinds = QUESTION_COLUMNS
+    if any(q.grounding for q in questions) if grounded is None else grounded:
+        columns["grounding"] = _build_grounding([q.grounding for q in questions])
+        kinds += GROUNDING_COLUMNS
+    return _build_table(columns, kinds)
 
 
 def parse_questions(table: Any) -> Iterator[Question]:
-    for row in table.to_pylist():
+    (name, _), *_ = GROUNDING_COLUMNS
+    grounded = name in table.column_names
+    grounding = _parse_grounding(table.column(name).combine_chunks()) if grounded else repeat(())
+    plain = table.drop_columns([name]) if grounded else table
+    for row, phrases in zip(plain.to_pylist(), grounding, strict=False):
         yield Question(
             id=row["question_id"],
             text=row["question"],
@@ -181,7 +241,45 @@ def parse_questions(table: Any) -> Iterator[Question]:
             action=row["action"],
             provenance=Provenance(row["source"], row["split"], row["template"], row["family"]),
             notes=tuple(json.loads(row["notes"]).items()) if row["notes"] else (),
+            grounding=phrases,
         )
+
+
+def _build_grounding(rows: Sequence[tuple[GroundedPhrase, ...]]) -> Any:
+    """Flat arrays and where each list begins: no Python object is made for a phrase."""
+    import pyarrow as pa
+
+    def nest(lists: Iterable[Sized], flat: Any) -> Any:
+        return pa.ListArray.from_arrays(pa.array([0, *accumulate(map(len, lists))], pa.int32()), flat)
+
+    phrases = [phrase for row in rows for phrase in row]
+    starts, ends, objects, parts = zip(*phrases, strict=True) if phrases else ((), (), (), ())
+    owners = pa.array([i for each in parts for i, _ in each], pa.int32())
+    names = pa.array([name for each in parts for _, name in each], pa.string())
+    part_rows = pa.StructArray.from_arrays([owners, names], fields=list(arrow_type(PART_REFERENCE)))
+    columns = [
+        *(pa.array(starts, pa.int32()), pa.array(ends, pa.int32())),
+        nest(objects, pa.array([i for each in objects for i in each], pa.int32())),
+        nest(parts, part_rows),
+    ]
+    return nest(rows, pa.StructArray.from_arrays(columns, fields=list(arrow_type(PHRASE))))
+
+
+def _parse_grounding(column: Any) -> Iterator[tuple[GroundedPhrase, ...]]:
+    flat = column.values
+    starts, ends, objects, parts = (flat.field(name) for name, _ in PHRASE.fields)
+    refs = zip(parts.values.field("object").to_pylist(), parts.values.field("part").to_pylist(), strict=True)
+    every_object, every_part = objects.values.to_pylist(), list(refs)
+    rows = zip(starts.to_pylist(), ends.to_pylist(), *_list_bounds(objects), *_list_bounds(parts), strict=True)
+    phrases = [GroundedPhrase(s, e, tuple(every_object[a:b]), tuple(every_part[c:d])) for s, e, a, b, c, d in rows]
+    for first, last in zip(*_list_bounds(column), strict=True):
+        yield tuple(phrases[first:last])
+
+
+def _list_bounds(lists: Any) -> tuple[list[int], list[int]]:
+    """Where each list of a column begins and ends among all its values."""
+    offsets: list[int] = lists.offsets.to_pylist()
+    return offsets[:-1], offsets[1:]
 
 
 def build_image_column(pngs: Sequence[bytes], paths: Sequence[str]) -> Any:

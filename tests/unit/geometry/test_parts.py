@@ -6,7 +6,14 @@ import pytest
 from shiftscope.geometry.camera import Camera
 from shiftscope.geometry.mesh import Body, Mesh, SurfaceLook, bodies_of, build_scene_mesh
 from shiftscope.geometry.shapes.superclevr import SIZES, load_vehicle, vehicle_names
-from shiftscope.geometry.visibility import list_parts, measure_visibility, part_labels
+from shiftscope.geometry.visibility import (
+    list_parts,
+    measure_numbers,
+    measure_visibility,
+    name_parts,
+    number_parts,
+    part_labels,
+)
 from shiftscope.render.proxies import fit_boxes, mean_thickness
 from shiftscope.render.raster import render
 from shiftscope.scene import Object, Part, Scene
@@ -82,15 +89,15 @@ def standing(shape, x, y, *parts):
 TWO = Scene((standing("sedan", 1.5, -1.5, "roof", "hood"), standing("biplane", -1.5, 1.5, "wing_left")), schema=SCHEMA)
 
 
-def test_the_layer_of_parts_numbers_them_in_the_order_of_the_scene():
+def test_the_layer_of_listed_parts_numbers_them_in_the_order_of_the_scene():
     stage = build_scene_mesh(bodies_of(TWO))
     labels = part_labels(TWO, stage.bodies)
     assert set(labels.tolist()) == {0, 1, 2, 3}
-    images = render([TWO], layers=("mask", "parts"))
+    images = render([TWO], layers=("mask", "listed"))
     seen = measure_visibility(stage, Camera(), (480, 320))
     for label, (i, name) in enumerate(((0, "roof"), (0, "hood"), (1, "wing_left")), 1):
         k = list_parts(stage.bodies[i].mesh).index(name)
-        own = images.parts[0] == label
+        own = images.listed[0] == label
         assert own.sum() == seen.part_visible[i][k] > 100
         assert (images.mask[0][own] == i + 1).all()
         ys, xs = np.nonzero(own)
@@ -100,7 +107,43 @@ def test_the_layer_of_parts_numbers_them_in_the_order_of_the_scene():
 
 def test_a_scene_without_parts_has_an_empty_layer():
     bare = Scene((standing("sedan", 0, 0),), schema=SCHEMA)
-    assert not render([bare], (48, 32), ("parts",)).parts.any()
+    assert not render([bare], (48, 32), ("listed",)).listed.any()
+
+
+def test_the_layer_of_parts_shows_every_part_of_every_object():
+    stage = build_scene_mesh(bodies_of(TWO))
+    images = render([TWO], layers=("mask", "parts"))
+    names = name_parts(stage.bodies)
+    assert [len(own) for own in names] == [21, 7]
+    seen = measure_visibility(stage, Camera(), (480, 320))
+    for i, own in enumerate(names):
+        shown = images.parts[0][images.mask[0] == i + 1]
+        assert shown.max() <= len(own)
+        assert [int((shown == k + 1).sum()) for k in range(len(own))] == seen.part_visible[i].tolist()
+        assert (seen.part_visible[i] > 0).sum() > 5
+        assert np.array_equal(images.part_boxes[0][i], seen.part_boxes[i])
+    assert not images.parts[0][images.mask[0] == 0].any()
+
+
+def test_boxes_of_parts_read_off_the_masks_are_those_of_the_visibility_pass():
+    """What a GPU, which draws masks alone, says of parts."""
+    stage = build_scene_mesh(bodies_of(TWO))
+    seen = measure_visibility(stage, Camera(), (480, 320), numbers=number_parts(stage.bodies))
+    counts = [len(own) for own in name_parts(stage.bodies)]
+    boxes, visible = measure_numbers(seen.mask, seen.numbers, counts)
+    for found, known in ((boxes, seen.part_boxes), (visible, seen.part_visible)):
+        assert all(np.array_equal(a, b) for a, b in zip(found, known, strict=True))
+
+
+def test_listed_parts_are_among_all_parts():
+    images = render([TWO], layers=("parts", "listed", "mask"))
+    names = name_parts(bodies_of(TWO))
+    label = 0
+    for i, thing in enumerate(TWO.objects):
+        for part in thing.parts:
+            label += 1
+            own = (images.mask[0] == i + 1) & (images.parts[0] == names[i].index(part.name) + 1)
+            assert np.array_equal(own, images.listed[0] == label)
 
 
 def test_more_parts_than_bytes_are_refused(refuses):

@@ -8,12 +8,13 @@ import pytest
 from shiftscope.errors import UserError
 from shiftscope.geometry.camera import Camera, camera_of
 from shiftscope.geometry.mesh import bodies_of, build_scene_mesh
-from shiftscope.geometry.visibility import measure_labels, part_labels
+from shiftscope.geometry.visibility import measure_labels, name_parts, number_parts, part_labels
 from shiftscope.render import surface as texture
 from shiftscope.render.gpu.pack import DeviceMeshes, join_packs, mesh_facets, pack_batch, pack_scene
-from shiftscope.render.gpu.raster import check_device, render_batch, render_batch_on_cpu
+from shiftscope.render.gpu.raster import GpuRenderer, check_device, render_batch, render_batch_on_cpu
 from shiftscope.render.paint import pack_traits
 from shiftscope.render.proxies import build_proxies
+from shiftscope.render.raster import CpuRenderer
 from shiftscope.scene import Object, Part, Scene
 from shiftscope.schemas.clevr import SCHEMA as CLEVR
 from shiftscope.schemas.superclevr import SCHEMA as SUPERCLEVR
@@ -64,6 +65,14 @@ def test_packing_holds_what_the_cpu_renderer_makes_of_a_scene():
         assert np.array_equal(ours[:, 1:], theirs[:, 1:])
         same = ours[:, None, 0] == ours[None, :, 0]
         assert np.array_equal(same, theirs[:, None, 0] == theirs[None, :, 0])
+
+
+def test_packing_can_number_every_part_of_an_object():
+    """The kernel that makes the mask of listed parts makes that of all parts from other labels."""
+    packed = pack_batch([SOLIDS, VEHICLE], (96, 64), numbered=True)
+    bodies = bodies_of(VEHICLE)
+    assert np.array_equal(packed.labels[-len(number_parts(bodies)) :], number_parts(bodies))
+    assert packed.listed.tolist() == [0, max(len(own) for own in name_parts(bodies))]  # rows that it counts in
 
 
 def test_windows_on_the_ground_hold_what_each_lump_darkens():
@@ -164,6 +173,11 @@ def test_a_gpu_draws_what_the_cpu_draws():
     theirs = render_batch_on_cpu(scenes, size)
     for layer in ("mask", "parts", "boxes", "visible", "part_boxes", "part_visible"):
         assert torch.equal(getattr(ours, layer).cpu(), getattr(theirs, layer)), layer
+    if not interpreted:
+        drawn = GpuRenderer("cuda").render(scenes, ("mask", "parts"), size)
+        for one, other in zip(drawn, CpuRenderer().render(scenes, ("mask", "parts"), size), strict=True):
+            assert np.array_equal(one.parts, other.parts)
+            assert all(map(np.array_equal, one.part_boxes, other.part_boxes))
     off = (ours.rgb.cpu().int() - theirs.rgb.int()).abs().amax(dim=3)
     assert float((off <= 1).float().mean()) >= 0.999
 

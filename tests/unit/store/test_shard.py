@@ -12,7 +12,7 @@ from shiftscope.errors import UserError
 from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.scene import Part
-from shiftscope.store.image import StoredImage, encode_mask
+from shiftscope.store.image import StoredImage, StoredParts, encode_mask
 from shiftscope.store.shard import Shard, SharedImages, read_images, read_questions, write_shard
 from shiftscope.store.tables import build_image_table, parse_images
 from store_toys import content, make, picture, questions, scene, stored
@@ -135,6 +135,26 @@ def test_masks_of_parts_survive():
     table = build_image_table(images)
     assert table.column_names == [*PLAIN_COLUMNS, "part_values", "part_lengths"]
     assert list(parse_images(table)) == images
+
+
+EVERY_PART = StoredParts(
+    showing(2), (("roof", "trunk"), ()), (((3, 2, 6, 3), (0, 0, 0, 0)), ()), ((18, 0), ())
+)  # of the two objects of a toy image, the second of which has none
+
+
+def test_masks_of_every_part_survive():
+    images = [replace(stored("a"), parts=EVERY_PART), stored("b")]
+    table = build_image_table(images)
+    more = ("every_part_values", "every_part_lengths", "every_part_names", "every_part_boxes", "every_part_pixels")
+    assert table.column_names == [*PLAIN_COLUMNS, *more]
+    assert list(parse_images(table)) == images
+
+
+def test_every_part_has_a_name_a_box_and_pixels():
+    with pytest.raises(ValueError, match="a part needs a name, a box and a count"):
+        replace(EVERY_PART, names=(("roof",), ()))
+    with pytest.raises(ValueError, match="parts of 2 objects, the scene lists 3"):
+        replace(stored("a", 3), parts=EVERY_PART)
 
 
 def test_a_mask_of_parts_has_the_size_of_its_image():

@@ -17,6 +17,7 @@ from ...scene import Scene
 from ...scene_table import SceneTable
 from ...schema import Schema
 from .compiled_templates import EMPTY_SLOT, compile_templates
+from .grounding import ground_phrases, list_scene_parts
 from .packed_scenes import PackedScenes
 from .template import Template, TemplateProgramBuilder, TemplateSet
 from .wording import QuestionWording
@@ -81,11 +82,11 @@ class ClevrQuestionGenerator:
                 at, place = s, 0
                 world = scenes.get_world(s)
                 (scene,) = world.scenes
-                notes = build_image_notes(scene)
+                notes, parts = build_image_notes(scene), list_scene_parts(scene)
                 where = split or str(scene.note("split", ""))
                 named, ids = f"{scene.id}_{self.name}", (scene.id,)
             family = self.families[t]
-            program = family.program(values)
+            program, ends = family.program.build(values)
             answer = family.answers[code] if family.answers else code
             source = self._provenance.get((t, where))
             if source is None:
@@ -95,15 +96,17 @@ class ClevrQuestionGenerator:
             if type(run.answer) is not type(answer) or run.answer != answer:
                 on = f"{family.template.location} on scene {scene.id}"
                 raise AnswerMismatch(f"{on}: search says {answer!r}, execution {run.answer!r}")
+            text, spans = family.text.word_phrases(values, dice)
             question = Question(
                 id=f"{named}{place}",
-                text=family.text(values, dice),
+                text=text,
                 scenes=ids,
                 program=program,
                 answer=answer,
                 kind=family.kind,
                 provenance=source,
                 notes=(("question_index", start + len(made)), *notes),
+                grounding=ground_phrases(spans, program, ends, run.values, parts),
             )
             made.append((question, run.values))
             place += 1

@@ -329,6 +329,10 @@ class TemplateProgramBuilder:
 
     def __call__(self, values: list[int]) -> Program:
         """The program for these codes, one a slot; a negative one leaves the slot empty."""
+        return self.build(values)[0]
+
+    def build(self, values: list[int]) -> tuple[Program, list[int]]:
+        """The program, and for each node of the template the last of its own."""
         nodes: list[Node] = []
         last: list[int] = []
         known = self._nodes
@@ -348,7 +352,7 @@ class TemplateProgramBuilder:
                 left = len(nodes)
                 nodes.append(made)
             last.append(left)
-        return Program(tuple(nodes))
+        return Program(tuple(nodes)), last
 
     def _build_node(self, number: int, left: int, right: int, code: int) -> Node:
         piece = self._pieces[number]

@@ -4,14 +4,17 @@ Everything that does not depend on the scene is done once: a text is cut into wo
 of its optional words, with and without "other".
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from ...english.inflection import article, capitalize_first
 from ...english.synonyms import PART, THING, Lexicon, WordForms, noun_attribute
 from ...rng import seed_of
+from .grounding import Phrase, PhraseFinder, PhraseSpan, Reference
 from .template import OTHER, RELATION, SLOT_TOKEN, TOKEN, Template
 from .vocabulary import SlotVocabulary
 
@@ -21,6 +24,7 @@ SEED_BITS = 128
 SPARE_BITS = 64 - OPTION_BITS - 8  # of them, left for the optional words
 CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last word
 OPENING = "\"'(«“‘„"
+PHRASE_MARK = "\x02"  # before and after each noun phrase, until all words are joined
 CLAUSE_MARK = "\ue000"  # before the number of a clause that a text has room for
 IN_BRACKETS, WITH_COMMA = "(", ","  # after it: a clause in brackets; one with a comma after it, if there is one in it
 
@@ -32,6 +36,8 @@ class WordingSlot(NamedTuple):
 
     slot: int
     ways: tuple[PhraseChoices, ...]
+    several: bool = False
+    ending: str = ""
 
 
 class ClosingMark(NamedTuple):
@@ -46,12 +52,22 @@ class ArticleToken(NamedTuple):
     """a or an, by the word that follows."""
 
 
+class Clause(NamedTuple):
+    """Words that a text takes in, with marks around each phrase, and the object that each phrase refers to."""
+
+    words: str
+    things: tuple[int, ...]
+
+
 class ClauseToken(NamedTuple):
     number: int  # of the clause that stands here
     style: str  # IN_BRACKETS, WITH_COMMA or neither
 
 
 WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken | ClauseToken
+
+
+FlatText = tuple[tuple[WordingToken, ...], tuple["Reference | ClauseToken", ...]]  # and what its phrases refer to
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +77,49 @@ class TokenizedText:
     tokens: tuple[WordingToken, ...]
     options: tuple[tuple[int, int], ...]
     has_other: bool
+    phrases: list[Phrase]
 
 
 class QuestionWording:
     def __init__(self, template: Template, vocabulary: SlotVocabulary, lexicon: Lexicon) -> None:
         self.template, self.vocabulary, self.lexicon = template, vocabulary, lexicon
         self.on_parts = find_part_slots(template)
+        self._phrases = PhraseFinder(template, lexicon)
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
-        self._flat: dict[tuple[int, int, bool], tuple[WordingToken, ...]] = {}
+        self._flat: dict[tuple[int, int, bool], FlatText] = {}
 
     def __call__(
-        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, str] | None = None
+        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
     ) -> str:
         """The question; `dice` are 64 random bits that choose text, synonyms and optional words.
 
         `other`: whether the thing that others are like is one of them; by default the words must tell.
         `clauses` are what stands at the marks for clauses, by number.
         """
+        return self.word_phrases(values, dice, other, clauses)[0]
+
+    def word_phrases(
+        self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
+    ) -> tuple[str, list[PhraseSpan]]:
+        """The question, and where its noun phrases stand in it."""
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
         if not cut.has_other:
             other = False
         elif other is None:  # odd where the two descriptions cannot fit one thing
-            covers, pairs = self.vocabulary.covers, [(values[left], values[right]) for left, right in self.rivals]
-            other = not any(a >= 0 and b >= 0 and not (covers[a] & covers[b]).any() for a, b in pairs)
+            both_fit, other = _list_overlaps(self.vocabulary), True
+            for left, right in self.rivals:
+                a, b = values[left], values[right]
+                other = other and (a < 0 or b < 0 or both_fit[a][b])
         key = (which, kept, other)
-        tokens = self._flat.get(key)
-        if tokens is None:
-            tokens = self._flat[key] = _flatten_tokens(cut, kept, other)
+        flat = self._flat.get(key)
+        if flat is None:
+            flat = self._flat[key] = _flatten_tokens(cut, kept, other)
+        tokens, referents = flat
+        if clauses is not None:
+            referents = tuple(_insert_things(referents, clauses))
         words: list[str] = []
         articles: list[int] = []
         head = ""
@@ -113,17 +142,25 @@ class QuestionWording:
             elif type(token) is OpeningMark:
                 head += token.text
             elif type(token) is ClauseToken:
-                clause = (clauses or {})[token.number]
+                clause = (clauses or {})[token.number].words
                 words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
                 if token.style == WITH_COMMA and WITH_COMMA in clause:
                     words[-1] += WITH_COMMA
             else:
                 articles.append(len(words))
-                words.append("a")
+                words.append(head + "a")
+                head = ""
         for at in articles:
-            if words[at] == "a" and at + 1 < len(words):
-                words[at] = article(words[at + 1].lstrip(OPENING))
-        return capitalize_first(" ".join(words) + head)
+            if words[at][-1] == "a" and at + 1 < len(words):
+                words[at] = words[at][:-1] + article(words[at + 1].strip(OPENING + PHRASE_MARK))
+        pieces = (" ".join(words) + head).split(PHRASE_MARK)  # every second one is a phrase
+        spans: list[PhraseSpan] = []
+        end = 0
+        for k, referent in enumerate(referents):
+            start, phrase = end + len(pieces[2 * k]), pieces[2 * k + 1]
+            end = start + len(phrase)
+            spans.append((start + 1 if phrase[0] == " " else start, end, referent))
+        return capitalize_first("".join(pieces)), spans
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -143,9 +180,17 @@ class QuestionWording:
                 number = raw[1:].rstrip(IN_BRACKETS + WITH_COMMA)
                 tokens.append(ClauseToken(int(number), raw[1 + len(number) :]))
             else:
-                tokens.append(ClosingMark(raw) if raw[0] in CLOSING else raw)
+                word = "" if raw[0] in CLOSING else raw.rstrip(CLOSING)
+                tokens += [word] if word else []
+                tokens += [ClosingMark(raw.removeprefix(word))] if word != raw else []
         words = [t.lower() for t in tokens if isinstance(t, str)]
-        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words)
+        plain = [t if isinstance(t, str) else t.slot if isinstance(t, WordingSlot) else None for t in tokens]
+        phrases = self._phrases.find(plain)
+        for last in {p.last for p in phrases}:
+            token = tokens[last]
+            if isinstance(token, WordingSlot) and token.slot in self._phrases.nouns:  # never empty
+                tokens[last] = self._build_slot(token.slot, token.several, token.ending + PHRASE_MARK)
+        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words, phrases)
 
     def _build_slot(self, slot: int, several: bool, ending: str) -> WordingSlot:
         attribute = self.template.params[slot].attribute
@@ -154,7 +199,16 @@ class QuestionWording:
         if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
             blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
         names = schema.relations if attribute == RELATION else self.vocabulary.names
-        return WordingSlot(slot, (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank))
+        ways = (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
+        return WordingSlot(slot, ways, several, ending)
+
+
+@lru_cache(maxsize=16)
+def _list_overlaps(vocabulary: SlotVocabulary) -> list[list[bool]]:
+    """[term][term] whether one thing can fit both."""
+    covers = vocabulary.covers.astype(np.int64)
+    found: list[list[bool]] = (covers @ covers.T > 0).tolist()
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -178,34 +232,61 @@ def _draw_option_bits(dice: int, options: int) -> int:
     return bits & ((1 << options) - 1)
 
 
-def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> tuple[WordingToken, ...]:
-    """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined."""
+def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> FlatText:
+    """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined.
+
+    Phrases are marked; with the tokens comes what each refers to.
+    """
     left_out = {i for n, (first, last) in enumerate(cut.options) if not kept >> n & 1 for i in range(first, last)}
+    phrases = [p for p in cut.phrases if not left_out.issuperset(range(p.first, p.last + 1))]
+    firsts, lasts = {p.first: p.referent for p in phrases}, {p.last for p in phrases}
     tokens: list[WordingToken] = []
+    references: list[Reference | ClauseToken] = []
     for i, token in enumerate(cut.tokens):
-        if i in left_out:
-            continue
+        if i in firsts:
+            tokens.append(OpeningMark(PHRASE_MARK))
+            references.append(firsts[i])
+        said = i not in left_out
         if isinstance(token, str) and cut.has_other and not other:
-            if token.lower() == OTHER:
-                continue
-            if token.lower() == ANOTHER:
-                token = ArticleToken()
-        tokens.append(token)
+            said &= token.lower() != OTHER
+            token = ArticleToken() if token.lower() == ANOTHER else token
+        if said:
+            tokens.append(token)
+            references += [token] if isinstance(token, ClauseToken) else []
+        if i in lasts and not (isinstance(token, WordingSlot) and token.ending.endswith(PHRASE_MARK)):
+            tokens.append(ClosingMark(PHRASE_MARK))
     for i in range(len(tokens) - 1):
         word = tokens[i]
         before_slot = isinstance(tokens[i + 1], WordingSlot | OpeningMark)
         if before_slot and isinstance(word, str) and word.lower() in ("a", "an"):
             tokens[i] = ArticleToken()
     joined: list[WordingToken] = []
-    for token in tokens:
+    for i, token in enumerate(tokens):
         last = joined[-1] if joined else None
+        if token == OpeningMark(PHRASE_MARK) and isinstance(last, str) and isinstance(tokens[i + 1], WordingSlot):
+            token = ClosingMark(PHRASE_MARK)  # one word less to join
+        if isinstance(token, str) and isinstance(last, OpeningMark):
+            token = last.text + token
+            joined.pop()
+            last = joined[-1] if joined else None
         if isinstance(token, str) and isinstance(last, str):
             joined[-1] = f"{last} {token}"
         elif isinstance(token, ClosingMark) and isinstance(last, str):
             joined[-1] = last + token.text
+        elif isinstance(token, ClosingMark) and isinstance(last, ClosingMark):
+            joined[-1] = ClosingMark(last.text + token.text)
         else:
             joined.append(token)
-    return tuple(joined)
+    return tuple(joined), tuple(references)
+
+
+def _insert_things(references: Sequence[Reference | ClauseToken], clauses: Mapping[int, Clause]) -> Iterator[Reference]:
+    """What all phrases refer to, those of the clauses among them."""
+    for reference in references:
+        if isinstance(reference, ClauseToken):
+            yield from clauses[reference.number].things
+        else:
+            yield reference
 
 
 def find_part_slots(template: Template) -> frozenset[int]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...errors import UserError
 from ...geometry.camera import SIZE, camera_of, check_size
 from ...geometry.mesh import Mesh, bodies_of, unit_circle
-from ...geometry.visibility import MOST_LABELS, part_labels
+from ...geometry.visibility import MOST_LABELS, number_parts, part_labels
 from ...kernels import Bytes, Doubles, Floats, Ints
 from ...scene import Scene
 from ..lighting import find_windows, lamps_of, pack_lamps
@@ -50,8 +50,8 @@ class GpuScenes:
     surfaces: Ints  # [body], its first surface
     looks: Floats  # [surface, 8], see surface.py
     traits: Floats  # [surface, group edge bend fine], see paint.py
-    labels: Bytes  # [surface], 1, 2, … for the parts that an image's scene lists, else 0
-    listed: Ints  # [image], how many parts its scene lists
+    labels: Bytes  # [surface], 1, 2, … for the parts that an image's scene lists, else 0; see `pack_batch`
+    listed: Ints  # [image], how many parts its scene lists, or the highest label
     cameras: Doubles  # [image, 15], see Camera.pack
     lamps: Floats  # [image, lamp, 16], see lighting.py
 
@@ -59,12 +59,15 @@ class GpuScenes:
         return len(self.cameras)
 
 
-def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE) -> GpuScenes:
-    """The scenes as the GPU takes them; cameras and lamps are those that `raster.render` uses."""
-    return join_packs([pack_scene(s, size) for s in scenes])
+def pack_batch(scenes: Sequence[Scene], size: tuple[int, int] = SIZE, numbered: bool = False) -> GpuScenes:
+    """The scenes as the GPU takes them; cameras and lamps are those that `raster.render` uses.
+
+    Its mask of parts is of those that the scene lists; with `numbered` of all, counted in each object anew.
+    """
+    return join_packs([pack_scene(s, size, numbered) for s in scenes])
 
 
-def pack_scene(scene: Scene, size: tuple[int, int] = SIZE) -> GpuScenes:
+def pack_scene(scene: Scene, size: tuple[int, int] = SIZE, numbered: bool = False) -> GpuScenes:
     """A batch of one scene."""
     check_size(size)
     bodies = bodies_of(scene)
@@ -72,6 +75,7 @@ def pack_scene(scene: Scene, size: tuple[int, int] = SIZE) -> GpuScenes:
     for count, kind in ((len(bodies), "objects"), (listed, "listed parts")):
         if count > MOST_LABELS:
             raise UserError(f"{count} {kind} do not fit a mask of bytes; an image holds at most {MOST_LABELS}")
+    labels = number_parts(bodies) if numbered else part_labels(scene, bodies)
     meshes = list({id(b.mesh): b.mesh for b in bodies}.values())
     number = {id(mesh): k for k, mesh in enumerate(meshes)}
     camera = camera_of(scene).pack(size)
@@ -94,8 +98,8 @@ def pack_scene(scene: Scene, size: tuple[int, int] = SIZE) -> GpuScenes:
         surfaces=_starts([len(b.looks) for b in bodies])[:-1],
         looks=pack_looks(bodies),
         traits=pack_traits(bodies),
-        labels=part_labels(scene, bodies),
-        listed=np.array([listed], np.int32),
+        labels=labels,
+        listed=np.array([max(labels, default=0) if numbered else listed], np.int32),
         cameras=camera[None],
         lamps=pack_lamps(lamps_of(scene))[None],
     )

@@ -18,7 +18,8 @@ import numpy as np
 from ...errors import UserError
 from ...geometry.camera import SIZE
 from ...geometry.mesh import bodies_of
-from ...geometry.visibility import measure_labels
+from ...geometry.visibility import measure_labels, measure_numbers, name_parts
+from ...kernels import Ints
 from ...scene import Scene
 from .. import Rendered, split_batches
 from ..image import srgb_table
@@ -289,13 +290,13 @@ def render_batch_on_cpu(
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
-    images = render(scenes, size, ("rgb", "mask", "parts"), workers)
-    assert images.rgb is not None and images.mask is not None and images.parts is not None
+    images = render(scenes, size, ("rgb", "mask", "listed"), workers)
+    assert images.rgb is not None and images.mask is not None and images.listed is not None
     listed = [sum(len(o.parts) for o in s.objects) for s in scenes]
-    boxes, visible = zip(*map(measure_labels, images.parts, listed), strict=True)
+    boxes, visible = zip(*map(measure_labels, images.listed, listed), strict=True)
     counted = (images.boxes, images.visible, boxes, visible)
     padded = (pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True) for rows in counted)
-    return GpuImages(size, *map(torch.from_numpy, (images.rgb, images.mask, images.parts)), *padded)
+    return GpuImages(size, *map(torch.from_numpy, (images.rgb, images.mask, images.listed)), *padded)
 
 
 def render_batch(
@@ -320,7 +321,7 @@ class GpuRenderer:
     """Draws on a GPU and brings the images back."""
 
     device: str
-    layers: tuple[str, ...] = ("rgb", "mask", "parts")
+    layers: tuple[str, ...] = ("rgb", "mask", "parts", "listed")
     batch: int = 256
 
     def __post_init__(self) -> None:
@@ -329,12 +330,27 @@ class GpuRenderer:
     def render(self, scenes: Sequence[Scene], layers: Sequence[str], size: tuple[int, int]) -> Iterator[Rendered]:
         for batch in split_batches(scenes, size):
             made = render_batch(batch, size, self.device, rgb="rgb" in layers)
-            planes = {name: getattr(made, name).cpu().numpy() for name in self.layers if name in layers}
+            tensors = {"rgb": made.rgb, "mask": made.mask, "listed": made.parts}
+            if "parts" in layers:
+                tensors["parts"] = render_batch(pack_batch(batch, size, True), size, self.device, rgb=False).parts
+            planes = {name: plane.cpu().numpy() for name, plane in tensors.items() if plane is not None}
             boxes, visible = made.boxes.cpu().numpy(), made.visible.cpu().numpy()
             for i, scene in enumerate(batch):
                 n = len(scene.objects)
-                drawn = {name: planes[name][i] if name in planes else None for name in self.layers}
-                yield Rendered(**drawn, depth=None, normal=None, boxes=boxes[i, :n], visible=visible[i, :n])
+                drawn = {name: planes[name][i] if name in layers else None for name in self.layers}
+                counted: tuple[tuple[Ints, ...], tuple[Ints, ...]] = ((), ())
+                if drawn["parts"] is not None:
+                    names = name_parts(bodies_of(scene))
+                    counted = measure_numbers(planes["mask"][i], drawn["parts"], [len(own) for own in names])
+                yield Rendered(
+                    **drawn,
+                    depth=None,
+                    normal=None,
+                    boxes=boxes[i, :n],
+                    visible=visible[i, :n],
+                    part_boxes=counted[0],
+                    part_visible=counted[1],
+                )
 
     def pack(self, scenes: Sequence[Scene], size: tuple[int, int]) -> tuple[GpuScenes, Scene]:
         """The scenes without meshes, which do not travel, and an object for each mesh, in their order."""

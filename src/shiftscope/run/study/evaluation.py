@@ -153,7 +153,7 @@ def _collect_questions(suite: str, whole: bool, some: SceneQuestions) -> list[Im
             group = study.find_group(q)
             record = build_question_record(q, [scene], facts=(("about", group),))
             digest.update(f"{scene.id}\t{q.text}\t{record.program}\t{spell(q.answer)}\n".encode())
-            bare = replace(q, answer=None, answers=(), program=None)
+            bare = replace(q, answer=None, answers=(), program=None, grounding=())
             image.groups[group].append((bare, record, q.program if whole else None))
         images.append(image._replace(digest=digest.hexdigest()))
     return images

@@ -3,9 +3,12 @@
 A form that can do without questions says so with `QUESTIONS_OPTIONAL`.
 """
 
+import json
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ...errors import UserError
 from ...executor import Progress
@@ -43,18 +46,35 @@ def export_dataset(folder: Path, to: str, out: Path, *, progress: Progress | Non
     return out
 
 
-def count_records(dataset: Dataset, progress: Progress) -> Callable[[], None]:
-    """What to call after each image and question is written."""
-    total = sum(sum(dataset.count(split)) for split in dataset.splits)
+def count_records(dataset: Dataset, progress: Progress, questions: bool = True) -> Callable[[], None]:
+    """What to call after each image and question is written, or each image alone."""
+    total = sum(sum(dataset.count(split)[: 1 + questions]) for split in dataset.splits)
     done = 0
 
     def report_step() -> None:
         nonlocal done
         done += 1
         if done % 100 == 0 or done == total:
-            progress(done, total, "images and questions")
+            progress(done, total, "images and questions" if questions else "images")
 
     return report_step
+
+
+def write_lists(path: Path, head: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
+    """A JSON object with long lists, item by item: a corpus need not fit in memory."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(head, ensure_ascii=False)[:-1])
+        for key, items in lists.items():
+            file.write(f', "{key}": [')
+            for k, item in enumerate(items):
+                file.write(("," if k else "") + "\n" + json.dumps(item, ensure_ascii=False, allow_nan=False))
+            file.write("\n]")
+        file.write("}\n")
+
+
+def name_picture(image_id: str) -> str:
+    return re.sub(r"[^\w-]", "_", image_id) + ".png"
 
 
 def write_picture(dataset: Dataset, split: str, path: Path, png: bytes) -> None:

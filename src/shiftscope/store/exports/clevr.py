@@ -3,8 +3,6 @@
 `images/SPLIT/ID.png`, `scenes/CLEVR_SPLIT_scenes.json`, `questions/CLEVR_SPLIT_questions.json`.
 """
 
-import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from ...executor import Progress
 from ...formats.clevr import RADIANS, STAGING, format_question, format_scene, spell_official_answer
 from ...scene import Object, Relation
 from ..dataset import Dataset, find_schema
-from . import count_records, write_picture
+from . import count_records, name_picture, write_lists, write_picture
 
 QUESTIONS_OPTIONAL = True
 ImageNames = dict[str, tuple[int, str]]  # image id → index, file name without ending
@@ -45,10 +43,9 @@ def _iterate_scenes(
     folder.mkdir(parents=True)
     for index, image in enumerate(dataset.images(split)):
         scene = image.scene
-        stem = re.sub(r"[^\w-]", "_", image.id)
-        path = folder / f"{stem}.png"
+        path = folder / name_picture(image.id)
         write_picture(dataset, split, path, image.png)
-        names[image.id] = index, stem
+        names[image.id] = index, path.stem
         kept = tuple(note for note in scene.notes if note[0] in (*STAGING, RADIANS))
         notes = (("image_index", index), ("image_filename", path.name), ("split", split), *kept)
         given = {r.name for r in scene.relations}  # official files also spell out the relations that geometry gives
@@ -92,14 +89,8 @@ def _iterate_questions(
 
 
 def _write_list(dataset: Dataset, out: Path, split: str, key: str, items: Iterable[dict[str, Any]]) -> None:
-    """An official file, item by item: a corpus need not fit in memory."""
-    path = out / key / f"CLEVR_{split}_{key}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """An official file."""
     about = dataset.manifest.about
     info = {"split": split, "version": f"ShiftScope {__version__}", "license": about.license}
     info |= {"sources": about.sources} if about.sources else {}
-    with path.open("w", encoding="utf-8") as file:
-        file.write(f'{{"info": {json.dumps(info)}, "{key}": [')
-        for k, item in enumerate(items):
-            file.write(("," if k else "") + "\n" + json.dumps(item, ensure_ascii=False, allow_nan=False))
-        file.write("\n]}\n")
+    write_lists(out / key / f"CLEVR_{split}_{key}.json", {"info": info}, {key: items})

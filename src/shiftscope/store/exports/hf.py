@@ -11,15 +11,20 @@ from typing import Any
 
 from .. import tables
 from ..card import format_front_matter, format_sources
-from ..dataset import Dataset, Example
+from ..dataset import Dataset, Example, has_grounding
 from ..shard import ShardFile, iterate_row_groups
 
 FILE_BYTES = 500 * 10**6
 ROWS_IN_GROUP = 100
 DICTIONARY_BYTES = 1 << 28  # above what the images of a row group take
 
-ONE_IMAGE_COLUMNS: tables.Columns = (("image", "image"), *tables.QUESTION_COLUMNS, ("scene", "string"))
-SEVERAL_IMAGES_COLUMNS: tables.Columns = (("images", ("image",)), *tables.QUESTION_COLUMNS, ("scenes", ("string",)))
+
+def list_columns(one_each: bool, grounded: bool) -> tables.Columns:
+    """The columns of the export: of one image per question or of several, with the questions' grounding or without."""
+    asked = tables.QUESTION_COLUMNS + (tables.GROUNDING_COLUMNS if grounded else ())
+    if one_each:
+        return (("image", "image"), *asked, ("scene", "string"))
+    return (("images", ("image",)), *asked, ("scenes", ("string",)))
 
 
 def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]) -> None:
@@ -31,7 +36,7 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
     paths = [dataset.folder / s.questions.path for s in dataset.shards() if s.questions]
     batches = (table for path in paths for table in iterate_row_groups(path, ["image_ids"]))
     one_each = all(len(ids) == 1 for table in batches for ids in table["image_ids"].to_pylist())
-    columns = ONE_IMAGE_COLUMNS if one_each else SEVERAL_IMAGES_COLUMNS
+    columns = list_columns(one_each, has_grounding(dataset))
     schema = tables.arrow_schema(columns)
     done, total = 0, len(dataset)
     splits = {}
@@ -61,11 +66,12 @@ def write(dataset: Dataset, out: Path, progress: Callable[[int, int, str], None]
 def _flatten_examples(examples: Sequence[Example], columns: tables.Columns) -> Any:
     import pyarrow as pa
 
-    table = tables.build_question_table([e.question for e in examples])
+    names = [name for name, _ in columns]
+    table = tables.build_question_table([e.question for e in examples], "grounding" in names)
     shown = [image for e in examples for image in e.images]
     pictures: Any = tables.build_image_column([i.png for i in shown], [f"{i.id}.png" for i in shown])
     scenes: Any = pa.array([tables.format_json(i.scene.to_json()) for i in shown], pa.string())
-    if columns is SEVERAL_IMAGES_COLUMNS:
+    if "images" in names:
         offsets = pa.array([0, *accumulate(len(e.images) for e in examples)], pa.int32())
         pictures = pa.ListArray.from_arrays(offsets, pictures, type=tables.arrow_type(("image",)))
         scenes = pa.ListArray.from_arrays(offsets, scenes, type=tables.arrow_type(("string",)))

@@ -8,6 +8,7 @@ these: no texture is seen in every colour.
 from collections.abc import Sequence
 from colorsys import hsv_to_rgb
 from dataclasses import replace
+from io import BytesIO
 from itertools import product
 from typing import Any
 
@@ -18,13 +19,17 @@ from ...geometry.mesh import Body, SurfaceLook, build_scene_mesh
 from ...geometry.shapes.clevr import COLORS, MATERIALS
 from ...geometry.shapes.superclevr import SIZES, TEXTURES, body, load_vehicle
 from ...geometry.visibility import list_parts, measure_visibility
+from ...questions.clevr.generator import generate_questions
+from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
 from ...render.image import GAP, PALE, Picture, draw_grid, load_font
 from ...render.lighting import LAMPS, SUN
 from ...render.paint import Canvas, paint_image
 from ...render.raster import render
 from ...scene import Object
 from ...schemas.superclevr import CATEGORIES, SHAPE
+from ...store.grounding_picture import draw_question
 from ...world import superclevr as world
+from .._scene_images import render_stored_images
 
 FRONT, BACK = 176.0, -4.0  # turns that show the front and the left side, the back and the right side
 CATEGORY = {model: category for category, models in CATEGORIES for model in models}
@@ -155,7 +160,7 @@ SCENES = 6
 def build_sheets(seed: int) -> dict[str, Any]:
     drawn = {"colors": draw_colors, "materials": draw_materials, "textures": draw_textures, "parts": draw_parts}
     sheets = {f"superclevr_{name}.png": draw(SHAPE.values) for name, draw in drawn.items()}
-    return sheets | {"superclevr_scenes.png": draw_scenes(seed)}
+    return sheets | {"superclevr_scenes.png": draw_scenes(seed), "superclevr_grounding.png": draw_questions(seed)}
 
 
 def draw_colors(shapes: Sequence[str]) -> Any:
@@ -203,6 +208,25 @@ def draw_scenes(seed: int) -> Any:
     assert images.rgb is not None
     heads = ("easy\nwhole vehicles", "mid\nparts of their own", "hard\ntextures too")
     return draw_grid(list(images.rgb), len(world.VISUAL_LEVELS), [], heads)
+
+
+def draw_questions(seed: int) -> Any:
+    """Questions under their pictures, with the boxes of what their phrases refer to: of vehicles, and of parts."""
+    from PIL import Image
+
+    scenes = [world.sample_scene(seed, "gallery", i, world.SuperClevrRules()) for i in range(SCENES)]
+    images = {image.id: image for image in render_stored_images(scenes, SIZE)}
+    sets = builtin_templates(scenes[0].schema), builtin_part_templates(scenes[0].schema)
+    asked = [generate_questions(scenes, templates, per_image=1, seed=seed) for templates in sets]
+    drawn = [draw_question(q, images[q.scenes[0]]) for both in zip(*asked, strict=True) for q in both]
+    opened = [Image.open(BytesIO(png)) for png in drawn]
+    tallest = max(picture.height for picture in opened)
+    cells = []
+    for picture in opened:
+        cell = Image.new("RGB", (picture.width, tallest), "white")
+        cell.paste(picture)
+        cells.append(np.asarray(cell.resize((picture.width * 2 // 3, tallest * 2 // 3))))
+    return draw_grid(cells, len(sets), [], ("vehicles", "parts"))
 
 
 def _draw_cell(shape: str, size: str, color: str, material: str, texture: str = "", turn: float = FRONT) -> Picture:

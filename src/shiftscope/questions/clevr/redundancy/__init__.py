@@ -20,6 +20,7 @@ from ....question import Question
 from ....scene import Scene
 from ....scene_table import SceneTable
 from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenerator, TemplateMatches, get_generator
+from ..grounding import ground_phrases, list_scene_parts
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
 from .modifiers import add_all, describe_unique_objects, drop_all, narrow_set
@@ -82,25 +83,26 @@ def build_twin(
     The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
     `trace` is the value of every node on this world.
     """
-    program, text, where = question.program, question.text, question.provenance
+    program, text, where, grounding = question.program, question.text, question.provenance, question.grounding
     assert program is not None
     stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
         fitted, codes = words.fit(last, template)
-        wording, clauses = fitted.text, None
+        bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
+        program, wording, clauses = bare, fitted.text, None
         if any(step.relations for step in list_steps(last)):
             things = describe_unique_objects(world, words.schema)
             program, _ = write_program(last, things)
             wording, clauses = words.word_clauses(fitted, last, things, dice)
-        else:
-            program = fitted.program(codes)
         run = execute(program, world)
         if type(run.answer) is not type(question.answer) or run.answer != question.answer:
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
         if (fitted.template.file, fitted.template.family) != (where.template, where.family):
             where = replace(where, template=fitted.template.file, family=fitted.template.family)
-        text = wording(codes, dice, _is_one_of_them(last, world), clauses)
+        text, spans = wording.word_phrases(codes, dice, _is_one_of_them(last, world), clauses)
+        values = (run if program is bare else execute(bare, world)).values
+        grounding = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
@@ -113,6 +115,7 @@ def build_twin(
         kind=question.kind,
         provenance=where,
         notes=notes,
+        grounding=grounding,
     )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ....english.synonyms import Lexicon
 from ....errors import UserError
 from ..template import Template
-from ..wording import CLAUSE_MARK, IN_BRACKETS, WITH_COMMA
+from ..wording import CLAUSE_MARK, IN_BRACKETS, PHRASE_MARK, WITH_COMMA, Clause
 from .program_tree import FullDescription
 
 NOWHERE = -1
@@ -42,6 +42,12 @@ class ClauseWriter:
             forms = self.lexicon.get_forms(term)
             words.append(forms.one[(dice >> forms.shift & 255) % len(forms.one)])
         return " ".join(words)
+
+    def join(self, relations: Sequence[tuple[str, int]], phrases: Mapping[int, str]) -> Clause:
+        """The list as one text, its phrases marked."""
+        pieces = self.write(relations, phrases)
+        words = [p.words if p.thing == NOWHERE else f"{PHRASE_MARK}{p.words}{PHRASE_MARK}" for p in pieces]
+        return Clause("".join(words), tuple(p.thing for p in pieces if p.thing != NOWHERE))
 
     def write(self, relations: Sequence[tuple[str, int]], phrases: Mapping[int, str]) -> list[ClausePiece]:
         """The pieces of the list; things that stand in the same relations share them. `phrases` say what each is."""

@@ -18,7 +18,7 @@ from .. import template as templates
 from ..compiled_templates import EMPTY_SLOT
 from ..generator import ClevrQuestionGenerator
 from ..template import Template, TemplateNode, TemplateProgramBuilder, TemplateSlot
-from ..wording import QuestionWording
+from ..wording import Clause, QuestionWording
 from .clauses import ClauseWriter, add_clause_marks
 from .modifiers import list_relations
 from .program_tree import RELATIONS, FullDescription, TreeStep, build_tree, list_steps
@@ -190,16 +190,12 @@ class TemplateRewording:
 
     def word_clauses(
         self, fitted: FittedTemplate, last: TreeStep, things: Mapping[int, FullDescription], dice: int
-    ) -> tuple[QuestionWording, dict[int, str]]:
+    ) -> tuple[QuestionWording, dict[int, Clause]]:
         """The template's texts with places for the relations that were added, and the clauses that stand there."""
         steps = [(place.node, s.relations) for place, s in zip(fitted.places, list_steps(last), strict=True)]
         mentioned = dict.fromkeys([i for _, relations in steps for _, i in relations])
         said = {i: self.writer.describe(things[i], dice) for i in mentioned}
-        clauses = {
-            number: "".join([piece.words for piece in self.writer.write(relations, said)])
-            for number, relations in steps
-            if relations
-        }
+        clauses = {number: self.writer.join(relations, said) for number, relations in steps if relations}
         nodes = tuple(clauses)
         text = fitted.with_clauses.get(nodes)
         if text is None:
