@@ -9,7 +9,7 @@ from shiftscope.run import render as run
 
 def test_a_layer_that_the_gpu_does_not_draw(tmp_path, monkeypatch):
     monkeypatch.setattr(raster, "check_device", lambda device: None)
-    with pytest.raises(UserError, match="the GPU draws rgb, mask, parts; for depth use --device cpu"):
+    with pytest.raises(UserError, match="the GPU draws rgb, mask, parts, listed; for depth use --device cpu"):
         run.render_files([], tmp_path / "out", (96, 64), ["rgb", "depth"], device="cuda")
     assert not (tmp_path / "out").exists()
 
