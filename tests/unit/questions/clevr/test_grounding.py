@@ -19,7 +19,7 @@ from shiftscope.questions.clevr.template_sets import builtin_part_templates, bui
 from shiftscope.world import clevr, superclevr
 
 KINDS = ("clevr", *LEVELS, "parts")
-LEADING = {"the", "a", "an", "any", "every", "its", "other", "another", "same", "anything", "else"}
+LEADING = {"the", "a", "an", "any", "every", "all", "its", "other", "another", "same", "anything", "else"}
 SETS = (OBJECTS, OBJECT, PARTS, PART_TYPE)
 
 
