@@ -114,7 +114,7 @@ _read_plain_fields = attrgetter(*(f.name for f in fields(Question) if f.name != 
 
 
 def _restore_question(phrases: tuple[tuple[Any, ...], ...], *rest: Any) -> Question:
-    return Question(*rest, grounding=tuple(map(GroundedPhrase._make, phrases)))
+    return Question(*rest, tuple(map(GroundedPhrase._make, phrases)))  # grounding is the last field
 
 
 copyreg.pickle(Question, lambda q: (_restore_question, (tuple(map(tuple, q.grounding)), *_read_plain_fields(q))))
