@@ -113,8 +113,9 @@ class Question:
 _read_plain_fields = attrgetter(*(f.name for f in fields(Question) if f.name != "grounding"))
 
 
-def _restore_question(phrases: tuple[tuple[Any, ...], ...], *rest: Any) -> Question:
-    return Question(*rest, tuple(map(GroundedPhrase._make, phrases)))  # grounding is the last field
+def _restore_question(phrases: tuple[tuple[Any, ...], ...], rest: tuple[Any, ...]) -> Question:
+    grounding: Any = tuple(map(GroundedPhrase._make, phrases))
+    return Question(*(*rest, grounding))  # its last field
 
 
-copyreg.pickle(Question, lambda q: (_restore_question, (tuple(map(tuple, q.grounding)), *_read_plain_fields(q))))
+copyreg.pickle(Question, lambda q: (_restore_question, (tuple(map(tuple, q.grounding)), _read_plain_fields(q))))
