@@ -1,6 +1,8 @@
 """Question: its text, its images, the program behind it and the true answer."""
 
-from dataclasses import dataclass
+import copyreg
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 from .answer import Answer
@@ -44,7 +46,6 @@ class GroundedPhrase(NamedTuple):
         return cls(start, end, tuple(data["objects"]), tuple((i, name) for i, name in data.get("parts", ())))
 
 
-@pickle_by_fields
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question. Several people may have answered it (VQA); `answer` is the one that counts."""
@@ -106,3 +107,15 @@ class Question:
             notes=tuple(data.get("notes", {}).items()),
             grounding=tuple(GroundedPhrase.from_json(phrase) for phrase in data.get("grounding", ())),
         )
+
+
+# As `pickle_by_fields`, with phrases as plain tuples, which are four times as quick to pickle.
+_read_plain_fields = attrgetter(*(f.name for f in fields(Question) if f.name != "grounding"))
+
+
+def _restore_question(phrases: tuple[tuple[Any, ...], ...], rest: tuple[Any, ...]) -> Question:
+    grounding: Any = tuple(map(GroundedPhrase._make, phrases))
+    return Question(*(*rest, grounding))  # its last field
+
+
+copyreg.pickle(Question, lambda q: (_restore_question, (tuple(map(tuple, q.grounding)), _read_plain_fields(q))))

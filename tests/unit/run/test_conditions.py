@@ -1,12 +1,16 @@
 """What a model is shown under each condition, in which words."""
 
+from dataclasses import replace
+
 import pytest
 
 from asked import dataset
 from shiftscope.prompt import PROMPT_VERSION, build_prompt_spec, describe_scene, format_prompt
-from shiftscope.question import Question
+from shiftscope.question import GroundedPhrase, Question
 from shiftscope.result import CONDITIONS
 from shiftscope.run.conditions import DatasetPrompts, ImageSwap, read_conditions
+from shiftscope.store.build_dataset import build_dataset
+from store_toys import JOBS, SPEC, make
 from toy import THREE_AND_ONE, TRAFFIC
 
 SHORT = "Answer with one word or one number and nothing else."
@@ -106,3 +110,15 @@ def test_a_scene_in_words():
 def test_no_condition_is_refused(words, refuses):
     with refuses("no condition is named; known: as_is"):
         read_conditions(words)
+
+
+def test_a_model_never_sees_the_grounding(tmp_path):
+    """The members of a counted set would tell how many there are."""
+
+    def make_grounded(spec, split, k):
+        images, questions = make(spec, split, k)
+        return images, [replace(q, grounding=(GroundedPhrase(0, 3, (0,)),)) for q in questions]
+
+    data = build_dataset(tmp_path / "grounded", SPEC, JOBS, make_grounded)
+    items = list(DatasetPrompts(data, "test", "short").iter_examples("as_is"))
+    assert items and all(item.question.grounding and not item.prompt.question.grounding for item in items)

@@ -155,9 +155,9 @@ class QuestionWording:
                 words[at] = words[at][:-1] + article(words[at + 1].strip(OPENING + PHRASE_MARK))
         pieces = (" ".join(words) + head).split(PHRASE_MARK)  # every second one is a phrase
         spans: list[PhraseSpan] = []
-        end = 0
-        for k, referent in enumerate(referents):
-            start, phrase = end + len(pieces[2 * k]), pieces[2 * k + 1]
+        end, rest = 0, iter(pieces)
+        for before, phrase, referent in zip(rest, rest, referents, strict=False):
+            start = end + len(before)
             end = start + len(phrase)
             spans.append((start + 1 if phrase[0] == " " else start, end, referent))
         return capitalize_first("".join(pieces)), spans
