@@ -31,6 +31,7 @@ from ...questions.gqa.wording import Unsayable, question_text, read_description
 from ...rng import derive
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
+from ...scene_graph.wordnet import SHIPPED
 from ...schema import Schema
 from ...shift.held_out.facts import truncate_program
 from . import SourceSplit
@@ -50,7 +51,7 @@ Mention = tuple[int, int, bool]  # where a name stands in a text, and whether fo
 class ObjectSubstitution:
     """What may stand in for what, in the questions of one split."""
 
-    def __init__(self, data: SourceSplit, seed: int, wordnet: str = "") -> None:
+    def __init__(self, data: SourceSplit, seed: int, wordnet: Path = SHIPPED) -> None:
         self._data, self._seed, self._wordnet = data, seed, wordnet
         self._lexicons: dict[str, Lexicon] = {}
 
@@ -187,9 +188,9 @@ def _is_single(found: int | Undefined) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _load_overlap(schema: Schema, wordnet: str) -> MutualExclusivity:
-    """What tells names apart; reading WordNet takes half a second."""
-    return build_exclusivity(schema, wordnet=Path(wordnet) if wordnet else None)
+def _load_overlap(schema: Schema, wordnet: Path) -> MutualExclusivity:
+    """What tells names apart."""
+    return build_exclusivity(schema, wordnet=wordnet)
 
 
 def _has_name(op: str, params: tuple[str, ...], noun: str) -> bool:

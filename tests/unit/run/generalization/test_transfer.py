@@ -19,7 +19,7 @@ from shiftscope.run.generalization import _name_dictionary as names
 from shiftscope.run.generalization import measure_gap, select_common
 from shiftscope.run.generalization.transfer import COUNTING, NOT_SHARED, UNANSWERED, TransferOptions, explain_exclusion
 from shiftscope.run.test import test as take_test
-from shiftscope.scene_graph.wordnet import FOLDER, WordNet
+from shiftscope.scene_graph.wordnet import WordNet
 from shiftscope.schemas import clevr, superclevr
 from shiftscope.shortcuts.audit_folder import ANSWERS_SUFFIX, QUESTIONS_SUFFIX, TEST_FOLDER, TRAIN_FOLDER, set_file
 from shiftscope.store.run_log import read_run
@@ -205,7 +205,6 @@ def test_a_schema_tells_synonyms_and_kinds():
     assert made.look_up("sedan") == ()
 
 
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="WordNet is not installed: apt-get install wordnet-base")
 def test_wordnet_tells_narrower_words_and_not_wider_ones():
     made = names.build_dictionary(
         ("bird", "parrot", "person"), ("parrot", "bird", "turkey", "girls"), wordnet=WordNet()

@@ -1,0 +1,139 @@
+"""Mutual exclusivity of relations: a verb, a place, and what the thing is like that they lead to.
+
+What is on a box is not in it, but on the grass is in the grass; who is on a surfboard does not carry it. A specific
+relation excludes a vague one and not the other way round: "near" is not what one says of who rides, so it may replace
+"riding", but who is near may well ride (COVR, appendix A). The verdict depends on the target's class only.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..english.inflection import past_participle
+from ..english.nouns import OWN_PARTS
+from ..english.relations import find_base_verb
+from ..english.word_lists import word_groups, word_set, word_table
+from .subgraph import NodeKind
+
+OTHER, PART, RIDE = "other", "part", "ride"  # classes of targets
+NEAR = "near"
+HAVE = "have"
+PLACES = {name: place for place, names in word_table("exclusivity", "places").items() for name in names}
+EXCLUSIVE_PLACES = {frozenset(one + other) for one, other in word_groups("exclusivity", "exclusive places")}
+BY_TARGET = {
+    frozenset(both.split(" | ")): frozenset(targets)
+    for both, targets in word_table("exclusivity", "exclusive places by target").items()
+}
+TARGETS = {name: target for target, names in word_table("exclusivity", "targets").items() for name in names}
+TOUCHING = word_set("exclusivity", "touching")
+APART = word_set("exclusivity", "apart")
+LOCATED = word_set("exclusivity", "located") | {""}
+POSTURES = word_set("exclusivity", "postures") | {""}
+POSSESSING = word_set("exclusivity", "possessing")
+AT_WORK = word_set("exclusivity", "at work")
+ACTS = word_set("exclusivity", "acts")
+_ON = ("on", "on top")
+
+WordGroups = dict[int, int]  # line of a table → the group there that the word is in
+
+
+class RelationParts(NamedTuple):
+    """`sitting on top of`: sit, on top."""
+
+    verb: str
+    place: str
+
+    @property
+    def is_near(self) -> bool:
+        return self.place == NEAR and self.verb not in AT_WORK  # but "wrapped around"
+
+    @property
+    def is_contact(self) -> bool:
+        return self.place in TOUCHING or (self.verb in AT_WORK and self.place != NEAR and self.place not in APART)
+
+
+class RelationSource:
+    """Everyday relations and modifiers."""
+
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
+        if kind == "relation":
+            like = classify_target(target)
+            return [score_relations(first, second, like) for second in seconds]
+        if kind == "modifier":
+            apart = _MODIFIERS.get(first)
+            return [1.0 if are_apart(apart, _MODIFIERS.get(second)) else None for second in seconds]
+        return [None] * len(seconds)
+
+
+@lru_cache(maxsize=65_536)
+def classify_target(name: str) -> str:
+    """What a thing is like to be in, on or with: container, vehicle, ground, seat, ride, part, other."""
+    last = name.rpartition(" ")[2]
+    if name in OWN_PARTS or last in OWN_PARTS:
+        return PART
+    return TARGETS.get(name) or TARGETS.get(last) or OTHER
+
+
+@lru_cache(maxsize=262_144)
+def score_relations(name: str, other_name: str, like: str = OTHER) -> float | None:
+    """m of two relations to such a target, as far as their verbs and places tell."""
+    one, other = split_relation(name), split_relation(other_name)
+    if one == other:
+        return 0.0 if any(one) else None
+    verbs, acts = (one.verb, other.verb), (_find_act(one, like), _find_act(other, like))
+    if any(are_apart(_ACTIONS.get(first), _ACTIONS.get(second)) for first, second in (verbs, acts)):
+        return 1.0
+    if other.verb in POSSESSING and (one.verb in ACTS or (other.verb == HAVE and like == PART and one.verb)):
+        return 1.0  # more would have been said
+    places = frozenset((one.place, other.place))
+    if one.verb in LOCATED and other.verb in LOCATED:
+        if places in EXCLUSIVE_PLACES:
+            return 1.0
+        if places in BY_TARGET:
+            return float(like in BY_TARGET[places])
+    if one.is_near:
+        return 0.0
+    if other.is_near or (other.place in APART and one.verb in AT_WORK):
+        return float(one.is_contact)
+    return None
+
+
+def _find_act(parts: RelationParts, like: str) -> str:
+    """Its verb; who is on what one rides, rides."""
+    return RIDE if like == RIDE and parts.place in _ON and parts.verb in POSTURES else parts.verb
+
+
+@lru_cache(maxsize=65_536)
+def split_relation(relation: str) -> RelationParts:
+    name = relation.removeprefix("pv:").lower()
+    if name == "with":
+        return RelationParts(HAVE, "")
+    if name in PLACES:  # before verbs: close to
+        return RelationParts("", PLACES[name])
+    first, _, rest = name.partition(" ")
+    verb = find_base_verb(first)
+    if first == past_participle(verb) and verb not in LOCATED | AT_WORK:  # what is made of wood does not make it
+        verb = ""
+    return RelationParts(verb, PLACES.get(rest, ""))
+
+
+def index_groups(section: str) -> dict[str, WordGroups]:
+    found: dict[str, WordGroups] = {}
+    for line, groups in enumerate(word_groups("exclusivity", section)):
+        for group, words in enumerate(groups):
+            for word in words:
+                found.setdefault(word, {})[line] = group
+    return found
+
+
+def are_apart(one: WordGroups | None, other: WordGroups | None) -> bool:
+    """Whether two words stand in different groups of some line."""
+    if not one or not other:
+        return False
+    return any(other.get(line, group) != group for line, group in one.items())
+
+
+_ACTIONS = index_groups("exclusive verbs")
+_MODIFIERS = index_groups("exclusive modifiers")
