@@ -20,7 +20,7 @@ from ..files import read_bytes
 from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .pack import get_noun_attribute
-from .relation_exclusivity import RelationSource, are_apart, index_groups
+from .relation_exclusivity import RelationSource, are_apart, are_exclusive_acts, index_groups
 from .subgraph import NODE_KINDS, NodeKind
 from .wordnet import WordNet
 
@@ -189,7 +189,7 @@ class OpenSchemaSource:
                 verdicts.append(0.0)
             elif hues and other_hues:
                 verdicts.append(float(hues.isdisjoint(other_hues) or _are_opposite_shades(first, second)))
-            elif apart and are_apart(apart, _GROUPS.get(second)):
+            elif (apart and are_apart(apart, _GROUPS.get(second))) or are_exclusive_acts(first, second):
                 verdicts.append(1.0)
             elif one is None or other is None:
                 verdicts.append(None)

@@ -32,6 +32,8 @@ POSTURES = word_set("exclusivity", "postures") | {""}
 POSSESSING = word_set("exclusivity", "possessing")
 AT_WORK = word_set("exclusivity", "at work")
 ACTS = word_set("exclusivity", "acts")
+ABOVE = word_set("exclusivity", "above when over")
+SEEMING = word_set("exclusivity", "seeming")
 _ON = ("on", "on top")
 
 WordGroups = dict[int, int]  # line of a table → the group there that the word is in
@@ -42,6 +44,11 @@ class RelationParts(NamedTuple):
 
     verb: str
     place: str
+
+    @property
+    def doing(self) -> str:
+        """The verb, unless it only says how one is at a place where one may do much: standing in front of."""
+        return "" if self.verb in POSTURES and self.place not in TOUCHING else self.verb
 
     @property
     def is_near(self) -> bool:
@@ -69,7 +76,7 @@ class RelationSource:
 
 @lru_cache(maxsize=65_536)
 def classify_target(name: str) -> str:
-    """What a thing is like to be in, on or with: container, vehicle, ground, seat, ride, part, other."""
+    """What a thing is like to be in, on or with: container, enclosure, ground, surface, ride, part, other."""
     last = name.rpartition(" ")[2]
     if name in OWN_PARTS or last in OWN_PARTS:
         return PART
@@ -93,11 +100,27 @@ def score_relations(name: str, other_name: str, like: str = OTHER) -> float | No
             return 1.0
         if places in BY_TARGET:
             return float(like in BY_TARGET[places])
+    if (one.verb in SEEMING) != (other.verb in SEEMING):
+        return 1.0
     if one.is_near:
         return 0.0
     if other.is_near or (other.place in APART and one.verb in AT_WORK):
         return float(one.is_contact)
-    return None
+    if one.verb == HAVE and other.verb not in POSTURES:  # one has it all the same
+        return None
+    return None if go_together(one.doing, other.doing) else 1.0
+
+
+@lru_cache(maxsize=65_536)
+def go_together(one: str, other: str) -> bool:
+    """Whether what does the one may do the other besides; also where a verb is unknown."""
+    return one == other or not (one in _TOGETHER and other in _TOGETHER) or other in _TOGETHER[one]
+
+
+@lru_cache(maxsize=65_536)
+def are_exclusive_acts(one: str, other: str) -> bool:
+    """Whether two attributes are verbs that exclude each other: parked, driving."""
+    return are_apart(_ACTIONS.get(find_base_verb(one)), _ACTIONS.get(find_base_verb(other)))
 
 
 def _find_act(parts: RelationParts, like: str) -> str:
@@ -114,9 +137,23 @@ def split_relation(relation: str) -> RelationParts:
         return RelationParts("", PLACES[name])
     first, _, rest = name.partition(" ")
     verb = find_base_verb(first)
-    if first == past_participle(verb) and verb not in LOCATED | AT_WORK:  # what is made of wood does not make it
+    if (
+        first == past_participle(verb) and verb not in LOCATED | AT_WORK | SEEMING
+    ):  # what is made of wood does not make it
         verb = ""
+    rest = "" if rest == "over" and verb not in ABOVE else rest  # a towel draped over a chair is on it
     return RelationParts(verb, PLACES.get(rest, ""))
+
+
+def _index_company() -> dict[str, set[str]]:
+    """The verbs that may be true besides each verb."""
+    found: dict[str, set[str]] = {}
+    lines = [set(words) for (words,) in word_groups("exclusivity", "verbs that go together")]
+    pairs = word_table("exclusivity", "what goes with a verb").items()
+    for words in (*lines, *({verb, other} for verb, others in pairs for other in others)):
+        for word in words:
+            found.setdefault(word, set()).update(words)
+    return found
 
 
 def index_groups(section: str) -> dict[str, WordGroups]:
@@ -137,3 +174,4 @@ def are_apart(one: WordGroups | None, other: WordGroups | None) -> bool:
 
 _ACTIONS = index_groups("exclusive verbs")
 _MODIFIERS = index_groups("exclusive modifiers")
+_TOGETHER = _index_company()
