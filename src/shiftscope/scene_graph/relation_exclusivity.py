@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..english.inflection import past_participle
+from ..english.inflection import gerund, past_participle
 from ..english.nouns import OWN_PARTS
 from ..english.relations import find_base_verb
-from ..english.word_lists import word_groups, word_set, word_table
+from ..english.word_lists import word_groups, word_pairs, word_set, word_table
 from .subgraph import NodeKind
 
-OTHER, PART, RIDE = "other", "part", "ride"  # classes of targets
+OTHER, PART, RIDE, SURFACE = "other", "part", "ride", "surface"  # classes of targets
 NEAR = "near"
 HAVE = "have"
 PLACES = {name: place for place, names in word_table("exclusivity", "places").items() for name in names}
+VERB_PLACES = word_pairs("exclusivity", "places of verbs")
 EXCLUSIVE_PLACES = {frozenset(one + other) for one, other in word_groups("exclusivity", "exclusive places")}
 BY_TARGET = {
     frozenset(both.split(" | ")): frozenset(targets)
@@ -33,6 +34,9 @@ POSSESSING = word_set("exclusivity", "possessing")
 AT_WORK = word_set("exclusivity", "at work")
 ACTS = word_set("exclusivity", "acts")
 ABOVE = word_set("exclusivity", "above when over")
+LEANING = word_set("exclusivity", "leaning")
+FROM_AFAR = word_set("exclusivity", "from afar")
+NOT_STANDING_BY = word_set("exclusivity", "exclusive with standing by")
 SEEMING = word_set("exclusivity", "seeming")
 _ON = ("on", "on top")
 
@@ -89,26 +93,38 @@ def score_relations(name: str, other_name: str, like: str = OTHER) -> float | No
     one, other = split_relation(name), split_relation(other_name)
     if one == other:
         return 0.0 if any(one) else None
-    verbs, acts = (one.verb, other.verb), (_find_act(one, like), _find_act(other, like))
-    if any(are_apart(_ACTIONS.get(first), _ACTIONS.get(second)) for first, second in (verbs, acts)):
+    if _exclude_by_verb(one, other, like):
         return 1.0
-    if other.verb in POSSESSING and (one.verb in ACTS or (other.verb == HAVE and like == PART and one.verb)):
+    if other.verb in POSSESSING and (one.verb in ACTS or (other.verb == HAVE != one.verb != "" and like == PART)):
         return 1.0  # more would have been said
+    if one.verb == HAVE and (like == PART or other.verb not in POSTURES):  # one has it all the same
+        return None
     places = frozenset((one.place, other.place))
     if one.verb in LOCATED and other.verb in LOCATED:
         if places in EXCLUSIVE_PLACES:
             return 1.0
         if places in BY_TARGET:
             return float(like in BY_TARGET[places])
-    if (one.verb in SEEMING) != (other.verb in SEEMING):
-        return 1.0
     if one.is_near:
-        return 0.0
-    if other.is_near or (other.place in APART and one.verb in AT_WORK):
+        return float(one.verb in POSTURES and bool(one.verb) and _find_act(other, like) in NOT_STANDING_BY)
+    if other.is_near or (other.place in APART and one.verb in ACTS):
         return float(one.is_contact)
-    if one.verb == HAVE and other.verb not in POSTURES:  # one has it all the same
-        return None
-    return None if go_together(one.doing, other.doing) else 1.0
+    return None if HAVE == other.verb or go_together(one.doing, other.doing) else 1.0
+
+
+def _exclude_by_verb(one: RelationParts, other: RelationParts, like: str) -> bool:
+    """Whether the verbs alone tell, or a verb and where the other puts its thing."""
+    verbs, acts = (one.verb, other.verb), (_find_act(one, like), _find_act(other, like))
+    if any(are_apart(_ACTIONS.get(first), _ACTIONS.get(second)) for first, second in (verbs, acts)):
+        return True
+    if like != RIDE and are_apart(_GROUND_ACTIONS.get(one.verb), _GROUND_ACTIONS.get(other.verb)):
+        return True
+    if (one.verb in SEEMING) != (other.verb in SEEMING) and other.verb not in _TOGETHER.get(one.verb, ()):
+        return True
+    both = ((one, other), (other, one))
+    if like != SURFACE and any(a.verb in LEANING and not b.verb and b.place in _ON for a, b in both):
+        return True
+    return any(a.verb in FROM_AFAR and not b.verb and b.place in TOUCHING for a, b in both)
 
 
 @lru_cache(maxsize=65_536)
@@ -136,13 +152,13 @@ def split_relation(relation: str) -> RelationParts:
     if name in PLACES:  # before verbs: close to
         return RelationParts("", PLACES[name])
     first, _, rest = name.partition(" ")
-    verb = find_base_verb(first)
+    verb = find_base_verb(first) or _FORMS.get(first, "")
     if (
         first == past_participle(verb) and verb not in LOCATED | AT_WORK | SEEMING
     ):  # what is made of wood does not make it
         verb = ""
     rest = "" if rest == "over" and verb not in ABOVE else rest  # a towel draped over a chair is on it
-    return RelationParts(verb, PLACES.get(rest, ""))
+    return RelationParts(verb, PLACES.get(rest, "") if rest else VERB_PLACES.get(verb, ""))
 
 
 def _index_company() -> dict[str, set[str]]:
@@ -173,5 +189,7 @@ def are_apart(one: WordGroups | None, other: WordGroups | None) -> bool:
 
 
 _ACTIONS = index_groups("exclusive verbs")
+_GROUND_ACTIONS = index_groups("exclusive verbs unless on a ride")
 _MODIFIERS = index_groups("exclusive modifiers")
 _TOGETHER = _index_company()
+_FORMS = {form(verb): verb for verb in sorted(_TOGETHER) for form in (str, gerund, past_participle)}
