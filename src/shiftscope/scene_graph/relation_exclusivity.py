@@ -109,7 +109,7 @@ def score_relations(name: str, other_name: str, like: str = OTHER) -> float | No
         return float(one.verb in POSTURES and bool(one.verb) and _find_act(other, like) in NOT_STANDING_BY)
     if other.is_near or (other.place in APART and one.verb in ACTS):
         return float(one.is_contact)
-    return None if HAVE == other.verb or go_together(one.doing, other.doing) else 1.0
+    return None if other.verb == HAVE or go_together(one.doing, other.doing) else 1.0
 
 
 def _exclude_by_verb(one: RelationParts, other: RelationParts, like: str) -> bool:
