@@ -38,10 +38,12 @@ LABELS = Path(__file__).parents[1] / "tests/unit/scene_graph/exclusivity_pairs.c
 BETWEEN = " … "
 INTRODUCTION = """\
 How often m(x1, x2) agrees with labels by hand ([how they were made](../../tests/unit/scene_graph/exclusivity_pairs.md)).
-The filter was tuned on 200 pairs of each type; the other 200 were drawn and labelled when it stood committed, and it was
-run on them once. Relations are judged in both directions, given the thing they lead to, as in appendix A of COVR; the
-paper's figures are those of its own classifiers on its own labels.
-"""
+Relations are judged in both directions, given the thing they lead to, as in appendix A of COVR; the paper's figures are
+those of its own classifiers on its own labels. The 200 pairs that are reported were drawn and labelled when the filter
+stood committed, and it was run on them once. Where that run fell short, its pairs joined those tuned on and 200 fresh ones
+were drawn. All looks at pairs not tuned on, in order: nouns 93.0%, then the figure below; attributes 95.0%, 93.0%, then
+the figure below; relations 91.0%, 81.0%, 80.5%, then the figure below (the first of each was half of the first 200).
+"""  # noqa: E501
 Occurrence = tuple[tuple[str, ...], str]  # the context, the word in it
 
 
@@ -101,9 +103,8 @@ def print_page() -> None:
     print("| | first | second | with | by hand |\n|---|---|---|---|---|")
     for one in judged:
         if one.reported and one.label != one.verdict:
-            print(
-                f"| {one.kind} | {one.first} | {one.second} | {one.context} | {'exclusive' if one.label else 'overlapping'} |"
-            )
+            by_hand = "exclusive" if one.label else "overlapping"
+            print(f"| {one.kind} | {one.first} | {one.second} | {one.context} | {by_hand} |")
 
 
 def list_occurrences(graphs: PackedGraphs, kind: NodeKind) -> Iterator[Occurrence]:
