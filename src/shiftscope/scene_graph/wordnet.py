@@ -116,6 +116,10 @@ class WordNet:
                     return singular
         return None
 
+    def list_parents(self, sense: int) -> tuple[int, ...]:
+        """What a sense of a noun is directly a kind of."""
+        return self._lists["noun_wider"].get(sense)
+
     def list_wider(self, sense: int) -> frozenset[int]:
         """What a sense of a noun is a kind of, itself included."""
         return self._wider(sense)
