@@ -9,14 +9,19 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from ...english.inflection import is_plural
+from ...english.nouns import is_noun, is_person
 from ...lang.program import Program
 from ...questions.gqa.wording import read_description
 from ...scene import Scene
 from ...scene_graph.wordnet import WordNet
 from ...schema import Schema
+from ...schemas.gqa import plural_name
 
-STEPS = 2  # up from a sense in WordNet, to what it shares with another that is close
-FEWEST_WIDER = 6  # what has fewer wider senses is too wide to share: an object, an artifact
+FEWEST_WIDER = (
+    5,
+    7,
+)  # by steps up in WordNet: what has fewer wider senses is too wide to share: an object, a structure
 _THROUGH = ("filter", "exclude", "unique")  # of a set, what leaves it or a part of it
 
 
@@ -74,9 +79,11 @@ class AttestedPlaces:
         kinds = next(dict(a.kinds) for a in schema.attributes if a.name == noun)
         self._smallest: dict[str, tuple[int, str]] = {}
         for kind, members in sorted(kinds.items()):
-            for name in (kind, *members) if len(members) > 2 else ():  # more than its two numbers
-                mine = len(members), kind
-                self._smallest[name] = min(mine, self._smallest.get(name, mine))
+            own = {kind, plural_name(kind)}  # "he" contains men as well
+            for name in members if is_noun(kind) and not is_plural(kind) else ():
+                if name not in own and kind not in kinds.get(name, ()):  # a bike is a bicycle is a bike
+                    mine = len(members), kind
+                    self._smallest[name] = min(mine, self._smallest.get(name, mine))
         self._with_word: dict[str, set[str]] = {}
         self._ends: dict[tuple[str, bool], set[tuple[str, str]]] = {}
         for scene in scenes:
@@ -107,17 +114,19 @@ class AttestedPlaces:
         )
 
     def _compare_classes(self, one: str, other: str) -> bool:
-        if one == other:
+        if one == other or (is_person(one) and is_person(other)):
             return True
         kinds = self._smallest.get(one), self._smallest.get(other)
-        if all(kinds):
-            return kinds[0] == kinds[1]
+        if kinds[0] and kinds[1]:
+            return kinds[0] == kinds[1] or kinds[0][1] == other or kinds[1][1] == one
         return not self._senses(one).isdisjoint(self._senses(other))
 
     def _find_near_senses(self, name: str) -> frozenset[int]:
-        """The most frequent sense of a name and what is little wider."""
+        """The most frequent sense of a name and what is little wider: the less, the wider that is."""
         base = self._wordnet.find_base(name)
-        near = set(self._wordnet.find_senses(base, "noun")[:1] if base else ())
-        for _ in range(STEPS):
-            near |= {wider for sense in near for wider in self._wordnet.list_parents(sense)}
-        return frozenset(sense for sense in near if len(self._wordnet.list_wider(sense)) > FEWEST_WIDER)
+        senses = set(self._wordnet.find_senses(base, "noun")[:1] if base else ())
+        near = set(senses)
+        for fewest in FEWEST_WIDER:
+            senses = {wider for sense in senses for wider in self._wordnet.list_parents(sense)}
+            near |= {sense for sense in senses if len(self._wordnet.list_wider(sense)) >= fewest}
+        return frozenset(near)
