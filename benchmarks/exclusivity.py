@@ -29,7 +29,7 @@ from shiftscope.scene_graph.subgraph import NodeKind
 from shiftscope.scene_graph.wordnet import SHIPPED
 from shiftscope.schemas import gqa
 
-DRAWN: dict[NodeKind, int] = {"object": 400, "attribute": 600, "relation": 800}
+DRAWN: dict[NodeKind, int] = {"object": 400, "attribute": 600, "relation": 1000}
 REPORTED = 200  # of each, the last ones; the others were tuned on
 PAPER: dict[NodeKind, float] = {"object": 94.4, "attribute": 95.7, "relation": 82.5}
 NOUNS: dict[NodeKind, str] = {"object": "nouns", "attribute": "attributes", "relation": "relations"}
@@ -42,7 +42,7 @@ Relations are judged in both directions, given the thing they lead to, as in app
 those of its own classifiers on its own labels. The 200 pairs that are reported were drawn and labelled when the filter
 stood committed, and it was run on them once. Where that run fell short, its pairs joined those tuned on and 200 fresh ones
 were drawn. All looks at pairs not tuned on, in order: nouns 93.0%, then the figure below; attributes 95.0%, 93.0%, then
-the figure below; relations 91.0%, 81.0%, 80.5%, then the figure below (the first of each was half of the first 200).
+the figure below; relations 91.0%, 81.0%, 80.5%, 82.0%, then the figure below (the first of each was half of the first 200).
 """  # noqa: E501
 Occurrence = tuple[tuple[str, ...], str]  # the context, the word in it
 

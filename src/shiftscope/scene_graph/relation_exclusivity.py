@@ -16,7 +16,7 @@ from ..english.word_lists import word_groups, word_pairs, word_set, word_table
 from .subgraph import NodeKind
 
 OTHER, PART, RIDE, SURFACE = "other", "part", "ride", "surface"  # classes of targets
-NEAR = "near"
+NEAR, REAR = "near", "rear"
 HAVE = "have"
 PLACES = {name: place for place, names in word_table("exclusivity", "places").items() for name in names}
 VERB_PLACES = word_pairs("exclusivity", "places of verbs")
@@ -105,10 +105,15 @@ def score_relations(name: str, other_name: str, like: str = OTHER) -> float | No
             return 1.0
         if places in BY_TARGET:
             return float(like in BY_TARGET[places])
+    beside = one.is_near or one.place in APART - {REAR}
+    if beside and one.verb and one.verb in POSTURES and _find_act(other, like) in NOT_STANDING_BY:
+        return 1.0
     if one.is_near:
-        return float(one.verb in POSTURES and bool(one.verb) and _find_act(other, like) in NOT_STANDING_BY)
-    if other.is_near or (other.place in APART and one.verb in ACTS):
+        return 0.0
+    if other.is_near or (other.place in APART and one.verb in ACTS | POSSESSING - {HAVE}):
         return float(one.is_contact)
+    if one.verb in ACTS - NOT_STANDING_BY and other.verb and other.verb in POSTURES:
+        return 1.0  # as above
     return None if other.verb == HAVE or go_together(one.doing, other.doing) else 1.0
 
 
@@ -119,7 +124,11 @@ def _exclude_by_verb(one: RelationParts, other: RelationParts, like: str) -> boo
         return True
     if like != RIDE and are_apart(_GROUND_ACTIONS.get(one.verb), _GROUND_ACTIONS.get(other.verb)):
         return True
-    if (one.verb in SEEMING) != (other.verb in SEEMING) and other.verb not in _TOGETHER.get(one.verb, ()):
+    if (
+        (one.verb in SEEMING) != (other.verb in SEEMING)
+        and not one.is_near
+        and other.verb not in _TOGETHER.get(one.verb, ())
+    ):
         return True
     both = ((one, other), (other, one))
     if like != SURFACE and any(a.verb in LEANING and not b.verb and b.place in _ON for a, b in both):
@@ -146,7 +155,7 @@ def _find_act(parts: RelationParts, like: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def split_relation(relation: str) -> RelationParts:
-    name = relation.removeprefix("pv:").lower()
+    name = relation.removeprefix("pv:").lower().replace("doing a trick", "tricking")
     if name == "with":
         return RelationParts(HAVE, "")
     if name in PLACES:  # before verbs: close to
