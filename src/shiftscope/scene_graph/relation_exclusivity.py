@@ -38,6 +38,9 @@ LEANING = word_set("exclusivity", "leaning")
 FROM_AFAR = word_set("exclusivity", "from afar")
 NOT_STANDING_BY = word_set("exclusivity", "exclusive with standing by")
 SEEMING = word_set("exclusivity", "seeming")
+CLOSE_ACTS = (ACTS | POSSESSING) - {HAVE}
+BESIDE = APART - {REAR}
+PASSIVE = LOCATED | AT_WORK | SEEMING  # of the verbs, those whose participle tells where a thing is
 _ON = ("on", "on top")
 
 WordGroups = dict[int, int]  # line of a table → the group there that the word is in
@@ -105,41 +108,42 @@ def score_relations(name: str, other_name: str, like: str = OTHER) -> float | No
             return 1.0
         if places in BY_TARGET:
             return float(like in BY_TARGET[places])
-    beside = one.is_near or one.place in APART - {REAR}
+    beside = one.is_near or one.place in BESIDE
     if beside and one.verb and one.verb in POSTURES and _find_act(other, like) in NOT_STANDING_BY:
         return 1.0
     if one.is_near:
         return 0.0
-    if other.is_near or (other.place in APART and one.verb in ACTS | POSSESSING - {HAVE}):
+    if other.is_near or (other.place in APART and one.verb in CLOSE_ACTS):
         return float(one.is_contact)
-    if one.verb in ACTS - NOT_STANDING_BY and other.verb and other.verb in POSTURES:
+    if other.verb and other.verb in POSTURES and one.verb in ACTS and one.verb not in NOT_STANDING_BY:
         return 1.0  # as above
     return None if other.verb == HAVE or go_together(one.doing, other.doing) else 1.0
 
 
 def _exclude_by_verb(one: RelationParts, other: RelationParts, like: str) -> bool:
     """Whether the verbs alone tell, or a verb and where the other puts its thing."""
-    verbs, acts = (one.verb, other.verb), (_find_act(one, like), _find_act(other, like))
-    if any(are_apart(_ACTIONS.get(first), _ACTIONS.get(second)) for first, second in (verbs, acts)):
+    if are_apart(_ACTIONS.get(one.verb), _ACTIONS.get(other.verb)):
         return True
-    if like != RIDE and are_apart(_GROUND_ACTIONS.get(one.verb), _GROUND_ACTIONS.get(other.verb)):
+    if like == RIDE:
+        if are_apart(_ACTIONS.get(_find_act(one, like)), _ACTIONS.get(_find_act(other, like))):
+            return True
+    elif are_apart(_GROUND_ACTIONS.get(one.verb), _GROUND_ACTIONS.get(other.verb)):
         return True
-    if (
-        (one.verb in SEEMING) != (other.verb in SEEMING)
-        and not one.is_near
-        and other.verb not in _TOGETHER.get(one.verb, ())
-    ):
+    if (one.verb in SEEMING) != (other.verb in SEEMING) and not one.is_near and not _are_listed(one.verb, other.verb):
         return True
-    both = ((one, other), (other, one))
-    if like != SURFACE and any(a.verb in LEANING and not b.verb and b.place in _ON for a, b in both):
-        return True
-    return any(a.verb in FROM_AFAR and not b.verb and b.place in TOUCHING for a, b in both)
+    if one.verb and other.verb:
+        return False
+    verb, place = (one.verb, other.place) if one.verb else (other.verb, one.place)
+    return (verb in LEANING and place in _ON and like != SURFACE) or (verb in FROM_AFAR and place in TOUCHING)
 
 
-@lru_cache(maxsize=65_536)
 def go_together(one: str, other: str) -> bool:
     """Whether what does the one may do the other besides; also where a verb is unknown."""
     return one == other or not (one in _TOGETHER and other in _TOGETHER) or other in _TOGETHER[one]
+
+
+def _are_listed(one: str, other: str) -> bool:
+    return other in _TOGETHER.get(one, ())
 
 
 @lru_cache(maxsize=65_536)
