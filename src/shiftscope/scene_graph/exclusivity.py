@@ -165,8 +165,8 @@ class OpenSchemaSource:
     def _describe_noun(self, name: str) -> "_KnownNoun":
         """What the schema and our tables know of a name, or else of its last words: a city bus is a bus."""
         listed = self._wordnet is not None and " " in name and self._wordnet.has_noun(name)  # a home plate is no plate
-        endings = (name,) if listed else _iter_endings(name)
-        head = next((end for end in endings if end in self._inside or _find_lines(end)), name)
+        heads = (name,) if listed else _iter_endings(name)
+        head = next((end for end in heads if end in self._inside or _find_lines(end)), name)
         kind = _WHOLE_KINDS.get(head)
         inside = self._inside.get(head, frozenset()) | (self._inside.get(kind, frozenset()) if kind else frozenset())
         sides = frozenset[tuple[int, int]]()
