@@ -24,10 +24,10 @@ from shiftscope.scene_graph.extract import normalize_scene
 from shiftscope.scene_graph.index import build_index
 from shiftscope.scene_graph.pack import pack_graphs
 from shiftscope.scene_graph.related_images import RelatedImages
+from shiftscope.scene_graph.wordnet import SHIPPED
 
 GRAPHS = 20_000
 SECONDS = 20.0  # asked for, after as long to get warm
-WORDNET = Path("/usr/share/wordnet")
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     first = {scene.id: scene for scene in reversed(list(scenes))}  # of an image that has several graphs
     index = build_index(pack_graphs(map(normalize_scene, reversed(first.values()))))
     schema = index.graphs.schema
-    wordnet = WORDNET if WORDNET.is_dir() and not schema.closed else None
+    wordnet = None if schema.closed else SHIPPED
     asker = CovrQuestioner(RelatedImages(index, build_exclusivity(schema, wordnet=wordnet)), 0)
     reduce_garbage_collection()
     order = rng.derive("bench").permutation(len(index.graphs)).tolist()

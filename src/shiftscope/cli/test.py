@@ -92,8 +92,6 @@ def _read_options(options: type[GeneralizationOptions], given: dict[str, Any]) -
     values = {}
     for flag, option in options.list_flags().items():
         value = given[option.name]
-        if not value and "fallback" in option.metadata:
-            value = option.metadata["fallback"]()
         if option.metadata.get("data"):
             value = _resolve_data(value)
         elif isinstance(option.default, tuple):

@@ -94,6 +94,14 @@ def parse_relation(relation: str) -> RelationPredicate | None:
     return _parse_verb(first, tail)
 
 
+@lru_cache(maxsize=8192)
+def find_base_verb(word: str) -> str:
+    """The verb that a word is a form of: sitting → sit, parked → park; nothing where it is no form of one we know."""
+    if word in VERBS:
+        return word
+    return next((table[word] for table in (_GERUNDS, _THIRD, _PARTICIPLES) if word in table), "")
+
+
 def _parse_verb(first: str, tail: str) -> RelationPredicate | None:
     verb = next((table[first] for table in (_GERUNDS, _THIRD) if first in table), first)
     if tail and tail not in AFTER_VERBS:

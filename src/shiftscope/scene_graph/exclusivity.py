@@ -7,20 +7,22 @@ not symmetric: "near" is not what one says of who rides, so it may replace "ridi
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ..english.inflection import article
-from ..english.word_lists import word_groups, word_pairs, word_set, word_table
+from ..english.inflection import article, list_singulars
+from ..english.word_lists import word_groups, word_set, word_table
 from ..errors import UserError
 from ..files import read_bytes
 from ..schema import Schema
 from ..trust_remote_code import load_options, refuse_untrusted, weight_load_options
 from .pack import get_noun_attribute
+from .relation_exclusivity import RelationSource, are_apart, are_exclusive_acts, index_groups
 from .subgraph import NODE_KINDS, NodeKind
+from .wordnet import WordNet
 
 THRESHOLD = 0.5  # above it, one word may stand in for another
 COLUMNS = ("first", "second", "type", "exclusive")
@@ -28,17 +30,14 @@ _PEOPLE = ("person", "people")
 _OPPOSITE_SIDES = ({"left", "right"}, {"front", "behind"})
 ONE_VALUED = word_set("exclusivity", "one valued")
 OVERLAPPING_NOUNS = tuple(map(frozenset, (words for (words,) in word_groups("exclusivity", "overlapping nouns"))))
-PLACES = {name: place for place, names in word_table("exclusivity", "places").items() for name in names}
-EXCLUSIVE_PLACES = {frozenset(one + other) for one, other in word_groups("exclusivity", "exclusive places")}
-TOUCHING = word_set("exclusivity", "touching")
-AT_WORK = word_set("exclusivity", "at work")
-_OPPOSITE_PEOPLE = (("man", "woman"), ("boy", "girl"), ("boy", "woman"), ("girl", "man"), ("baby", "man"))
 
 
 class ExclusivitySource(Protocol):
     """Judges how surely each of the second words excludes the first; None where it does not know."""
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]: ...
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]: ...
 
 
 class MutualExclusivity:
@@ -47,26 +46,29 @@ class MutualExclusivity:
     def __init__(self, sources: Iterable[ExclusivitySource]) -> None:
         self.sources = tuple(sources)
 
-    def get_exclusivity(self, kind: NodeKind, first: str, second: str) -> float:
-        return self.score_exclusivity(kind, first, [second])[0]
+    def get_exclusivity(self, kind: NodeKind, first: str, second: str, target: str = "") -> float:
+        return self.score_exclusivity(kind, first, [second], target)[0]
 
     def find_overlaps(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[bool]:
         """Whether what is the one may be each of the others as well, as far as a source knows."""
         decided = self._decide(kind, first, seconds)
         return [decided.get(word, 1.0) <= THRESHOLD for word in seconds]
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float]:
-        """m(first, x) of each of the words; 0 of the word itself and of what no source knows."""
-        decided = self._decide(kind, first, seconds)
+    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = "") -> list[float]:
+        """m(first, x) of each of the words; 0 of the word itself and of what no source knows.
+
+        Of relations, `target` is the name of the thing that they lead to, if there is one.
+        """
+        decided = self._decide(kind, first, seconds, target)
         return [decided.get(word, 0.0) for word in seconds]
 
-    def _decide(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> dict[str, float]:
+    def _decide(self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = "") -> dict[str, float]:
         decided: dict[str, float] = {first: 0.0}
         open_ = [word for word in dict.fromkeys(seconds) if word != first]
         for source in self.sources:
             if not open_:
                 break
-            judged = zip(open_, source.score_exclusivity(kind, first, open_), strict=True)
+            judged = zip(open_, source.score_exclusivity(kind, first, open_, target), strict=True)
             decided |= {word: verdict for word, verdict in judged if verdict is not None}
             open_ = [word for word in open_ if word not in decided]
         return decided
@@ -79,11 +81,8 @@ def build_exclusivity(
     sources: list[ExclusivitySource] = [read_exclusivity_table(table)] if table else []
     if schema.closed:
         return MutualExclusivity([*sources, ClosedSchemaSource(schema)])
-    sources += [OpenSchemaSource(schema), RelationSource()]
-    if wordnet:
-        from .wordnet import WordNet
-
-        sources.append(WordNet(wordnet))
+    known = WordNet(wordnet) if wordnet else None
+    sources += [OpenSchemaSource(schema, known), RelationSource(), *([known] if known else ())]
     return MutualExclusivity([*sources, NLI(nli)] if nli else sources)
 
 
@@ -97,7 +96,9 @@ class ClosedSchemaSource:
         }
         self._attributes = [a.name for a in schema.attributes if a.name != self._noun]
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
         if kind not in ("object", "attribute"):  # a thing can be left of another and in front of it
             return [1.0 if {first, second} in _OPPOSITE_SIDES else None for second in seconds]
         attributes = [self._noun] if kind == "object" else self._attributes
@@ -115,11 +116,13 @@ class ClosedSchemaSource:
 class OpenSchemaSource:
     """An open schema: nouns by what they contain, attributes by families of which a thing has one value."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, wordnet: WordNet | None = None) -> None:
+        self._wordnet = wordnet
         kinds = {kind: members for a in schema.attributes if a.name == "name" for kind, members in a.kinds}
         self._inside = {member: frozenset({member}) for members in kinds.values() for member in members}
         self._inside |= {kind: frozenset({kind, *members}) for kind, members in kinds.items()}
         self._people = frozenset().union(*(self._inside.get(word, ()) for word in _PEOPLE))
+        self._noun = cache(self._describe_noun)
         self._families: dict[str, set[int]] = {}
         for family, attribute in enumerate(schema.attributes):
             if attribute.name != "name":
@@ -127,7 +130,9 @@ class OpenSchemaSource:
                     self._families.setdefault(value, set()).add(family)
         self._single = {k for k, a in enumerate(schema.attributes) if a.name in ONE_VALUED}
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
         if kind == "object":
             return self._score_nouns(first, seconds)
         if kind == "attribute":
@@ -135,32 +140,56 @@ class OpenSchemaSource:
         return [None] * len(seconds)
 
     def _score_nouns(self, first: str, seconds: Sequence[str]) -> list[float | None]:
-        one, lines, person = self._inside.get(first), _find_lines(first), first in self._people
-        verdicts: list[float | None] = []
-        for second in seconds:
-            other = self._inside.get(second)
-            if _is_ending(first, second) or (lines and not lines.isdisjoint(_find_lines(second))):
-                verdicts.append(0.0)
-            elif one is None or other is None:
-                verdicts.append(None)
-            elif not one.isdisjoint(other):
-                verdicts.append(0.0)
-            elif person and second in self._people:  # a man may be a player
-                sides = [tuple(self._inside.get(word, frozenset()) for word in two) for two in _OPPOSITE_PEOPLE]
-                opposite = any((first in a and second in b) or (first in b and second in a) for a, b in sides)
-                verdicts.append(float(opposite))
-            else:
-                verdicts.append(1.0)
-        return verdicts
+        return [self._compare_nouns(first, second) for second in seconds]
+
+    def _compare_nouns(self, first: str, second: str) -> float | None:
+        one, other = self._noun(first), self._noun(second)
+        vague = first in _VAGUE_NOUNS or second in _VAGUE_NOUNS
+        if (
+            vague
+            or first.endswith(other.endings)
+            or second.endswith(one.endings)
+            or not one.lines.isdisjoint(other.lines)
+        ):
+            return 0.0
+        if not one.inside or not other.inside or (one.head == other.head and not one.own & other.own):
+            return None
+        if not one.inside.isdisjoint(other.inside):
+            return 0.0
+        if not {one.head, other.head}.isdisjoint(_WHOLE_KINDS):
+            return None
+        if one.sides and other.sides:  # of persons: a man may be a player, but no woman
+            return float(any((line, 1 - side) in other.sides for line, side in one.sides))
+        return 1.0
+
+    def _describe_noun(self, name: str) -> "_KnownNoun":
+        """What the schema and our tables know of a name, or else of its last words: a city bus is a bus."""
+        listed = self._wordnet is not None and " " in name and self._wordnet.has_noun(name)  # a home plate is no plate
+        heads = (name,) if listed else _iter_endings(name)
+        head = next((end for end in heads if end in self._inside or _find_lines(end)), name)
+        kind = _WHOLE_KINDS.get(head)
+        inside = self._inside.get(head, frozenset()) | (self._inside.get(kind, frozenset()) if kind else frozenset())
+        sides = frozenset[tuple[int, int]]()
+        if head in self._people:
+            sides = frozenset(
+                (line, side)
+                for line, groups in enumerate(_OPPOSITE_PEOPLE)
+                for side, words in enumerate(groups)
+                if any(head in self._inside.get(word, ()) for word in words)
+            ) or frozenset({(-1, 0)})
+        endings = tuple(f" {form}" for form in (name, *list_singulars(name)))
+        return _KnownNoun(head, head == name, inside, _find_lines(head), sides, endings)
 
     def _score_words(self, first: str, seconds: Sequence[str]) -> list[float | None]:
-        one, near, apart = self._families.get(first), _NEAR.get(first, ()), _GROUPS.get(first)
+        one, near, apart, hues = self._families.get(first), _NEAR.get(first, ()), _GROUPS.get(first), find_hues(first)
         verdicts: list[float | None] = []
         for second in seconds:
-            other = self._families.get(second)
-            if _is_ending(first, second) or second in near:  # light green is green
+            other, other_hues = self._families.get(second), find_hues(second)
+            if first.endswith(f" {second}") or second.endswith(f" {first}") or second in near:  # light green is green
                 verdicts.append(0.0)
-            elif apart and _are_apart(apart, _GROUPS.get(second)):
+            elif hues and other_hues:
+                verdicts.append(float(hues.isdisjoint(other_hues) or _are_opposite_shades(first, second)))
+            elif (apart and are_apart(apart, _GROUPS.get(second))) or are_exclusive_acts(first, second):
                 verdicts.append(1.0)
             elif one is None or other is None:
                 verdicts.append(None)
@@ -169,65 +198,19 @@ class OpenSchemaSource:
         return verdicts
 
 
-class RelationSource:
-    """Everyday relations and modifiers; a specific one excludes a vague one, not the other way round."""
-
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
-        if kind == "relation":
-            return [score_relations(first, second) for second in seconds]
-        if kind == "modifier":
-            apart = _MODIFIERS.get(first)
-            return [1.0 if _are_apart(apart, _MODIFIERS.get(second)) else None for second in seconds]
-        return [None] * len(seconds)
+class _KnownNoun(NamedTuple):
+    head: str  # the last words of the name that are known
+    own: bool  # whether that is the whole name
+    inside: frozenset[str]  # all that it contains, itself included; empty where the schema does not know it
+    lines: frozenset[int]  # of nouns that annotators use for one thing
+    sides: frozenset[tuple[int, int]]  # of a person: the lines of opposite people it is in, and on which side
+    endings: tuple[str, ...]  # of longer names that it contains: a picnic table is a table
 
 
-@lru_cache(maxsize=65_536)
-def score_relations(first: str, second: str) -> float | None:
-    """m of two relations as far as their verbs and prepositions tell."""
-    (verb, place), (other_verb, other_place) = _split_relation(first), _split_relation(second)
-    if (verb, place) == (other_verb, other_place):
-        return 0.0 if verb or place else None
-    if _are_apart(_ACTIONS.get(verb), _ACTIONS.get(other_verb)):
-        return 1.0
-    same_verb = verb == other_verb or not (verb and other_verb)
-    if same_verb and frozenset((place, other_place)) in EXCLUSIVE_PLACES:
-        return 1.0
-    if other_place == "near" and other_verb not in AT_WORK:
-        vague = place == "near" or not (verb in AT_WORK or place in TOUCHING)
-        return 0.0 if vague else 1.0
-    return 0.0 if place == "near" else None
-
-
-@lru_cache(maxsize=65_536)
-def _split_relation(relation: str) -> tuple[str, str]:
-    """Verb and place: `sitting on top of` → sit, on top."""
-    words = relation.removeprefix("pv:").lower().split()
-    verb = _BASE.get(words[0], "") if words else ""
-    return verb, PLACES.get(" ".join(words[1:] if verb else words), "")
-
-
-WordGroups = dict[int, int]  # line of a table → the group there that the word is in
-
-
-def _index_groups(section: str) -> dict[str, WordGroups]:
-    found: dict[str, WordGroups] = {}
-    for line, groups in enumerate(word_groups("exclusivity", section)):
-        for group, words in enumerate(groups):
-            for word in words:
-                found.setdefault(word, {})[line] = group
-    return found
-
-
-def _are_apart(one: WordGroups | None, other: WordGroups | None) -> bool:
-    """Whether two words stand in different groups of some line."""
-    if not one or not other:
-        return False
-    return any(other.get(line, group) != group for line, group in one.items())
-
-
-def _is_ending(first: str, second: str) -> bool:
-    """Whether one is the last words of the other: a picnic table is a table."""
-    return first.endswith(f" {second}") or second.endswith(f" {first}")
+def _iter_endings(name: str) -> Iterator[str]:
+    """The name, then what is left without its first word, and so on; of a slice of pizza, that of the slice."""
+    words = name.partition(" of ")[0].split() if " of " in name else name.split()
+    return (" ".join(words[start:]) for start in range(len(words)))
 
 
 @lru_cache(maxsize=65_536)
@@ -239,15 +222,35 @@ def _find_lines(noun: str) -> frozenset[int]:
     return frozenset()
 
 
+@lru_cache(maxsize=16_384)
+def find_hues(word: str) -> frozenset[str]:
+    """The hues that something of this color may be called; none where it is no color."""
+    plain = word.removesuffix(" colored").removesuffix("-colored")
+    if found := _HUES.get(word) or _HUES.get(plain):
+        return found
+    shade, _, hue = plain.rpartition(" ")
+    if " and " in plain:
+        both = [find_hues(part) for part in plain.split(" and ")]
+        return frozenset[str]().union(*both) if all(both) else frozenset()
+    return _HUES.get(hue, frozenset()) if shade.removesuffix("er") in COLOR_SHADES else frozenset()
+
+
+def _are_opposite_shades(first: str, second: str) -> bool:
+    return are_apart(_SHADES.get(first.partition(" ")[0]), _SHADES.get(second.partition(" ")[0]))
+
+
 _NOUNS = frozenset[str]().union(*OVERLAPPING_NOUNS)
+_VAGUE_NOUNS = word_set("exclusivity", "vague nouns")
+_WHOLE_KINDS = {noun: kind for noun, (kind,) in word_table("exclusivity", "everything of a kind").items()}
+_OPPOSITE_PEOPLE = word_groups("exclusivity", "opposite people")
 _NEAR: dict[str, set[str]] = {}
 for (_words,) in word_groups("exclusivity", "overlapping"):
     for _word in _words:
         _NEAR.setdefault(_word, set()).update(_words)
-_GROUPS = _index_groups("exclusive")
-_ACTIONS = _index_groups("exclusive verbs")
-_MODIFIERS = _index_groups("exclusive modifiers")
-_BASE = {form: base for pair in word_pairs("exclusivity", "verbs").items() for base, form in ((pair[0], pair[0]), pair)}
+_GROUPS = index_groups("exclusive")
+_SHADES = index_groups("opposite shades")
+_HUES = {color: frozenset(hues) for color, hues in word_table("exclusivity", "hues").items()}
+COLOR_SHADES = word_set("adjectives", "color shades")
 
 
 class UserTableSource:
@@ -256,7 +259,9 @@ class UserTableSource:
     def __init__(self, verdicts: dict[tuple[str, str, str], float]) -> None:
         self._verdicts = verdicts
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
         return [self._verdicts.get((kind, first, second)) for second in seconds]
 
 
@@ -326,7 +331,9 @@ class NLI:
         self._label = labels[CONTRADICTION]
         self._judge = cache(self._score_batch)
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
         verdicts: list[float | None] = []
         for start in range(0, len(seconds), BATCH):
             verdicts += self._judge(kind, first, tuple(seconds[start : start + BATCH]))

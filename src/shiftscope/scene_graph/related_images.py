@@ -16,41 +16,46 @@ from .. import rng
 from .exclusivity import THRESHOLD, MutualExclusivity
 from .index import GraphIndex, build_columns, compile_pattern
 from .pack import Codes, PackedGraphs
+from .relation_exclusivity import classify_target
 from .search import ExclusivityTables, collect_candidates, find_roots, search_containing, search_distractors
 from .subgraph import NODE_KINDS, NodeKind, Subgraph, SubgraphNode
 
 LARGEST = 1 << 28  # bytes of verdicts about words of one kind; then all are forgotten
 
 
+RowKey = tuple[str, str]  # a word; of a relation, also what the thing is like that it leads to
+
+
 class ExclusivityCache:
-    """A table for each kind of node; a word has one row in it, wherever it occurs."""
+    """A table for each kind of node; a word has one row in it, a relation one for each class of targets."""
 
     def __init__(self, overlap: MutualExclusivity, graphs: PackedGraphs) -> None:
         self._overlap = overlap
         words = graphs.names, graphs.attributes, graphs.relations, graphs.modifiers
         self.words: dict[NodeKind, tuple[str, ...]] = dict(zip(NODE_KINDS, words, strict=True))
-        self._rows: dict[NodeKind, dict[str, int]] = {kind: {} for kind in NODE_KINDS}
+        self._rows: dict[NodeKind, dict[RowKey, int]] = {kind: {} for kind in NODE_KINDS}
         self._tables = {kind: np.full((1, len(self.words[kind])), -1, np.int8) for kind in NODE_KINDS}
         self.tables = ExclusivityTables(*self._tables.values())
 
     def get_rows(self, nodes: Sequence[SubgraphNode]) -> Codes:
         """The row of each node's word; a new one where there is none yet."""
-        new: dict[NodeKind, dict[str, None]] = {}
-        for kind, word in nodes:
-            if word not in self._rows[kind]:
-                new.setdefault(kind, {})[word] = None
-        for kind, words in new.items():
+        keys = [(node.name, classify_target(_find_target(nodes, k))) for k, node in enumerate(nodes)]
+        new: dict[NodeKind, dict[RowKey, None]] = {}
+        for node, key in zip(nodes, keys, strict=True):
+            if key not in self._rows[node.kind]:
+                new.setdefault(node.kind, {})[key] = None
+        for kind, added in new.items():
             rows, table, width = self._rows[kind], self._tables[kind], len(self.words[kind])
-            if rows and (len(rows) + len(words)) * width > LARGEST:
+            if rows and (len(rows) + len(added)) * width > LARGEST:
                 rows.clear()
                 table.fill(-1)
-                words = dict.fromkeys(node.name for node in nodes if node.kind == kind)
-            for word in words:
-                rows.setdefault(word, len(rows))
+                added = dict.fromkeys(key for node, key in zip(nodes, keys, strict=True) if node.kind == kind)
+            for key in added:
+                rows.setdefault(key, len(rows))
             if len(rows) > len(table):
                 self._tables[kind] = np.concatenate([table, np.full((len(rows), width), -1, np.int8)])
                 self.tables = ExclusivityTables(*self._tables.values())
-        return np.array([self._rows[kind][word] for kind, word in nodes], np.int32)
+        return np.array([self._rows[node.kind][key] for node, key in zip(nodes, keys, strict=True)], np.int32)
 
     def decide(self, nodes: Sequence[SubgraphNode], rows: Codes, numbers: Codes, codes: Codes) -> None:
         """Decide on these words, each for the node of a number."""
@@ -60,8 +65,14 @@ class ExclusivityCache:
         for number, found in open_.items():
             kind, word = nodes[number]
             mine, words = list(found), self.words[kind]
-            scores = self._overlap.score_exclusivity(kind, word, [words[code] for code in mine])
+            target = _find_target(nodes, number)
+            scores = self._overlap.score_exclusivity(kind, word, [words[code] for code in mine], target)
             self._tables[kind][rows[number], mine] = np.array(scores) > THRESHOLD
+
+
+def _find_target(nodes: Sequence[SubgraphNode], number: int) -> str:
+    """Of a relation, the name of the thing that it leads to, which is the next node; of others nothing."""
+    return nodes[number + 1].name if nodes[number].kind == "relation" else ""
 
 
 Edit = tuple[int, ...]  # the numbers of the nodes to replace, ascending

@@ -1,32 +1,33 @@
 """WordNet: which nouns are synonyms or wider words of another, which adjectives are opposites.
 
-Debian's package `wordnet-base` puts its files under /usr/share/wordnet. Synsets are read one by one, as
-words that are looked up lead to them.
+The part that tells this comes with the package: `data/wordnet.npz`, which `tools/wordnet.py` makes of WordNet 3.0;
+Princeton's licence is beside it. A folder with WordNet's own files may stand in for it.
 """
 
-from collections.abc import Iterator, Sequence
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..english.inflection import list_singulars
 from ..errors import UserError
-from ..files import read_whole
+from ..files import digest_of, file_digest, read_whole
 from .subgraph import NodeKind
 
-FOLDER = Path("/usr/share/wordnet")
+SHIPPED = Path(__file__).parent / "data" / "wordnet.npz"
 SENSES = 3  # of a word, the most frequent ones
+FEWEST_LETTERS = 3  # of either part of a word written in one
 Pos = Literal["noun", "adj"]
-_LETTERS: dict[str, Pos] = {"n": "noun", "a": "adj", "s": "adj"}
-_WIDER = ("@", "@i")
-
-
-class Synset(NamedTuple):
-    words: tuple[str, ...]
-    pointers: tuple[tuple[str, Pos, int], ...]  # (symbol, part of speech, offset)
-
-    def follow_pointers(self, *symbols: str) -> Iterator[tuple[Pos, int]]:
-        return ((pos, offset) for symbol, pos, offset in self.pointers if symbol in symbols)
+POINTERS: dict[Pos, dict[str, str]] = {  # by part of speech: what leads on within it, and WordNet's symbols
+    "noun": {"@": "wider", "@i": "wider", "!": "opposite"},
+    "adj": {"&": "similar", "!": "opposite"},
+}
+Arrays = dict[str, NDArray[Any]]  # as they are stored
 
 
 class WordNetNoun(NamedTuple):
@@ -41,32 +42,19 @@ class WordNetNoun(NamedTuple):
 class WordNet:
     """A source of verdicts about objects and attributes; it has no prepositions, so none about relations."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self._data: dict[Pos, bytes] = {}
-        self._index: dict[Pos, dict[str, str]] = {}
-        self._plurals: dict[str, str] = {}
-        try:
-            for pos in ("noun", "adj"):
-                self._data[pos] = read_whole(folder / f"data.{pos}")
-                lines = read_whole(folder / f"index.{pos}").decode().splitlines()
-                self._index[pos] = {line.partition(" ")[0]: line for line in lines if line[:1] != " "}
-            for line in read_whole(folder / "noun.exc").decode().splitlines():
-                irregular, *base = line.split()
-                self._plurals.setdefault(irregular, base[0])
-        except FileNotFoundError:
-            raise UserError(
-                f"WordNet is not in {folder}: apt-get install wordnet-base, or name the folder with its files"
-            ) from None
-        except (OSError, UnicodeDecodeError, ValueError, IndexError) as error:
-            raise UserError(f"{folder}: these are not WordNet's files ({error})") from None
-        self._folder = folder
+    def __init__(self, path: Path = SHIPPED) -> None:
+        arrays = read_folder(path) if path.suffix != SHIPPED.suffix else _load(path)
+        self._words = {pos: {w: k for k, w in enumerate(_unpack_text(arrays[f"{pos}_words"]))} for pos in POINTERS}
+        self._lists = {name: _NumberLists.unpack(arrays, name) for name in arrays if f"{name}_counts" in arrays}
+        self._plurals = dict(line.split() for line in _unpack_text(arrays["plurals"]))
         self.noun = cache(self._find_noun)
-        self.synset = cache(self._read_synset)
         self._wider = cache(self._find_wider)
         self._cluster = cache(self._find_cluster)
         self._colors = cache(self._find_colors)
 
-    def score_exclusivity(self, kind: NodeKind, first: str, seconds: Sequence[str]) -> list[float | None]:
+    def score_exclusivity(
+        self, kind: NodeKind, first: str, seconds: Sequence[str], target: str = ""
+    ) -> list[float | None]:
         if kind == "object":
             return [self._score_nouns(first, second) for second in seconds]
         if kind == "attribute":
@@ -97,13 +85,17 @@ class WordNet:
             return 1.0
         return 0.0 if near & other_near else None
 
-    def _find_opposites(self, senses: frozenset[int]) -> frozenset[int]:
-        return frozenset(o for sense in senses for _, o in self.synset("adj", sense).follow_pointers("!"))
+    def _find_opposites(self, senses: Iterable[int]) -> frozenset[int]:
+        return frozenset(o for sense in senses for o in self._lists["adj_opposite"].get(sense))
 
     def find_senses(self, word: str, pos: Pos) -> tuple[int, ...]:
-        """The offsets of a word's most frequent synsets."""
-        fields = self._index[pos].get(word.lower().replace(" ", "_"), "").split()
-        return tuple(int(offset) for offset in fields[len(fields) - int(fields[2]) :][:SENSES]) if fields else ()
+        """The numbers of a word's most frequent synsets."""
+        number = self._words[pos].get(word.lower().replace(" ", "_"))
+        return () if number is None else self._lists[f"{pos}_senses"].get(number)
+
+    def has_noun(self, phrase: str) -> bool:
+        """Whether the phrase is an entry of its own, in either number."""
+        return (base := self.find_base(phrase)) is not None and len(base.split()) == len(phrase.split())
 
     def find_base(self, phrase: str) -> str | None:
         """The phrase in the singular, or its last words, as far as WordNet has them."""
@@ -112,9 +104,25 @@ class WordNet:
             *head, last = words[start:]
             irregular = [self._plurals[last]] if last in self._plurals else []
             for singular in (last, *irregular, *list_singulars(last)):
-                if "_".join([*head, singular]) in self._index["noun"]:
+                if "_".join([*head, singular]) in self._words["noun"]:
                     return " ".join([*head, singular])
+        return self._find_ending(words[-1]) if words else None
+
+    def _find_ending(self, word: str) -> str | None:
+        """Of a word written in one, the noun that it ends with: wetsuit → suit."""
+        for start in range(FEWEST_LETTERS, len(word) - FEWEST_LETTERS + 1):
+            for singular in (word[start:], *list_singulars(word[start:])):
+                if len(singular) >= FEWEST_LETTERS and singular in self._words["noun"]:
+                    return singular
         return None
+
+    def list_parents(self, sense: int) -> tuple[int, ...]:
+        """What a sense of a noun is directly a kind of."""
+        return self._lists["noun_wider"].get(sense)
+
+    def list_wider(self, sense: int) -> frozenset[int]:
+        """What a sense of a noun is a kind of, itself included."""
+        return self._wider(sense)
 
     def _find_noun(self, phrase: str) -> WordNetNoun | None:
         base = self.find_base(phrase)
@@ -123,7 +131,7 @@ class WordNet:
         senses = self.find_senses(base, "noun")
         wider = frozenset[int]().union(*map(self._wider, senses))
         first = self._wider(senses[0])
-        opposites = (o for sense in first for _, o in self.synset("noun", sense).follow_pointers("!"))
+        opposites = (o for sense in first for o in self._lists["noun_opposite"].get(sense))
         return WordNetNoun(frozenset(senses), wider, self._person in first, frozenset(opposites))
 
     _person = cached_property(lambda self: self.find_senses("person", "noun")[0])
@@ -131,11 +139,7 @@ class WordNet:
     _gray = cached_property(lambda self: self.find_senses("achromatic color", "noun")[0])
 
     def _find_wider(self, sense: int) -> frozenset[int]:
-        """What a sense is a kind of, itself included."""
-        found = {sense}
-        for _, offset in self.synset("noun", sense).follow_pointers(*_WIDER):
-            found |= self._wider(offset)
-        return frozenset(found)
+        return frozenset({sense}.union(*map(self._wider, self._lists["noun_wider"].get(sense))))
 
     def _find_colors(self, word: str) -> frozenset[int]:
         """All that those senses of a word are shades of that are colours, themselves included."""
@@ -147,22 +151,103 @@ class WordNet:
         near: set[int] = set()
         for sense in self.find_senses(word, "adj"):
             near.add(sense)
-            if not self._find_opposites(frozenset((sense,))):
-                near.update(o for _, o in self.synset("adj", sense).follow_pointers("&"))
+            if not self._find_opposites((sense,)):
+                near.update(self._lists["adj_similar"].get(sense))
         return frozenset(near)
 
-    def _read_synset(self, pos: Pos, offset: int) -> Synset:
-        data = self._data[pos]
-        line = data[offset : data.index(b"\n", offset)].decode()
-        try:
-            fields = line.partition("|")[0].split()
-            count = int(fields[3], 16)
-            at = 4 + 2 * count
-            pointers = []
-            for k in range(int(fields[at])):
-                symbol, where, letter, _ = fields[at + 1 + 4 * k : at + 5 + 4 * k]
-                if letter in _LETTERS:
-                    pointers.append((symbol, _LETTERS[letter], int(where)))
-            return Synset(tuple(fields[4:at:2]), tuple(pointers))
-        except (IndexError, ValueError):
-            raise UserError(f"{self._folder}: data.{pos} has no synset at {offset}") from None
+
+def identify_wordnet(path: Path = SHIPPED) -> str:
+    """A digest of WordNet's files, of which the shipped part remembers its own."""
+    if path.suffix == SHIPPED.suffix:
+        return str(_load(path)["source"])
+    return digest_of("".join(file_digest(path / f"data.{pos}") for pos in POINTERS).encode())
+
+
+# Lists are stored as their lengths and all members in a row, words as lines of text.
+
+
+def _load(path: Path) -> Arrays:
+    try:
+        with np.load(io.BytesIO(read_whole(path)), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path}: this is not WordNet as shiftscope stores it ({error})") from None
+
+
+def _unpack_text(stored: NDArray[Any]) -> list[str]:
+    return stored.tobytes().decode().split("\n")
+
+
+class _NumberLists(NamedTuple):
+    """Many short lists of numbers."""
+
+    ends: NDArray[Any]
+    members: NDArray[Any]
+
+    @classmethod
+    def unpack(cls, arrays: Arrays, name: str) -> "_NumberLists":
+        return cls(np.cumsum(arrays[f"{name}_counts"], dtype=np.int64), arrays[name])
+
+    def get(self, number: int) -> tuple[int, ...]:
+        start = self.ends[number - 1] if number else 0
+        return tuple(self.members[start : self.ends[number]].tolist())
+
+
+def read_folder(folder: Path) -> Arrays:
+    """What a folder with WordNet's own files tells, as it is stored."""
+    arrays: Arrays = {}
+    try:
+        for pos in POINTERS:
+            arrays |= _read_pos(folder, pos)
+        plurals = (line.split()[:2] for line in read_whole(folder / "noun.exc").decode().splitlines())
+        arrays["plurals"] = _pack_text(map(" ".join, plurals))
+        arrays["source"] = np.array(identify_wordnet(folder))
+    except FileNotFoundError:
+        raise UserError(
+            f"WordNet is not in {folder}: apt-get install wordnet-base, or name the folder with its files"
+        ) from None
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        raise UserError(f"{folder}: these are not WordNet's files ({error})") from None
+    return arrays
+
+
+def _read_pos(folder: Path, pos: Pos) -> Arrays:
+    """Synsets are numbered in the order of their file."""
+    entries = [line.partition("|")[0].split() for line in _read_lines(folder / f"data.{pos}")]
+    numbers = {fields[0]: number for number, fields in enumerate(entries)}
+    names = {number for number, fields in enumerate(entries) if "@i" in fields}
+    linked: dict[str, list[list[int]]] = {name: [[] for _ in entries] for name in POINTERS[pos].values()}
+    for number, fields in enumerate(entries):
+        at = 4 + 2 * int(fields[3], 16)  # after its words
+        for k in range(at + 1, at + 1 + 4 * int(fields[at]), 4):
+            symbol, where, letter, _ = fields[k : k + 4]
+            if symbol in POINTERS[pos] and (letter == "n") == (pos == "noun"):
+                linked[POINTERS[pos][symbol]][number].append(numbers[where])
+    arrays: Arrays = {}
+    for name, found in linked.items():
+        arrays |= _pack_lists(f"{pos}_{name}", found)
+    index = [line.split() for line in _read_lines(folder / f"index.{pos}")]
+    senses = [_choose_senses(fields, numbers, names) for fields in index]
+    return arrays | {f"{pos}_words": _pack_text(fields[0] for fields in index)} | _pack_lists(f"{pos}_senses", senses)
+
+
+def _choose_senses(fields: list[str], numbers: dict[str, int], names: set[int]) -> list[int]:
+    """The most frequent senses, none that no text was found to have but the first; a crane is no Stephen Crane."""
+    count, frequent = int(fields[2]), int(fields[-int(fields[2]) - 1])
+    senses = [numbers[offset] for offset in fields[len(fields) - count :]]
+    common = [sense for k, sense in enumerate(senses) if sense not in names and (k < frequent or not k)]
+    return (common or [sense for sense in senses if sense not in names] or senses)[:SENSES]
+
+
+def _read_lines(path: Path) -> list[str]:
+    """All but the licence, whose lines start with a space."""
+    return [line for line in read_whole(path).decode().splitlines() if line[:1] != " "]
+
+
+def _pack_text(lines: Iterable[str]) -> NDArray[Any]:
+    return np.frombuffer("\n".join(lines).encode(), np.uint8)
+
+
+def _pack_lists(name: str, lists: Sequence[Sequence[int]]) -> Arrays:
+    members = [member for one in lists for member in one]
+    return {name: np.array(members, np.int32), f"{name}_counts": np.array([len(one) for one in lists], np.uint8)}

@@ -18,7 +18,8 @@ from ..formats.coco import image_id
 from ..formats.imsitu import SPACE
 from ..scene import Scene
 from ..scene_graph.exclusivity import MutualExclusivity, build_exclusivity
-from ..scene_graph.wordnet import FOLDER as WORDNET
+from ..scene_graph.wordnet import SHIPPED as WORDNET
+from ..scene_graph.wordnet import identify_wordnet
 from ..schema import Schema
 from ..store.dataset import Dataset, ImageIndex
 from ..store.image import StoredImage
@@ -70,8 +71,7 @@ class OverlapSources:
         if self.table:
             found.append(f"table {self.table.name} {file_digest(self.table)[:DIGITS]}")
         if self.wordnet:
-            content = "".join(file_digest(self.wordnet / f"data.{pos}") for pos in ("noun", "adj"))
-            found.append(f"wordnet {digest_of(content.encode())[:DIGITS]}")
+            found.append(f"wordnet {identify_wordnet(self.wordnet)[:DIGITS]}")
         return found + ([f"nli {self.nli}"] if self.nli else [])
 
 

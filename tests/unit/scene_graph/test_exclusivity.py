@@ -1,12 +1,17 @@
 """What excludes what: schemas, our own tables, WordNet's files, a user's table, an NLI model, in that order."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from benchmarks.exclusivity import REPORTED, judge_pairs, measure_accuracy
 from shiftscope.errors import UserError
+from shiftscope.files import file_digest
 from shiftscope.scene_graph.exclusivity import MutualExclusivity, build_exclusivity, read_exclusivity_table
-from shiftscope.scene_graph.wordnet import FOLDER, WordNet
+from shiftscope.scene_graph.wordnet import SHIPPED, WordNet, identify_wordnet, read_folder
 from shiftscope.schemas import clevr, gqa, superclevr
 
 EVERYDAY = build_exclusivity(gqa.SCHEMA)
@@ -70,7 +75,7 @@ def test_everyday_words(kind, first, second, verdict):
 
 
 class Always:
-    def score_exclusivity(self, kind, first, seconds):
+    def score_exclusivity(self, kind, first, seconds, target=""):
         return [None if second == "cat" else 0.7 for second in seconds]
 
 
@@ -78,7 +83,7 @@ class Never:
     def __init__(self):
         self.asked = []
 
-    def score_exclusivity(self, kind, first, seconds):
+    def score_exclusivity(self, kind, first, seconds, target=""):
         self.asked += seconds
         return [0.1 for _ in seconds]
 
@@ -198,9 +203,112 @@ def test_wordnet(tmp_path, kind, first, second, verdict):
     assert WordNet(write_wordnet(tmp_path)).score_exclusivity(kind, first, [second]) == [verdict]
 
 
-def test_where_wordnet_is_not_installed_it_says_how_to_get_it(tmp_path):
+def test_a_folder_without_wordnet_says_how_to_get_it(tmp_path):
     with pytest.raises(UserError, match="apt-get install wordnet-base"):
         WordNet(tmp_path)
+
+
+def test_files_that_are_not_wordnets_are_refused(tmp_path):
+    write_wordnet(tmp_path)
+    (tmp_path / "data.noun").write_text("00000000 03 n 01 thing 0 001 @ 99999999 n 0000 | gloss\n")
+    with pytest.raises(UserError, match="these are not WordNet's files"):
+        WordNet(tmp_path)
+    (tmp_path / "mine.npz").write_bytes(b"no zip")
+    with pytest.raises(UserError, match="this is not WordNet as shiftscope stores it"):
+        WordNet(tmp_path / "mine.npz")
+
+
+def test_what_is_stored_of_a_folder_tells_the_same(tmp_path):
+    folder = write_wordnet(tmp_path)
+    np.savez_compressed(tmp_path / "stored.npz", **read_folder(folder))
+    read, stored = WordNet(folder), WordNet(tmp_path / "stored.npz")
+    assert identify_wordnet(folder) == identify_wordnet(tmp_path / "stored.npz")
+    words = [word for names, _ in NOUNS.values() for word in names.replace("_", " ").split()]
+    for first in words:
+        assert read.score_exclusivity("object", first, words) == stored.score_exclusivity("object", first, words)
+
+
+ALONE = """
+import builtins, sys
+sys.modules["nltk"] = None  # importing it fails
+opened, plain = [], builtins.open
+builtins.open = lambda path, *a, **k: opened.append(str(path)) or plain(path, *a, **k)
+from shiftscope.scene_graph.exclusivity import build_exclusivity
+from shiftscope.scene_graph.wordnet import SHIPPED
+from shiftscope.schemas import gqa
+m = build_exclusivity(gqa.SCHEMA, wordnet=SHIPPED)
+print(m.score_exclusivity("object", "city bus", ["vehicle", "taxi", "spatula"]))
+print(m.score_exclusivity("attribute", "wet", ["dry"]))
+print([path for path in opened if "wordnet" in path and "shiftscope" not in path])
+"""
+
+
+def test_the_package_alone_has_wordnet():
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[0.0, 1.0, 1.0]", "[1.0]", "[]"]
+
+
+def test_the_wordnet_that_ships_is_the_one_that_was_measured():
+    assert file_digest(SHIPPED)[:16] == "04b51d50d6012b64"
+    assert identify_wordnet()[:16] == "bce031e3d8e542d8"  # as specs name Debian's wordnet-base 1:3.0
+    assert SHIPPED.stat().st_size < 3_000_000
+    licence = SHIPPED.with_name("LICENSE.wordnet.txt").read_text()
+    assert "WordNet 3.0 Copyright 2006 by Princeton University" in licence
+    assert "provided that you agree to comply" in licence
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ("city bus", "vehicle", 0),
+        ("city bus", "car", 1),
+        ("glass table", "desk", 0),  # as a table may be
+        ("home plate", "saucer", 1),  # WordNet has it: no plate
+        ("wetsuit", "clothes", 0),  # written in one
+        ("wetsuit", "truck", 1),
+        ("crane", "person", 1),  # Stephen Crane is none to look for
+        ("left hand", "hands", 0),
+        ("slice of pizza", "truck", 1),
+        ("child", "woman", 1),
+        ("girl", "woman", 0),
+        ("background", "truck", 0),
+    ],
+)
+def test_nouns_of_several_words_fall_back_to_their_head(first, second, verdict):
+    known = build_exclusivity(gqa.SCHEMA, wordnet=SHIPPED)
+    assert known.get_exclusivity("object", first, second) == known.get_exclusivity("object", second, first) == verdict
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "target", "verdict"),
+    [
+        ("in", "on top of", "box", 1),
+        ("in", "on top of", "grass", 0),
+        ("in", "on", "suitcase", 1),
+        ("in", "on", "bed", 0),
+        ("on", "carrying", "surfboard", 1),
+        ("on", "holding", "handle", 0),
+        ("holding", "have", "arm", 1),  # said of an arm, "have" says that nothing else is to be said
+        ("holding", "have", "umbrella", 0),
+        ("standing on", "skateboarding on", "skateboard", 0),
+        ("standing in", "skiing in", "snow", 1),
+        ("eating", "holding", "donut", 1),
+        ("holding", "eating", "donut", 0),
+        ("parked on", "driving down", "street", 1),
+        ("made of", "holding", "wood", 0),
+        ("close to", "next to", "wall", 0),
+        ("gizmoing", "holding", "cup", 0),
+    ],
+)
+def test_relations_depend_on_what_they_lead_to(first, second, target, verdict):
+    assert EVERYDAY.get_exclusivity("relation", first, second, target) == verdict
+
+
+@pytest.mark.parametrize(("kind", "least"), [("object", 94), ("attribute", 95), ("relation", 83)])
+def test_the_filter_agrees_with_labels_by_hand_as_well_as_the_papers(kind, least):
+    judged = judge_pairs()
+    assert sum(one.kind == kind and one.reported for one in judged) >= REPORTED
+    assert measure_accuracy(judged, kind) >= least
 
 
 @pytest.fixture(scope="module")
@@ -276,9 +384,8 @@ def test_whether_words_overlap_is_only_said_where_a_source_knows():
         ("wet", "dry", 1),
     ],
 )
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="no WordNet here")
 def test_attributes_exclude_each_other_in_one_family_or_as_opposites(first, second, verdict):
-    known = build_exclusivity(gqa.SCHEMA, wordnet=FOLDER)
+    known = build_exclusivity(gqa.SCHEMA, wordnet=SHIPPED)
     assert (known.get_exclusivity("attribute", first, second), known.get_exclusivity("attribute", second, first)) == (
         (verdict, verdict)
     )

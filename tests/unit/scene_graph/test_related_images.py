@@ -53,6 +53,14 @@ def test_distractors_say_what_differs():
     assert {d.distance for d in found} == {1}
 
 
+def test_a_relation_gives_way_by_what_it_leads_to():
+    things = ("cat, box", "cat, bed")
+    scenes = [graph(f"{where} {k}", some, f"0 {where} 1") for k, some in enumerate(things) for where in ("in", "on")]
+    for name, found in (("box", {1}), ("bed", set())):  # what is in a box is not on it
+        wanted = ObjectNode("cat", "", (SubgraphLink("in", ObjectNode(name)),))
+        assert {d.graph for d in related(scenes).find_distractors(wanted, 9, 0, among=[(1,)])} == found
+
+
 def test_two_nodes_may_differ():
     scenes = (*GRAPHS[:1], graph("8", "man, ball", "0 kicking 1"), graph("9", "woman, hat", "0 holding 1"))
     found = related(scenes).find_distractors(HOLDING, 9, "seed")
@@ -122,7 +130,8 @@ def test_distractors_never_contain_the_subgraph_and_contain_their_own(seed):
             assert 1 <= distractor.distance <= 2
             for change in distractor.changes:
                 assert wanted.nodes()[change.node] == (change.kind, change.before)
-                assert overlap.get_exclusivity(change.kind, change.before, change.after) > 0.5
+                target = wanted.nodes()[change.node + 1].name if change.kind == "relation" else ""
+                assert overlap.get_exclusivity(change.kind, change.before, change.after, target) > 0.5
 
 
 SCRIPT = """
@@ -175,9 +184,9 @@ class Counting(MutualExclusivity):
         super().__init__(overlap.sources)
         self.asked = []
 
-    def score_exclusivity(self, kind, first, seconds):
+    def score_exclusivity(self, kind, first, seconds, target=""):
         self.asked += [(kind, first, second) for second in seconds]
-        return super().score_exclusivity(kind, first, seconds)
+        return super().score_exclusivity(kind, first, seconds, target)
 
 
 def test_words_are_decided_once_and_only_where_all_else_fits():

@@ -47,8 +47,8 @@ WRONG_ANSWER = "the program does not give the stored answer"  # why a question i
 def option(default: Any, help: str, flag: str = "", **command_line: Any) -> Any:
     """A field of a test's options, and the option of `shiftscope test` that gives it.
 
-    `command_line` may hold: `required`, `min`, `path` (it names a file), `data` (a dataset, or a suite that is
-    made on demand), and `fallback`, a function whose value stands for an omitted option.
+    `command_line` may hold: `required`, `min`, `path` (it names a file) and `data` (a dataset, or a suite
+    that is made on demand).
     """
     return field(default=default, metadata={"flag": flag, "help": help, **command_line})
 

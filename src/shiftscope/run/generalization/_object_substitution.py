@@ -6,8 +6,9 @@ something that the data know and the image lacks; it must be distinct from whate
 man") must be there afterwards, and still be one where it was one.
 
 Photographs have names of all sorts. There a name gives way to one of the same grammatical number that is
-frequent in its place, the changed program must be one that we have words for, and a question in our own words
-is worded again from it. An annotation does not say all: "no" is taken only where the image has no such thing.
+frequent in its place and fits what the question says of it (`_attested_places`), the changed program must be one
+that we have words for, and a question in our own words is worded again from it. An annotation does not say all:
+"no" is taken only where the image has no such thing.
 """
 
 import re
@@ -31,9 +32,11 @@ from ...questions.gqa.wording import Unsayable, question_text, read_description
 from ...rng import derive
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
+from ...scene_graph.wordnet import SHIPPED, WordNet
 from ...schema import Schema
 from ...shift.held_out.facts import truncate_program
 from . import SourceSplit
+from ._attested_places import AttestedPlaces, list_demands
 
 TRIED = 40  # names that are tried in a place before it is given up
 ANOTHER_OBJECT = "another object"  # what was changed, as the table calls it
@@ -50,14 +53,23 @@ Mention = tuple[int, int, bool]  # where a name stands in a text, and whether fo
 class ObjectSubstitution:
     """What may stand in for what, in the questions of one split."""
 
-    def __init__(self, data: SourceSplit, seed: int, wordnet: str = "") -> None:
+    def __init__(self, data: SourceSplit, seed: int, wordnet: Path = SHIPPED) -> None:
         self._data, self._seed, self._wordnet = data, seed, wordnet
         self._lexicons: dict[str, Lexicon] = {}
+        self._places: dict[str, AttestedPlaces] = {}
 
     @cached_property
     def _vocabulary(self) -> GqaVocabulary:
         """The frequent names of each place in the split's scene graphs."""
         return GqaVocabulary.from_scenes(self._data.scenes((image,))[0] for image in self._data.images)
+
+    def _load_places(self, schema: Schema) -> AttestedPlaces:
+        """What the names of the split's scene graphs occur with."""
+        if schema.name not in self._places:
+            scenes = (self._data.scenes((image,))[0] for image in self._data.images)
+            places = AttestedPlaces(scenes, schema, WordNet(self._wordnet), get_noun_attribute(schema))
+            self._places[schema.name] = places
+        return self._places[schema.name]
 
     @cached_property
     def _frequent_names(self) -> tuple[str, ...]:
@@ -111,8 +123,11 @@ class ObjectSubstitution:
         here, away = set(present), set(self._list_pool(program, k, schema)) - {*present, *OWN_PARTS}
         tried = [some[i] for some in (sorted(here), sorted(away)) for i in rng.permutation(len(some))[:TRIED]]
         overlap = _load_overlap(schema, self._wordnet)
+        demands = [] if schema.closed else list_demands(program, k, get_noun_attribute(schema))
         for other in tried:
             if other == name or not (schema.closed or _is_alike(name, other)):
+                continue
+            if demands and not self._load_places(schema).fits(other, name, demands):
                 continue
             rest = [thing for thing in {*present, name} if thing != other]
             if all(m > THRESHOLD for m in overlap.score_exclusivity("object", other, sorted(rest))):
@@ -187,9 +202,9 @@ def _is_single(found: int | Undefined) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _load_overlap(schema: Schema, wordnet: str) -> MutualExclusivity:
-    """What tells names apart; reading WordNet takes half a second."""
-    return build_exclusivity(schema, wordnet=Path(wordnet) if wordnet else None)
+def _load_overlap(schema: Schema, wordnet: Path) -> MutualExclusivity:
+    """What tells names apart."""
+    return build_exclusivity(schema, wordnet=wordnet)
 
 
 def _has_name(op: str, params: tuple[str, ...], noun: str) -> bool:

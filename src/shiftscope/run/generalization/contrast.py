@@ -18,7 +18,7 @@ from ...errors import unknown
 from ...lang.exec.exact import Undefined
 from ...lang.program import Program, node
 from ...question import Question
-from ...scene_graph.wordnet import FOLDER, WordNet
+from ...scene_graph.wordnet import SHIPPED, WordNet
 from ...shift.held_out import facts
 from .. import generalization as frame
 from ._object_substitution import ANOTHER_OBJECT, ObjectSubstitution, match_case
@@ -142,11 +142,7 @@ class ContrastOptions(frame.GeneralizationOptions):
 
     sets: tuple[str, ...] = frame.option(SETS, "quantifiers or objects; both by default; may be repeated.", "set")
     seed: int = frame.draw_option()
-    wordnet: str = frame.option(
-        "",
-        "Folder of WordNet, which tells objects' names apart; Debian's by default.",
-        fallback=lambda: str(FOLDER) if FOLDER.is_dir() else "",
-    )
+    wordnet: str = frame.option("", "Folder of a WordNet of your own, which tells objects' names apart.")
 
     def __post_init__(self) -> None:
         for name in self.sets:
@@ -156,9 +152,10 @@ class ContrastOptions(frame.GeneralizationOptions):
 
 def plan(data: frame.SourceSplit, options: ContrastOptions) -> frame.GeneralizationPlan:
     """The questions that have variants, each followed by them."""
+    wordnet = Path(options.wordnet) if options.wordnet else SHIPPED
     if options.wordnet:
-        WordNet(Path(options.wordnet))  # refused before anything is made
-    objects = ObjectSubstitution(data, options.seed, options.wordnet) if "objects" in options.sets else None
+        WordNet(wordnet)  # refused before anything is made
+    objects = ObjectSubstitution(data, options.seed, wordnet) if "objects" in options.sets else None
 
     def build(question: Question, why: Counter[str]) -> list[Question]:
         variants = list(_iter_variants(question, data, options, objects, why))

@@ -166,10 +166,16 @@ class ProgramDiagnostics:
             [side.material.source.schema() for side in (self.learned, self.tested)],
             annotated=self.learned.iter_annotated_pairs(),
             table=self.table,
-            wordnet=WordNet(Path(self.wordnet)) if self.wordnet else None,
+            wordnet=self._open_wordnet(),
         )
         names.write(self.run / NAMES_FILE)
         return names
+
+    def _open_wordnet(self) -> WordNet | None:
+        """The user's; else our own where the scenes' vocabulary is open."""
+        if self.wordnet:
+            return WordNet(Path(self.wordnet))
+        return None if self.tested.material.source.schema().closed else WordNet()
 
     def _score_on_true_scenes(
         self, rows: Sequence[Row], names: dictionary.NameDictionary | None, right: str, missing: str
@@ -245,7 +251,7 @@ class TransferOptions(frame.GeneralizationOptions):
     at_home: str = frame.option("", "The model to ask about that dataset, where it is another: predictions:FILE.")
     back: str = frame.option("", "Also the way back, by this model that learned from the data; same: it learns here.")
     names: str = frame.option("", "A table of names: columns program and scene, for names that differ.", path=True)
-    wordnet: str = frame.option("", "Folder of WordNet's files, for names: /usr/share/wordnet.", path=True)
+    wordnet: str = frame.option("", "Folder of a WordNet of your own, for names.", path=True)
 
 
 def plan(data: frame.SourceSplit, options: TransferOptions) -> frame.GeneralizationPlan:
