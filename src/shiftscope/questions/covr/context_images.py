@@ -19,7 +19,7 @@ from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
 from .phrases import is_sayable, spell_name, spell_subgraph
-from .program import CovrProgramBuilder
+from .program import CovrProgramBuilder, read_graph
 
 MOST_IMAGES = 5
 MOST_CONTAINING = 6  # images with the subgraph that a case looks for, besides its own
@@ -29,6 +29,7 @@ ANY = 8  # distractors with any nodes replaced
 ENOUGH = 3  # of these are enough for a question that wants certain nodes replaced
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
+COMPANY = "with"
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -52,6 +53,7 @@ class SubgraphCase:
     def __init__(self, look: CaseSettings, subgraph: Subgraph, source: int) -> None:
         self.look, self.subgraph, self.source = look, subgraph, source
         self.nodes = subgraph.nodes()
+        self._edits = list_edits(len(self.nodes), keep=1)  # so that a distractor shares something with the subgraph
         self.schema: Schema = look.related.graphs.schema
         self._seed = seed_of("case", look.seed, look.related.graphs.ids[source], str(subgraph))
         self.clear = _get_ambiguity(look.related)
@@ -94,12 +96,12 @@ class SubgraphCase:
     def find_replacing_others(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
         """Distractors in which one or two nodes are replaced, none of the queried ones."""
         kept = set(queried)
-        return self._find_by_edits([e for e in list_edits(len(self.nodes)) if kept.isdisjoint(e)])
+        return self._find_by_edits([e for e in self._edits if kept.isdisjoint(e)])
 
     def find_replacing_within(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
         """Distractors in which one or two nodes are replaced, all of them queried ones."""
         wanted = set(queried)
-        return self._find_by_edits([e for e in list_edits(len(self.nodes)) if wanted.issuperset(e)])
+        return self._find_by_edits([e for e in self._edits if wanted.issuperset(e)])
 
     def _find_by_edits(self, wanted: Sequence[Edit]) -> tuple[Distractor, ...]:
         """Distractors by these edits; of those by any edit if that is enough of them, or all there are."""
@@ -118,7 +120,8 @@ class SubgraphCase:
     def _search_distractors(
         self, subgraph: Subgraph, count: int, among: Sequence[Edit] | None
     ) -> tuple[Distractor, ...]:
-        found = self.look.related.find_distractors(subgraph, count, self._seed, among=among)
+        edits = self._edits if among is None else among
+        found = self.look.related.find_distractors(subgraph, count, self._seed, among=edits)
         if among is None:
             self._all = len(found) < count
         verifier = self.look.verifier
@@ -218,6 +221,11 @@ class SubgraphCase:
         roots = self.find_roots(subgraph)
         return sum(len(roots[graph]) for graph in graphs)
 
+    def count_images(self, subgraph: Subgraph, graphs: Iterable[int]) -> int:
+        """How many of these images the subgraph describes something in."""
+        roots = self.find_roots(subgraph)
+        return sum(1 for graph in graphs if roots[graph])
+
     def has_no_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether nothing else in the image may be one of those as well, under another name."""
         known = self._apart.setdefault(subgraph, {})
@@ -238,6 +246,22 @@ class SubgraphCase:
 
     def filter_unique(self, subgraph: Subgraph, graphs: Iterable[int]) -> list[int]:
         return [graph for graph in graphs if self.is_unique_in(subgraph, graph)]
+
+    def is_only_name(self, name: str, graph: int) -> bool:
+        """Whether all that answers to a name there is called just so: a pony is no answer to "a horse or a cow"."""
+        graphs = self.look.related.graphs
+        code = graphs.name_codes.get(name, -1)
+        narrower = graphs.narrower[code].tolist() if code >= 0 else ()
+        return {code}.issuperset(set(narrower).intersection(read_graph(graphs, graph).names))
+
+    def is_only_relation(self, thing: Subgraph, other: Subgraph, graph: int) -> bool:
+        """Whether one relation alone leads there from a thing to another; "with" says nothing besides one."""
+        graphs = self.look.related.graphs
+        start, table = int(graphs.object_starts[graph]), read_graph(graphs, graph)
+        ours, theirs = (set(self.find_things(one, graph)) for one in (thing, other))
+        triples = zip(table.relations, table.subjects, table.targets, strict=True)
+        found = [code for code, a, b in triples if a + start in ours and b + start in theirs]
+        return sum(1 for code in found if graphs.relations[code] != COMPANY) == 1
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""

@@ -13,6 +13,7 @@ from ..phrases import phrase_attribute, phrase_short
 from ..wording import ask_is, ask_with_pronoun
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

@@ -20,6 +20,7 @@ from ..phrases import is_sayable
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -41,7 +42,8 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
 
-    other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits)
+    other, sets = find_choice(case, thing, branch.thing, branch.nodes, dice, fits)
+    contexts = tuple(one for one in sets if case.is_only_name(str(one.answer), one.graphs[0]))
     if not contexts:
         return
     this, that = dice.shuffle([own, other])

@@ -1,6 +1,7 @@
 """In which of two relations one is to a thing: "Is the sitting man holding a hat or wearing it?".
 
-The root has a relation; the other one comes from a distractor in which something else is different as well.
+The root has a relation, the only one to that thing; the other one comes from a distractor in which something else is
+different as well.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..wording import are_comparable, ask_after_naming, ask_either_relation, phrase_clearly
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -22,7 +24,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
             continue
         fits = partial(_is_comparable, case, link)
-        other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits)
+        other, sets = find_choice(case, thing, branch.relation, branch.nodes, dice, fits)
+        contexts = tuple(one for one in sets if case.is_only_relation(thing, link.thing, one.graphs[0]))
         if not contexts:
             continue
         this, that = dice.shuffle([link.relation, other])

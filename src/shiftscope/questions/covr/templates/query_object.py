@@ -14,6 +14,7 @@ from ..phrases import phrase_relation
 from ..wording import ask_after_naming, ask_what, phrase_clearly
 
 KIND: QuestionType = "open"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

@@ -15,6 +15,7 @@ from ..phrases import phrase_short, phrase_state
 from ..wording import ask_after_naming, ask_is
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

@@ -17,6 +17,7 @@ from ..phrases import is_sayable, phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
