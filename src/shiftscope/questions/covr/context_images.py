@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import is_person
+from ...english.nouns import is_alive, is_person
 from ...rng import PathDice, seed_of
-from ...scene_graph.pack import get_noun_attribute
+from ...scene_graph.pack import PackedGraphs, get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
@@ -143,8 +143,11 @@ class SubgraphCase:
     @cached_property
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
+        things = {k for k, node in enumerate(self.nodes) if node.kind == "object"}
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if is_sayable(self.spell_subgraph(one.subgraph)):
+            # Nobody compares sheep that have wool with buildings that have a roof, or giraffes with bananas.
+            apart = things.issubset(one.replaced_nodes) or is_alive(one.subgraph.name) != is_alive(self.subgraph.name)
+            if not apart and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
@@ -263,6 +266,12 @@ class SubgraphCase:
         found = [code for code, a, b in triples if a + start in ours and b + start in theirs]
         return sum(1 for code in found if graphs.relations[code] != COMPANY) == 1
 
+    def is_said_of(self, attribute: str, name: str) -> bool:
+        """Whether something of the name has the attribute in some graph."""
+        graphs = self.look.related.graphs
+        codes = graphs.name_codes.get(name, -1), graphs.attribute_codes.get(attribute, -1)
+        return self.schema.closed or codes in _pair_names_with_attributes(graphs)
+
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
         return not (count_colors(attribute) and self.clear.is_multicolored(self.find_things(subgraph, graph)))
@@ -305,6 +314,13 @@ class SubgraphCase:
         free = [g for g in dict.fromkeys(offered) if g not in chosen and not any(roots[g] for roots in there)]
         clear = (g for g in dice.shuffle(free) if all(self.has_no_lookalikes(subgraph, g) for subgraph in absent))
         return (*chosen, *islice(clear, room))
+
+
+@lru_cache(maxsize=1)
+def _pair_names_with_attributes(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
+    """The codes of names and attributes that some object has both of."""
+    names = graphs.object_names[graphs.attribute_owners]
+    return frozenset(zip(names.tolist(), graphs.object_attributes.tolist(), strict=True))
 
 
 @lru_cache(maxsize=1)

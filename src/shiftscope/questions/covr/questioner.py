@@ -68,7 +68,7 @@ class CovrQuestioner:
         return tuple(made)
 
     def propose_drafts(self, case: SubgraphCase) -> Iterator[CovrDraft]:
-        """What the templates propose about a subgraph that is large enough for them, in a sentence that is not too long."""
+        """What the templates propose about a subgraph that is large enough for them, in 35 words at most."""
         for template in self.templates.values():
             if case.subgraph.size >= template.LEAST_NODES:
                 yield from (draft for draft in template.propose(case) if len(draft.text.split()) <= MOST_WORDS)

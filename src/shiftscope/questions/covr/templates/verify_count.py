@@ -50,4 +50,4 @@ def reword(draft: CovrDraft) -> list[str]:
     number = draft.slot("number")
     there = phrase_short_quantity(draft.slot("thing"), draft.slot("test"), number)
     verb = be_form(number != 1)
-    return [f"{verb} there {there}?", f"is it right that there {verb} {there}?", f"{verb} there {there} in all?"]
+    return [f"{verb} there {there}?", f"is it right that there {verb} {there}?", f"in total, {verb} there {there}?"]
