@@ -146,7 +146,9 @@ class SubgraphCase:
         things = {k for k, node in enumerate(self.nodes) if node.kind == "object"}
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
             # Nobody compares sheep that have wool with buildings that have a roof, or giraffes with bananas.
-            apart = things.issubset(one.replaced_nodes) or is_alive(one.subgraph.name) != is_alive(self.subgraph.name)
+            apart = things.issubset(one.replaced_nodes) or any(
+                is_alive(change.after) != is_alive(change.before) for change in one.changes if change.node == 0
+            )
             if not apart and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
@@ -250,7 +252,7 @@ class SubgraphCase:
     def filter_unique(self, subgraph: Subgraph, graphs: Iterable[int]) -> list[int]:
         return [graph for graph in graphs if self.is_unique_in(subgraph, graph)]
 
-    def is_only_name(self, name: str, graph: int) -> bool:
+    def is_only_name(self, graph: int, name: str) -> bool:
         """Whether all that answers to a name there is called just so: a pony is no answer to "a horse or a cow"."""
         graphs = self.look.related.graphs
         code = graphs.name_codes.get(name, -1)

@@ -218,19 +218,27 @@ def find_references(
 
 
 def find_choice(
-    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice, fits: Callable[[str], bool]
+    case: SubgraphCase,
+    thing: Subgraph,
+    node: int,
+    queried: Sequence[int],
+    dice: PathDice,
+    fits: Callable[[str], bool],
+    is_clear: Callable[[int, str], bool],
 ) -> tuple[str, tuple[ContextImages, ...]]:
     """A name that fits beside the node's own, and images as for `find_references` with one of the two; or none.
 
-    Preferred is a name that the thing itself has at the node in some image: then both answers can be had.
+    Preferred is a name that the thing itself has at the node in some image: then both answers can be had. `is_clear`
+    says whether the thing in an image has this name at the node and no other.
     """
-    holders = case.filter_unique(thing, case.containing_images)
+    own = case.nodes[node].name
+    holders = [g for g in case.filter_unique(thing, case.containing_images) if is_clear(g, own)]
     if not holders:
         return "", ()
-    own = case.nodes[node].name
     near: dict[str, list[int]] = {}
     for one in case.find_replacing_only(node):
-        if case.is_unique_in(thing, one.graph) and fits(value := get_replacement(one, node)):
+        value = get_replacement(one, node)
+        if case.is_unique_in(thing, one.graph) and fits(value) and is_clear(one.graph, value):
             near.setdefault(value, []).append(one.graph)
     for other in dice.shuffle(list(near)):
         graphs = case.add_distractors(holders[:1], case.find_beside(thing, node, other)[:2], [thing], dice)

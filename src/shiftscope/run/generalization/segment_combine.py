@@ -37,7 +37,11 @@ SEGMENTS, COMBINED = "segments", "combined"
 PART = "+image"  # what the id of a question about image k ends in
 WHOLE = "+combined"
 EXACTLY_ONE = f"{VERIFY_COUNT_GROUP_BY}, exactly 1"  # the row of questions that the paper does not have
-FUSIONS = {("at_least", 1): "or", ("greater", 0): "or", ("equal", 1): "one"}  # of whether there are so many images
+FUSIONS: dict[tuple[str, int | None], str] = {  # of whether there are so many images
+    ("at_least", 1): "or",
+    ("greater", 0): "or",
+    ("equal", 1): "one",
+}
 OTHER = "neither a count of images nor whether there are so many"
 NOT_ONE = "verify_count_group_by with another condition than at least or exactly 1"
 NONE_OF_IT = "of images with none of it, as an irrelevant image would be"

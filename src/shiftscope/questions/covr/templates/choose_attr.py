@@ -27,8 +27,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     def fits(name: str) -> bool:
         return is_predicative(case.spell_word(name)) and case.is_said_of(name, thing.name)
 
-    other, sets = find_choice(case, thing, node, (node,), dice, fits)
-    contexts = tuple(one for one in sets if case.is_attribute_clear(thing, one.graphs[0], value))
+    def is_clear(graph: int, _: str) -> bool:
+        return case.is_attribute_clear(thing, graph, value)
+
+    other, contexts = find_choice(case, thing, node, (node,), dice, fits, is_clear)
     if not contexts:
         return
     this, that = dice.shuffle([value, other])

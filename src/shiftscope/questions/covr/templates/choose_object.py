@@ -45,8 +45,7 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
             return False
         return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
 
-    other, sets = find_choice(case, thing, branch.thing, branch.nodes, dice, fits)
-    contexts = tuple(one for one in sets if case.is_only_name(str(one.answer), one.graphs[0]))
+    other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits, case.is_only_name)
     if not contexts:
         return
     this, that = dice.shuffle([own, other])

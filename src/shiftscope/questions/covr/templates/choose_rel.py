@@ -25,8 +25,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
             continue
         fits = partial(_is_comparable, case, link, branch.relation)
-        other, sets = find_choice(case, thing, branch.relation, branch.nodes, dice, fits)
-        contexts = tuple(one for one in sets if case.is_only_relation(thing, link.thing, one.graphs[0]))
+        is_clear = partial(_is_only_relation, case, thing, link.thing)
+        other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits, is_clear)
         if not contexts:
             continue
         this, that = dice.shuffle([link.relation, other])
@@ -38,6 +38,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         apart = is_ambiguous(spelled, first.relation) or is_ambiguous(spelled, word)
         text = ask_about(spelled, partial(_ask, spelled, first, word), apart)
         yield draft_question(case, "choose_rel", text, builder, contexts, thing=spelled, link=first, other=word)
+
+
+def _is_only_relation(case: SubgraphCase, thing: Subgraph, other: Subgraph, graph: int, _: str) -> bool:
+    return case.is_only_relation(thing, other, graph)
 
 
 def _is_comparable(case: SubgraphCase, link: SubgraphLink, node: int, other: str) -> bool:

@@ -11,7 +11,7 @@ from ....english.nouns import is_countable
 from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
+from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
 from ..phrases import phrase_many, phrase_one, phrase_short
 
 KIND: QuestionType = "true/false"
@@ -45,7 +45,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         sides.append(builder.put("count", builder.put("images", found) if counted == IMAGES else found))
     builder.put(COMPARATIVES[word], *sides)
     text = WORDS[word].format(*(_phrase_counted(one, counted) for one in (thing, other)))
-    slots = {"thing": thing, "other": other, "comparative": word, "counted": counted}
+    slots: dict[str, Slot] = {"thing": thing, "other": other, "comparative": word, "counted": counted}
     yield draft_question(case, "compare_count", text, builder, contexts, (rival.subgraph,), **slots)
 
 

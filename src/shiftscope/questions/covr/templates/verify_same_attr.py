@@ -47,13 +47,16 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     )
 
 
-@lru_cache(maxsize=4096)
 def _are_comparable(schema: Schema, name: str, other: str) -> bool:
     """Whether one would ask about both together: two dogs, a dog and a cat; not a sink and a letter, nor a person."""
-    if schema.closed or name == other:
-        return not is_person(other)
-    kinds, others = (set(schema.kinds_of("name", one)) for one in (name, other))
-    return not is_person(other) and not kinds.isdisjoint(others)
+    if is_person(other):
+        return False
+    return schema.closed or name == other or not _list_kinds(schema, name).isdisjoint(_list_kinds(schema, other))
+
+
+@lru_cache(maxsize=4096)
+def _list_kinds(schema: Schema, name: str) -> frozenset[str]:
+    return frozenset(schema.kinds_of("name", name))
 
 
 def _build_contexts(
