@@ -143,13 +143,8 @@ class SubgraphCase:
     @cached_property
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
-        things = {k for k, node in enumerate(self.nodes) if node.kind == "object"}
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            # Nobody compares sheep that have wool with buildings that have a roof, or giraffes with bananas.
-            apart = things.issubset(one.replaced_nodes) or any(
-                is_alive(change.after) != is_alive(change.before) for change in one.changes if change.node == 0
-            )
-            if not apart and is_sayable(self.spell_subgraph(one.subgraph)):
+            if _are_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
@@ -316,6 +311,13 @@ class SubgraphCase:
         free = [g for g in dict.fromkeys(offered) if g not in chosen and not any(roots[g] for roots in there)]
         clear = (g for g in dice.shuffle(free) if all(self.has_no_lookalikes(subgraph, g) for subgraph in absent))
         return (*chosen, *islice(clear, room))
+
+
+def _are_comparable(one: Distractor) -> bool:
+    """Whether one would compare the two: not sheep that have wool with buildings that have a roof, nor with bananas."""
+    replaced = [change for change in one.changes if change.kind == "object"]
+    lively = [is_alive(change.after) == is_alive(change.before) for change in replaced if change.node == 0]
+    return not lively or (all(lively) and len(replaced) == 1)
 
 
 @lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words",
 ON = ("on", "on top of", "above", "over", "under", "around")
 _get_lexicon = lru_cache(maxsize=8)(Lexicon)
 FACIAL_HAIR = word_set("nouns", "facial hair")
+NOT_IN = word_set("nouns", "not in")
 PICTURES = word_set("nouns", "pictures")
 EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
 OF_THE_LIVING = word_set("relations", "of the living")
@@ -93,8 +94,13 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return target.name in nouns.OWN_PARTS or target.name.rpartition(" ")[2] in LIKENESSES
     if predicate.rest in ("in", "inside", "on") and target.name in PICTURES:
         return False
+    if predicate.rest == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
+        return nouns.are_part_and_whole(thing.name, target.name)
+    if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
+        return False  # glasses that are on a face, where else
     if predicate.rest.startswith("wearing"):
-        return not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
+        dull = target.name in ("clothes", "clothing") and not target.attribute  # as everyone is
+        return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
     if predicate.verb == "have" and not target.attribute and not target.relations:  # as all of them do
         own = (kind for kind, parts in EVERY_ONE_HAS.items() if target.name in parts)
         if target.name in HARDLY_HAD or any(nouns.is_kind(thing.name, kind) for kind in own):

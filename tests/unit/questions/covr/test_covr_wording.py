@@ -363,6 +363,8 @@ def test_different_subgraphs_have_different_words(seed):
         thing("chair", ("have", "legs")),
         thing("road", ("under", "sky")),
         thing("man", ("wearing", "bananas")),
+        thing("man", ("wearing", thing("glasses", ("on", "face")))),
+        thing("bottle", ("in", "table")),
     ],
 )
 def test_what_makes_no_sense_is_refused(subgraph):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import lower_first
+from ....english.nouns import are_part_and_whole
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
@@ -23,6 +24,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     for branch in split_branches(case.subgraph):
         link, thing = branch.link, branch.rest
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
+            continue
+        if are_part_and_whole(thing.name, link.thing.name):  # a roof on a building or behind it
             continue
         fits = partial(_is_comparable, case, link, branch.relation)
         is_clear = partial(_is_only_relation, case, thing, link.thing)
