@@ -255,7 +255,12 @@ class SubgraphCase:
         return {code}.issuperset(set(narrower).intersection(read_graph(graphs, graph).names))
 
     def is_only_relation(self, thing: Subgraph, other: Subgraph, graph: int) -> bool:
-        """Whether one relation alone leads there from a thing to another; "with" says nothing besides one."""
+        """Whether one relation alone leads there from a thing to another; "with" says nothing besides one.
+
+        Of a closed schema, in which any two are on one side of each other and before or behind, all will do.
+        """
+        if self.schema.closed:
+            return True
         graphs = self.look.related.graphs
         start, table = int(graphs.object_starts[graph]), read_graph(graphs, graph)
         ours, theirs = (set(self.find_things(one, graph)) for one in (thing, other))
