@@ -16,6 +16,7 @@ TESTS = {"eq": operator.eq, "gt": operator.gt, "lt": operator.lt, "geq": operato
 NAMES = ("man", "dog", "hat", "table", "cup")
 WORDS = ("black", "white", "red", "large", "small")
 RELATIONS = ("holding", "wearing", "near", "on")
+UNREAD = ("with", "to the left of", "to the right of")  # by `relation_between_nouns`
 
 
 def rows(*lines: str) -> Rows:
@@ -54,6 +55,10 @@ def answer_of(program: Rows, scenes: tuple[Scene, ...]) -> Any:
     def holds(subject: tuple[int, int], relation: str, target: tuple[int, int]) -> bool:
         found = scenes[subject[0]].relation(relation)
         return subject[0] == target[0] and found is not None and bool(found[target[1]] >> subject[1] & 1)
+
+    def of_family(thing: tuple[int, int], family: str) -> list[str]:
+        schema = scenes[thing[0]].schema
+        return [v for v in values(thing, "attribute") if v in schema.attribute(family).values]
 
     def only(found: list[Any]) -> Any:
         if len(found) != 1:
@@ -101,6 +106,11 @@ def answer_of(program: Rows, scenes: tuple[Scene, ...]) -> Any:
                 out = given[0] or given[1]
             case "query_name":
                 out = given[0] if isinstance(given[0], str) else values(given[0], "name")[0]
+            case "query_attr":
+                out = only(of_family(given[0], words[0]))
+            case "all_same":
+                known = [set(of_family(t, words[0])) for t in given[0]]
+                out = all(one & known[0] for one in known)
             case "verify_attr":
                 out = words[0] in values(given[0], "attribute")
             case "choose_name":
@@ -108,7 +118,8 @@ def answer_of(program: Rows, scenes: tuple[Scene, ...]) -> Any:
             case "choose_attr":
                 out = choose(words, lambda w, one=given[0]: w in values(one, "attribute"))
             case "relation_between_nouns":
-                out = [r for r in RELATIONS if any(holds(given[0], r, b) for b in given[1])]
+                names = [relation.name for relation in scenes[given[0][0]].relations]
+                out = [r for r in names if r not in UNREAD for b in given[1] if holds(given[0], r, b)]
             case "choose_relation":
                 out = choose(words, lambda w, found=given[0]: w == found)
             case "all" | "some" | "none":

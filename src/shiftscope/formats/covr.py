@@ -101,7 +101,7 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
 
 
 def format_question(question: Question, schema: Schema | None = None) -> dict[str, Any]:
-    """One question as the official files have it; a closed schema tells which words are names."""
+    """One question as the official files have it; the schema tells which words are names, and what these contain."""
     notes = dict(question.notes)
     notation = compositional if notes.pop(FORM, "") else original
     data: dict[str, Any] = {"qid": question.id, notes.pop(TEXT_FIELD, TEXTS[0]): question.text}

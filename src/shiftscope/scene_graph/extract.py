@@ -151,19 +151,21 @@ class _TreeEnumerator:
         below = self.under(int(graphs.triple_objects[triple]), depth, inner)
         relation = graphs.relations[graphs.triple_relations[triple]]
 
-        def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
-            number, chosen = divmod(number, 1 << len(extra))
-            target, objects = below.tree(number)
-            modifiers = []
-            for k, other in enumerate(extra):
-                if chosen >> k & 1:
-                    thing = int(graphs.triple_objects[other])
-                    objects = (*objects, thing)
-                    name = graphs.modifiers[graphs.triple_modifiers[other]]
-                    modifiers.append(RelationModifier(name, ObjectNode(graphs.names[graphs.object_names[thing]])))
-            return ObjectNode("", "", (SubgraphLink(relation, target, tuple(modifiers)),)), objects
+        used = [int(graphs.triple_objects[other]) for other in extra]
+        ways = [1 + len(self.words(thing)) for thing in used]  # left out, or with none or one of its attributes
 
-        return _TreeFamily(below.size << len(extra), build_tree)
+        def build_tree(number: int) -> tuple[ObjectNode, tuple[int, ...]]:
+            modifiers, things = [], []
+            for other, thing, many in zip(extra, used, ways, strict=True):
+                number, which = divmod(number, many)
+                if which:
+                    named = ObjectNode(graphs.names[graphs.object_names[thing]], self.words(thing)[which - 1])
+                    modifiers.append(RelationModifier(graphs.modifiers[graphs.triple_modifiers[other]], named))
+                    things.append(thing)
+            target, objects = below.tree(number)
+            return ObjectNode("", "", (SubgraphLink(relation, target, tuple(modifiers)),)), (*objects, *things)
+
+        return _TreeFamily(below.size * prod(ways), build_tree)
 
     def _build_with(self, thing: int, links: tuple[_TreeFamily, ...]) -> _TreeFamily:
         """The object with none or one of its attributes and each of the relations."""

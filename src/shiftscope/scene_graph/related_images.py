@@ -121,8 +121,9 @@ class ContainingImage:
 
 
 @lru_cache(maxsize=64)
-def list_edits(size: int) -> tuple[Edit, ...]:
-    return (*combinations(range(size), 1), *combinations(range(size), 2))
+def list_edits(size: int, keep: int = 0) -> tuple[Edit, ...]:
+    """Every node and every two of so many, as long as these leave so many that are kept."""
+    return tuple(edit for many in (1, 2) if many + keep <= size for edit in combinations(range(size), many))
 
 
 class RelatedImages:

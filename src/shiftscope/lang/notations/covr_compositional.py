@@ -20,7 +20,14 @@ from ..check import plan_program
 from ..program import Program, ProgramError, prefix_notes, strip_prefix
 from . import covr as original
 from .covr import CovrRow
-from .covr.reader import COMPARISONS, CovrStep, build_program, replace_names_by_nouns, replace_nouns_by_names
+from .covr.reader import (
+    COMPARISONS,
+    CovrStep,
+    build_program,
+    replace_names_by_nouns,
+    replace_nouns_by_names,
+    spell_out_names,
+)
 from .covr.writer import build_steps
 
 NAME = "compositional COVR"
@@ -102,7 +109,8 @@ def _find_original(row: CovrRow) -> CovrRow:
 def write(program: Program, schema: Schema | None = None) -> list[dict[str, Any]]:
     """The program as rows; refuses, by name, what the compositional operations cannot say."""
     plan_program(program)
-    return _write_steps(build_steps(replace_nouns_by_names(program, schema), NAME, mend=True))
+    steps = build_steps(replace_nouns_by_names(program, schema), NAME, mend=True)
+    return _write_steps(spell_out_names(steps, schema))
 
 
 def _write_steps(steps: Sequence[CovrStep]) -> list[dict[str, Any]]:

@@ -10,16 +10,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import is_person
+from ...english.nouns import is_alive, is_person
 from ...rng import PathDice, seed_of
-from ...scene_graph.pack import get_noun_attribute
+from ...scene_graph.pack import PackedGraphs, get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
 from .phrases import is_sayable, spell_name, spell_subgraph
-from .program import CovrProgramBuilder
+from .program import CovrProgramBuilder, read_graph
 
 MOST_IMAGES = 5
 MOST_CONTAINING = 6  # images with the subgraph that a case looks for, besides its own
@@ -29,6 +29,7 @@ ANY = 8  # distractors with any nodes replaced
 ENOUGH = 3  # of these are enough for a question that wants certain nodes replaced
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
+COMPANY = "with"
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -52,6 +53,7 @@ class SubgraphCase:
     def __init__(self, look: CaseSettings, subgraph: Subgraph, source: int) -> None:
         self.look, self.subgraph, self.source = look, subgraph, source
         self.nodes = subgraph.nodes()
+        self._edits = list_edits(len(self.nodes), keep=1)  # so that a distractor shares something with the subgraph
         self.schema: Schema = look.related.graphs.schema
         self._seed = seed_of("case", look.seed, look.related.graphs.ids[source], str(subgraph))
         self.clear = _get_ambiguity(look.related)
@@ -94,12 +96,12 @@ class SubgraphCase:
     def find_replacing_others(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
         """Distractors in which one or two nodes are replaced, none of the queried ones."""
         kept = set(queried)
-        return self._find_by_edits([e for e in list_edits(len(self.nodes)) if kept.isdisjoint(e)])
+        return self._find_by_edits([e for e in self._edits if kept.isdisjoint(e)])
 
     def find_replacing_within(self, queried: Iterable[int]) -> tuple[Distractor, ...]:
         """Distractors in which one or two nodes are replaced, all of them queried ones."""
         wanted = set(queried)
-        return self._find_by_edits([e for e in list_edits(len(self.nodes)) if wanted.issuperset(e)])
+        return self._find_by_edits([e for e in self._edits if wanted.issuperset(e)])
 
     def _find_by_edits(self, wanted: Sequence[Edit]) -> tuple[Distractor, ...]:
         """Distractors by these edits; of those by any edit if that is enough of them, or all there are."""
@@ -118,7 +120,8 @@ class SubgraphCase:
     def _search_distractors(
         self, subgraph: Subgraph, count: int, among: Sequence[Edit] | None
     ) -> tuple[Distractor, ...]:
-        found = self.look.related.find_distractors(subgraph, count, self._seed, among=among)
+        edits = self._edits if among is None else among
+        found = self.look.related.find_distractors(subgraph, count, self._seed, among=edits)
         if among is None:
             self._all = len(found) < count
         verifier = self.look.verifier
@@ -141,7 +144,7 @@ class SubgraphCase:
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if is_sayable(self.spell_subgraph(one.subgraph)):
+            if _are_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
@@ -218,6 +221,11 @@ class SubgraphCase:
         roots = self.find_roots(subgraph)
         return sum(len(roots[graph]) for graph in graphs)
 
+    def count_images(self, subgraph: Subgraph, graphs: Iterable[int]) -> int:
+        """How many of these images the subgraph describes something in."""
+        roots = self.find_roots(subgraph)
+        return sum(1 for graph in graphs if roots[graph])
+
     def has_no_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether nothing else in the image may be one of those as well, under another name."""
         known = self._apart.setdefault(subgraph, {})
@@ -238,6 +246,33 @@ class SubgraphCase:
 
     def filter_unique(self, subgraph: Subgraph, graphs: Iterable[int]) -> list[int]:
         return [graph for graph in graphs if self.is_unique_in(subgraph, graph)]
+
+    def is_only_name(self, graph: int, name: str) -> bool:
+        """Whether all that answers to a name there is called just so: a pony is no answer to "a horse or a cow"."""
+        graphs = self.look.related.graphs
+        code = graphs.name_codes.get(name, -1)
+        narrower = graphs.narrower[code].tolist() if code >= 0 else ()
+        return {code}.issuperset(set(narrower).intersection(read_graph(graphs, graph).names))
+
+    def is_only_relation(self, thing: Subgraph, other: Subgraph, graph: int) -> bool:
+        """Whether one relation alone leads there from a thing to another; "with" says nothing besides one.
+
+        Of a closed schema, in which any two are on one side of each other and before or behind, all will do.
+        """
+        if self.schema.closed:
+            return True
+        graphs = self.look.related.graphs
+        start, table = int(graphs.object_starts[graph]), read_graph(graphs, graph)
+        ours, theirs = (set(self.find_things(one, graph)) for one in (thing, other))
+        triples = zip(table.relations, table.subjects, table.targets, strict=True)
+        found = [code for code, a, b in triples if a + start in ours and b + start in theirs]
+        return sum(1 for code in found if graphs.relations[code] != COMPANY) == 1
+
+    def is_said_of(self, attribute: str, name: str) -> bool:
+        """Whether something of the name has the attribute in some graph."""
+        graphs = self.look.related.graphs
+        codes = graphs.name_codes.get(name, -1), graphs.attribute_codes.get(attribute, -1)
+        return self.schema.closed or codes in _pair_names_with_attributes(graphs)
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
@@ -281,6 +316,20 @@ class SubgraphCase:
         free = [g for g in dict.fromkeys(offered) if g not in chosen and not any(roots[g] for roots in there)]
         clear = (g for g in dice.shuffle(free) if all(self.has_no_lookalikes(subgraph, g) for subgraph in absent))
         return (*chosen, *islice(clear, room))
+
+
+def _are_comparable(one: Distractor) -> bool:
+    """Whether one would compare the two: not sheep that have wool with buildings that have a roof, nor with bananas."""
+    replaced = [change for change in one.changes if change.kind == "object"]
+    lively = [is_alive(change.after) == is_alive(change.before) for change in replaced if change.node == 0]
+    return not lively or (all(lively) and len(replaced) == 1)
+
+
+@lru_cache(maxsize=1)
+def _pair_names_with_attributes(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
+    """The codes of names and attributes that some object has both of."""
+    names = graphs.object_names[graphs.attribute_owners]
+    return frozenset(zip(names.tolist(), graphs.object_attributes.tolist(), strict=True))
 
 
 @lru_cache(maxsize=1)

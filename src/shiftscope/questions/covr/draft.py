@@ -73,6 +73,7 @@ def draft_question(
 
 # Numbers in questions: which of them occur, how they are phrased and tested.
 
+MOST_COUNT = 5  # no count is asked for, or about, that is larger
 TESTS = {"": "equal", "at least": "at_least", "at most": "at_most", "exactly": "equal"}  # words → the op
 
 
@@ -153,10 +154,14 @@ class ImageCondition(NamedTuple):
 
 
 def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
-    """A drawn condition, with a number that images of the case have."""
-    test = dice.draw_one(NUMBERED) if dice.draw_below(UNTESTED) else ""
-    if test == "at most":
-        return _draw_at_most(case, dice)
+    """A drawn condition, with a number that images of the case have.
+
+    Other images than those that contain one share nothing with a bare noun; "at most" could be said of them too.
+    """
+    bare = case.subgraph.size == 1
+    test = dice.draw_one(NUMBERED) if bare or dice.draw_below(UNTESTED) else ""
+    if bare or test == "at most":
+        return _draw_among_containing(case, test, dice)
     found = list_image_sets(case)
     seen = sorted({count for one in found for count in one.counts if count})
     if not seen:
@@ -169,21 +174,22 @@ def draw_image_condition(case: SubgraphCase, dice: PathDice) -> ImageCondition |
     return ImageCondition(test, number, sets)
 
 
-def _draw_at_most(case: SubgraphCase, dice: PathDice) -> ImageCondition | None:
-    """A number below the largest met; all images contain one, and at least one contains more than that."""
+def _draw_among_containing(case: SubgraphCase, test: str, dice: PathDice) -> ImageCondition | None:
+    """A number that tells images apart all of which contain one; at least one of a set does not meet the condition."""
     counts = count_per_image(case)
-    most = max(counts.values(), default=0)
-    if most < 2:
+    numbers = [n for n in range(1, max(counts.values(), default=0) + 1) if n in counts.values() or test == "at most"]
+    telling = [n for n in numbers if not all(passes_test(test, count, n) for count in counts.values())]
+    if not telling:
         return None
-    number = 1 + dice.draw_below(most - 1)
-    few = dice.shuffle([graph for graph, count in counts.items() if count <= number])
-    more = dice.shuffle([graph for graph, count in counts.items() if count > number])
+    number = dice.draw_one(telling)
+    passing = dice.shuffle([graph for graph, count in counts.items() if passes_test(test, count, number)])
+    failing = dice.shuffle([graph for graph, count in counts.items() if not passes_test(test, count, number)])
     sets = tuple(
-        ((*few[:some], *more[:others]), some)
-        for some, others in dice.shuffle(list(product(range(len(few) + 1), range(1, len(more) + 1))))
+        ((*passing[:some], *failing[:others]), some)
+        for some, others in dice.shuffle(list(product(range(len(passing) + 1), range(1, len(failing) + 1))))
         if 2 <= some + others <= MOST_IMAGES
     )
-    return ImageCondition("at most", number, sets) if sets else None
+    return ImageCondition(test, number, sets) if sets else None
 
 
 # Images in which a description refers to one thing alone, for questions about one of its nodes.
@@ -212,19 +218,27 @@ def find_references(
 
 
 def find_choice(
-    case: SubgraphCase, thing: Subgraph, node: int, queried: Sequence[int], dice: PathDice, fits: Callable[[str], bool]
+    case: SubgraphCase,
+    thing: Subgraph,
+    node: int,
+    queried: Sequence[int],
+    dice: PathDice,
+    fits: Callable[[str], bool],
+    is_clear: Callable[[int, str], bool],
 ) -> tuple[str, tuple[ContextImages, ...]]:
     """A name that fits beside the node's own, and images as for `find_references` with one of the two; or none.
 
-    Preferred is a name that the thing itself has at the node in some image: then both answers can be had.
+    Preferred is a name that the thing itself has at the node in some image: then both answers can be had. `is_clear`
+    says whether the thing in an image has this name at the node and no other.
     """
-    holders = case.filter_unique(thing, case.containing_images)
+    own = case.nodes[node].name
+    holders = [g for g in case.filter_unique(thing, case.containing_images) if is_clear(g, own)]
     if not holders:
         return "", ()
-    own = case.nodes[node].name
     near: dict[str, list[int]] = {}
     for one in case.find_replacing_only(node):
-        if case.is_unique_in(thing, one.graph) and fits(value := get_replacement(one, node)):
+        value = get_replacement(one, node)
+        if case.is_unique_in(thing, one.graph) and fits(value) and is_clear(one.graph, value):
             near.setdefault(value, []).append(one.graph)
     for other in dice.shuffle(list(near)):
         graphs = case.add_distractors(holders[:1], case.find_beside(thing, node, other)[:2], [thing], dice)

@@ -14,14 +14,22 @@ from ...english.inflection import join_list
 from ...english.inflection import plural as several
 from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
+from ...english.word_lists import word_set, word_table
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
+from ...schemas.gqa import SCHEMA
 
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
 HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
 ON = ("on", "on top of", "above", "over", "under", "around")
 _get_lexicon = lru_cache(maxsize=8)(Lexicon)
+FACIAL_HAIR = word_set("nouns", "facial hair")
+NOT_IN = word_set("nouns", "not in")
+PICTURES = word_set("nouns", "pictures")
+EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
+OF_THE_LIVING = word_set("relations", "of the living")
+KNOWN = frozenset(kind for kind, _ in SCHEMA.attribute("name").kinds)  # nouns of which we know what is alive
 LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
 
 
@@ -63,7 +71,8 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
         return False
     if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
         return False
-    if not _is_sensible(thing, predicate, target):
+    lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
+    if lifeless or not _is_sensible(thing, predicate, target):  # the bowl that is with a bear
         return False
     if link.modifiers and has_more_to_say(target):
         return False
@@ -77,9 +86,26 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
     """Annotators' slips, and what is true of everyone."""
     alive = nouns.is_alive(thing.name)
+    last = thing.name.rpartition(" ")[2]
+    inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
+    if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
+        return False
+    if thing.name in FACIAL_HAIR and target.name in KNOWN and not nouns.is_alive(target.name):
+        return target.name in nouns.OWN_PARTS or target.name.rpartition(" ")[2] in LIKENESSES
+    if predicate.rest in ("in", "inside", "on") and target.name in PICTURES:
+        return False
+    if predicate.rest == "in" and target.name in NOT_IN:  # a bottle in a table, unlike a drawer
+        return nouns.are_part_and_whole(thing.name, target.name)
+    if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
+        return False  # glasses that are on a face, where else
     if predicate.rest.startswith("wearing"):
-        return not nouns.is_alive(target.name)
-    if predicate.verb == "have" and target.name in HARDLY_HAD and not target.attribute:  # as all of them do
+        dull = target.name in ("clothes", "clothing") and not target.attribute  # as everyone is
+        return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
+    if predicate.verb == "have" and not target.attribute and not target.relations:  # as all of them do
+        own = (kind for kind, parts in EVERY_ONE_HAS.items() if target.name in parts)
+        if target.name in HARDLY_HAD or any(nouns.is_kind(thing.name, kind) for kind in own):
+            return False
+    if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
         return False
     if alive and predicate.verb == "have":
         return bool(target.attribute) or target.name not in nouns.OWN_PARTS
@@ -88,10 +114,9 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         return False  # a man on a stomach, unlike a bird on a head
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
         return False
-    if not alive and target.name in nouns.FLESH and thing.name.rpartition(" ")[2] not in LIKENESSES:
+    if not alive and target.name in nouns.FLESH and last not in LIKENESSES:
         if predicate.verb == "have":  # a train that has a head
             return False
-        last = thing.name.rpartition(" ")[2]
         grown = own_part or nouns.grammatical_number(thing.name) == "mass" or last in nouns.ON_FLESH
         held = thing.name.startswith("umbrella")  # though an accessory
         if predicate.rest in ON and (held or not (grown or nouns.is_worn(thing.name))):

@@ -30,6 +30,7 @@ from .program import GraphWorlds
 
 SOURCE = "covr"
 MOST = 60  # subgraphs of one image that questions are made about
+MOST_WORDS = 35  # of a question
 SPARE = 2  # times as many are drawn, since not all can be worded
 _get_provenance = cache(partial(Provenance, SOURCE, ""))  # of a template
 
@@ -59,13 +60,18 @@ class CovrQuestioner:
         texts: set[str] = set()
         for subgraph in self.choose_subgraphs(graph):
             case = SubgraphCase(self.look, subgraph, graph)
-            for template in self.templates.values():
-                for draft in template.propose(case):
-                    if draft.text not in texts:
-                        examples = tuple(self._build_questions(case, draft, template.KIND, len(made)))
-                        texts.update(one.text for one in examples)
-                        made += examples
+            for draft in self.propose_drafts(case):
+                if draft.text not in texts:
+                    examples = tuple(self._build_questions(case, draft, len(made)))
+                    texts.update(one.text for one in examples)
+                    made += examples
         return tuple(made)
+
+    def propose_drafts(self, case: SubgraphCase) -> Iterator[CovrDraft]:
+        """What the templates propose about a subgraph that is large enough for them, in 35 words at most."""
+        for template in self.templates.values():
+            if case.subgraph.size >= template.LEAST_NODES:
+                yield from (draft for draft in template.propose(case) if len(draft.text.split()) <= MOST_WORDS)
 
     def choose_subgraphs(self, graph: int) -> tuple[Subgraph, ...]:
         """The subgraphs to ask about, all of which can be worded; of each shape in turn."""
@@ -80,7 +86,7 @@ class CovrQuestioner:
         good = (one for one in each if is_sayable(spell_subgraph(one, schema)))
         return tuple(one for one, _ in zip(good, range(self.most), strict=False))
 
-    def _build_questions(self, case: SubgraphCase, draft: CovrDraft, kind: str, start: int) -> Iterator[Question]:
+    def _build_questions(self, case: SubgraphCase, draft: CovrDraft, start: int) -> Iterator[Question]:
         """One question, or two with other images and another answer."""
         taken: list[tuple[tuple[int, ...], Answer]] = []
         for context in draft.contexts:
@@ -110,7 +116,7 @@ class CovrQuestioner:
                 scenes=tuple(self.graphs.ids[graph] for graph in graphs),
                 program=draft.program,
                 answer=meant,
-                kind=kind,
+                kind=self.templates[draft.template].KIND,
                 provenance=_get_provenance(draft.template),
                 notes=(*described, *pair, ("distractors", [[self.graphs.ids[g], d] for g, d in near if d])),
             )

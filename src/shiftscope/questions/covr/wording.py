@@ -6,7 +6,7 @@ for the subject, with the number of `plural` or of its own name.
 
 from collections.abc import Callable
 
-from ...english.inflection import lower_first
+from ...english.inflection import capitalize_first, lower_first
 from ...english.nouns import grammatical_number, is_alive, is_plural_noun, pronoun
 from ...english.relations import RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
@@ -24,10 +24,9 @@ def ask_is(subject: Subgraph, attribute: str, plural: bool = False, phrase: str 
 
 
 def ask_how_many(subject: Subgraph) -> str:
-    """How many there are: "How many boys are wearing a hat", "How many boys are there"."""
-    if len(subject.relations) + bool(phrases.get_postposed_attribute(subject)) != 1:
-        return f"How many {phrases.phrase_many(subject)} are there"
-    return f"How many {phrases.build_noun(subject, True)} {phrases.build_predicates(subject, True)}"
+    """How many there are: "How many boys are wearing a hat and are sitting on a bench", "How many boys are there"."""
+    predicates = phrases.build_predicates(subject, True)
+    return f"How many {phrases.build_noun(subject, True)} {predicates or 'are there'}"
 
 
 def ask_what(subject: Subgraph, relation: str, plural: bool = False, phrase: str = "") -> str:
@@ -122,6 +121,16 @@ def ask_after_naming(thing: Subgraph, ask: Callable[[str, bool], str]) -> list[s
     return [f"{phrases.phrase_short(thing)}: {ask_with_pronoun(thing, ask)}?"] if thing.relations else []
 
 
+def ask_about(thing: Subgraph, ask: Callable[[str, bool], str], apart: bool) -> str:
+    """The question, with what it is about set apart where the sentence could be misread.
+
+    "The truck that is in front of a bus: what is it behind?", not "What is the truck in front of a bus behind?".
+    """
+    if not apart:
+        return f"{ask('', False)}?"
+    return f"{capitalize_first(phrases.phrase_one(thing))}: {ask_with_pronoun(thing, ask)}?"
+
+
 def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
     """A question about it, once it was named: "is he running"."""
     it = pronoun(thing.name, subject=True)
@@ -129,8 +138,9 @@ def ask_with_pronoun(thing: Subgraph, ask: Callable[[str, bool], str]) -> str:
 
 
 def is_ambiguous(thing: Subgraph, relation: str) -> bool:
-    """Whether few words could be misread: "the cup on a table under it"."""
-    return phrases.require_predicate(relation).manner == 0 and bool(thing.relations)
+    """Whether few words could be misread: "the cup on a table under it", "the man wearing a hat sitting on it"."""
+    predicate = phrases.require_predicate(relation)
+    return bool(thing.relations) and (predicate.manner == 0 or " " in predicate.rest)
 
 
 def phrase_clearly(thing: Subgraph, relation: str) -> str:

@@ -13,6 +13,7 @@ from ...errors import UserError
 from ...executor import Progress
 from ...formats import clevr, gqa
 from ...formats.covr import FORM, format_question
+from ...schema import Schema
 from ..dataset import Dataset
 from . import count_records, write_picture
 
@@ -22,8 +23,7 @@ REPHRASED = "rephrase"  # what the release calls a paraphrase
 
 def write(dataset: Dataset, out: Path, progress: Progress, *, form: str = "") -> None:
     """Write the files of every split; one record is in memory at a time."""
-    first = next(dataset.images(), None)
-    schema = first.scene.schema if first else None
+    schema = _find_schema(dataset)
     report_step = count_records(dataset, progress)
     for split in dataset.splits:
         images, questions = dataset.count(split)
@@ -41,6 +41,24 @@ def write(dataset: Dataset, out: Path, progress: Progress, *, form: str = "") ->
                     row = format_question(replace(question, notes=notes), schema)
                     file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
                     report_step()
+
+
+def _find_schema(dataset: Dataset) -> Schema | None:
+    """The scenes' schema; of an open one only the names that occur, since programs list those that they accept."""
+    schema: Schema | None = None
+    names: set[str] = set()
+    for image in dataset.images():
+        schema = schema or image.scene.schema
+        if schema.closed:
+            return schema
+        names.update(name for thing in image.scene.objects for name in thing.values("name"))
+    if schema is None:
+        return None
+    attributes = []
+    for attribute in schema.attributes:
+        present = ((kind, tuple(name for name in members if name in names)) for kind, members in attribute.kinds)
+        attributes.append(replace(attribute, kinds=tuple((kind, found) for kind, found in present if found)))
+    return replace(schema, attributes=tuple(attributes))
 
 
 def _iterate_scene_json(dataset: Dataset, split: str, folder: Path, report_step: Callable[[], None]) -> Iterator[str]:

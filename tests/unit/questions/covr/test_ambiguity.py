@@ -74,7 +74,9 @@ def test_what_is_white_and_red_is_not_counted_as_white():
 
 
 def test_an_image_with_another_name_for_the_same_stays_out():
-    case = case_of(ObjectNode("mug"), ("mug",), ("cup",), ("dog",), ("cat",), ("mug, cup",))
+    on_table = ObjectNode("mug", "", (SubgraphLink("on", ObjectNode("table")),))
+    named = ("mug, table", "cup, table", "dog, table", "cat, table", "mug, table, cup")
+    case = case_of(on_table, *((said, "0 on 1", *(["2 on 1"] if said.count(",") > 1 else [])) for said in named))
     found = list_image_sets(case)
     assert found
     assert all(not {1, 4} & set(one.graphs) for one in found)
@@ -121,13 +123,15 @@ def test_two_images_with_at_most_so_many_can_be_right_and_wrong():
 
 
 def test_a_bare_number_is_never_wrong_because_there_are_more():
-    scenes = [("dog",), ("dog, dog",), ("dog, dog, dog",), ("dog",), ("cat",), ("cow",)]
+    on_bed = ObjectNode("dog", "", (SubgraphLink("on", ObjectNode("bed")),))
+    scenes = [(f"bed{', dog' * many}", *(f"{k + 1} on 0" for k in range(many))) for many in (1, 2, 3, 1)]
+    scenes += [("bed, cat", "1 on 0"), ("bed, cow", "1 on 0")]
     bare = 0
     related = RelatedImages(
         build_index(pack_graphs([graph(str(k), *said) for k, said in enumerate(scenes)])), build_exclusivity(SCHEMA)
     )
     for seed in range(100):
-        case = SubgraphCase(CaseSettings(related, seed), ObjectNode("dog"), 0)
+        case = SubgraphCase(CaseSettings(related, seed), on_bed, 0)
         for draft in load_templates()["verify_count"].propose(case):
             if not draft.slot("test"):
                 bare += 1

@@ -46,12 +46,14 @@ def test_a_program_tells_what_kind_of_question_it_is(program, shape):
 
 
 def test_replies_are_summed_or_joined_by_or_and_nothing_else():
-    assert combine_answers("count_group_by", [1, 0, 1]) == 2
-    assert combine_answers("verify_count_group_by", [False, True]) is True
-    assert combine_answers("verify_count_group_by", [False, False]) is False
-    assert combine_answers("count_group_by", [1, True]) is None
-    assert combine_answers("count_group_by", [True, False]) is None
-    assert combine_answers("verify_count_group_by", ["yes", True]) is None
+    assert combine_answers("sum", [1, 0, 1]) == 2
+    assert combine_answers("or", [False, True]) is True
+    assert combine_answers("or", [False, False]) is False
+    assert combine_answers("one", [False, True]) is True
+    assert combine_answers("one", [True, True]) is combine_answers("one", [False, False]) is False
+    assert combine_answers("sum", [1, True]) is None
+    assert combine_answers("sum", [True, False]) is None
+    assert combine_answers("or", ["yes", True]) is None
 
 
 def test_each_image_stands_in_its_place_among_images_without_what_is_counted(toys):
@@ -60,6 +62,7 @@ def test_each_image_stands_in_its_place_among_images_without_what_is_counted(toy
     (exam,) = plan.test_sets
     wholes = {q.id: q for q in exam.questions if q.note("part of") is None}
     parts = [q for q in exam.questions if q.note("part of") is not None]
+    few = 0
     assert len(wholes) > 15
     assert len(parts) == sum(len(q.scenes) for q in wholes.values())
     for part in parts:
@@ -70,8 +73,14 @@ def test_each_image_stands_in_its_place_among_images_without_what_is_counted(toy
         fillers = [name for at, name in enumerate(part.scenes) if at != k]
         assert not set(fillers) & set(whole.scenes)
         assert len({*fillers}) == len(fillers)
-        counted = parse_counted(whole)
-        assert not any(data.answer(counted, (name,)) for name in fillers)
+        counted, kept = parse_counted(whole), find_shape(whole.program).keep
+        many = [data.answer(counted, (name,)).bit_count() for name in fillers]
+        if kept >= 0 and whole.program.nodes[kept].params[0] == "at_most":
+            assert min(many) > int(whole.program.nodes[kept].params[1])
+            few += 1
+        else:
+            assert not any(many)
+    assert few
 
 
 def parse_counted(question):
@@ -83,14 +92,16 @@ def parse_counted(question):
 def test_what_has_no_segments_is_counted_by_its_reason(toys):
     plan = segment_combine.plan(SourceSplit(toys), SegmentCombineOptions())
     reasons = dict(plan.left_out)
-    assert set(reasons) == {segment_combine.OTHER, segment_combine.NOT_ONE, segment_combine.AT_MOST}
+    assert set(reasons) == {segment_combine.OTHER, segment_combine.NOT_ONE, segment_combine.NO_FILLERS}
     wholes = sum(q.note("part of") is None for q in plan.test_sets[0].questions)
     assert plan.considered == 200 == wholes + sum(reasons.values())
 
 
 def test_oracle_execution_scores_everything(toys, tmp_path):
     made = take_test("segment_combine", RunSpec("oracle", toys), tmp_path / "out")
-    assert [dict(line.of)["template"] for line in made.lines] == ["count_group_by", "verify_count_group_by", "both"]
+    assert [dict(line.of)["template"] for line in made.lines] == [
+        *("count_group_by", "verify_count_group_by", "verify_count_group_by, exactly 1", "all")
+    ]
     for line in made.lines:
         scores = {s.metric: s for s in line.scores}
         assert scores["original"].value == scores["combined"].value == scores["same_answer"].value == 1
@@ -101,11 +112,12 @@ def test_oracle_execution_scores_everything(toys, tmp_path):
 def test_the_combined_run_pairs_each_question_with_its_segments(toys, tmp_path):
     made = take_test("segment_combine", RunSpec("question_only", toys), tmp_path / "out")
     said = {p.question: p.answer for _, p in read_rows(tmp_path / "out/runs/segments")}
+    whole = {q.id: q for q in SourceSplit(toys).questions()}
     for row, prediction in read_rows(tmp_path / "out/runs/combined"):
         if row.twin:
             parts = [a for name, a in said.items() if name.startswith(f"{row.twin}+image")]
-            kind = "verify_count_group_by" if isinstance(row.truth, bool) else "count_group_by"
-            assert prediction.answer == combine_answers(kind, parts)
+            fusion = segment_combine.find_fusion(find_shape(whole[row.twin].program))
+            assert prediction.answer == combine_answers(fusion, parts)
     log = read_run(tmp_path / "out/runs/combined")
     assert log.finished
     assert len(log.records) == log.questions

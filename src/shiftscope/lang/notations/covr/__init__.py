@@ -28,7 +28,15 @@ from ....scene import FREE
 from ....schema import Schema
 from ...check import plan_program
 from ...program import MAX_NODES, Notes, Program, ProgramError, prefix_notes, strip_prefix
-from .reader import COMPARISONS, QUANTIFIERS, CovrStep, build_program, replace_names_by_nouns, replace_nouns_by_names
+from .reader import (
+    COMPARISONS,
+    QUANTIFIERS,
+    CovrStep,
+    build_program,
+    replace_names_by_nouns,
+    replace_nouns_by_names,
+    spell_out_names,
+)
 from .writer import build_steps
 
 FIELDS = ("operation", "arguments", "dependencies")
@@ -286,10 +294,11 @@ def _build_pairs(values: tuple[str, ...], schema: Schema | None) -> tuple[str, .
 def write(program: Program, schema: Schema | None = None) -> list[dict[str, Any]]:
     """The program as rows; refuses, by name, what the original operations cannot say.
 
-    With the schema of solids, which have no names, their shapes are written as names.
+    With a schema, a find lists the names that it accepts; of solids, which have no names, shapes are written as names.
     """
     plan_program(program)
-    return _write_steps(_remove_negations(build_steps(replace_nouns_by_names(program, schema), NAME)))
+    steps = _remove_negations(build_steps(replace_nouns_by_names(program, schema), NAME))
+    return _write_steps(spell_out_names(steps, schema))
 
 
 OPPOSITE = {"some": "none", "none": "some", "gt": "leq", "leq": "gt", "lt": "geq", "geq": "lt"}

@@ -5,6 +5,7 @@ Where a closed schema has no names, the noun of a thing is its shape.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ....schema import Schema
@@ -250,6 +251,31 @@ def replace_nouns_by_names(program: Program, schema: Schema | None) -> Program:
         elif n.params[:1] == (noun,) and (n.op == "choose" or (n.op == "query" and i == len(nodes) - 1)):
             words[i] = (NAME, *n.params[1:]), n.notes
     return Program(tuple(node(n.op, n.inputs, *words[i]) for i, n in enumerate(nodes)))
+
+
+def spell_out_names(steps: Sequence[CovrStep], schema: Schema | None) -> list[CovrStep]:
+    """The steps in which a find lists every name that the schema says it accepts: `dog`, `puppy`.
+
+    To COVR's executor a name is that name alone.
+    """
+    if schema is None:
+        return list(steps)
+    members = _map_names(schema)
+
+    def spell_out(step: CovrStep) -> CovrStep:
+        if step.kind == "find" and not members.keys().isdisjoint(step.words):
+            every = (name for word in step.words for name in (word, *members.get(word, ())))
+            return step._replace(words=tuple(dict.fromkeys(every)))
+        return step._replace(sub=tuple(map(spell_out, step.sub))) if step.sub else step
+
+    return list(map(spell_out, steps))
+
+
+@lru_cache(maxsize=8)
+def _map_names(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """For each noun that contains others, these."""
+    noun = find_noun_attribute(schema) or NAME
+    return {kind: members for a in schema.attributes if a.name == noun for kind, members in a.kinds}
 
 
 def replace_names_by_nouns(program: Program, schema: Schema | None) -> Program:

@@ -1,6 +1,7 @@
 """Which of two attributes a thing has: "Is the man that is wearing a jersey running or looking up?".
 
-The root has an attribute; the other one comes from a distractor in which something else is different as well.
+The root has an attribute; the other one comes from a distractor in which something else is different as well, and
+some such thing has it: no clock is young or old.
 """
 
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import phrase_attribute, phrase_short
-from ..wording import ask_is, ask_with_pronoun
+from ..wording import ask_about, ask_is, ask_with_pronoun
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -21,15 +23,25 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     dice = case.make_dice("choose_attr")
     thing = case.subgraph.drop_attribute()
-    other, sets = find_choice(case, thing, node, (node,), dice, lambda name: is_predicative(case.spell_word(name)))
-    contexts = tuple(one for one in sets if case.is_attribute_clear(thing, one.graphs[0], value))
+
+    def fits(name: str) -> bool:
+        return is_predicative(case.spell_word(name)) and case.is_said_of(name, thing.name)
+
+    def is_clear(graph: int, _: str) -> bool:
+        return case.is_attribute_clear(thing, graph, value)
+
+    other, contexts = find_choice(case, thing, node, (node,), dice, fits, is_clear)
     if not contexts:
         return
     this, that = dice.shuffle([value, other])
     builder = case.make_program_builder()
     builder.put("choose", builder.find_unique(thing), words=(builder.get_attribute(this), this, that))
     spelled, first, second = case.spell_subgraph(thing), case.spell_word(this), case.spell_word(that)
-    text = f"{ask_is(spelled, first)} or {phrase_attribute(second)}?"
+
+    def ask(it: str, plural: bool) -> str:
+        return f"{ask_is(spelled, first, plural, it)} or {phrase_attribute(second)}"
+
+    text = ask_about(spelled, ask, spelled.depth > 1)
     yield draft_question(case, "choose_attr", text, builder, contexts, thing=spelled, this=first, that=second)
 
 

@@ -7,12 +7,13 @@ other name is that of a distractor in which something else is different as well;
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from ....english.inflection import lower_first
-from ....english.nouns import are_part_and_whole
+from ....english.nouns import OWN_PARTS, are_part_and_whole
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
-from ....scene_graph.subgraph import ObjectNode, SubgraphBranch, SubgraphLink
+from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, SubgraphLink
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
@@ -20,6 +21,7 @@ from ..phrases import is_sayable
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -39,9 +41,11 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
     def fits(name: str) -> bool:
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
+        if (own in OWN_PARTS) != (name in OWN_PARTS):  # holding a frisbee or hands
+            return False
         return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
 
-    other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits)
+    other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits, case.is_only_name)
     if not contexts:
         return
     this, that = dice.shuffle([own, other])
@@ -57,9 +61,14 @@ def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, d
         link = replace(link, thing=ObjectNode(this))
     spelled, word = case.spell_subgraph(thing), case.spell_word(that)
     (link,) = case.spell_subgraph(ObjectNode(thing.name, "", (link,))).relations
-    ask = wording.ask_either_modifier if link.modifiers else wording.ask_either_object
-    text = f"{ask(spelled, link, word)}?"
+    apart = not link.modifiers and wording.is_ambiguous(spelled, link.relation)
+    text = wording.ask_about(spelled, partial(_ask, spelled, link, word), apart)
     yield draft_question(case, "choose_object", text, builder, contexts, thing=spelled, link=link, other=word)
+
+
+def _ask(thing: Subgraph, link: SubgraphLink, other: str, it: str, plural: bool) -> str:
+    ask = wording.ask_either_modifier if link.modifiers else wording.ask_either_object
+    return ask(thing, link, other, plural, it)
 
 
 def _is_ambiguous(case: SubgraphCase, link: SubgraphLink) -> bool:
@@ -77,13 +86,11 @@ def reword(draft: CovrDraft) -> list[str]:
         question = wording.ask_either_modifier(thing, link, other)
         return [
             f"which is it: {lower_first(question)}?",
-            *wording.ask_after_naming(
-                thing, lambda it, plural: wording.ask_either_modifier(thing, link, other, plural, it)
-            ),
+            *wording.ask_after_naming(thing, partial(_ask, thing, link, other)),
         ]
     the = wording.phrase_clearly(thing, link.relation)
     return [
         f"{wording.ask_either_object(thing, link, other, phrase=the)}?",
-        *wording.ask_after_naming(thing, lambda it, plural: wording.ask_either_object(thing, link, other, plural, it)),
+        *wording.ask_after_naming(thing, partial(_ask, thing, link, other)),
         f"{wording.ask_what(thing, link.relation, phrase=the)}: {wording.phrase_two_objects(thing, link, other)}?",
     ]

@@ -1,18 +1,22 @@
 """In which of two relations one is to a thing: "Is the sitting man holding a hat or wearing it?".
 
-The root has a relation; the other one comes from a distractor in which something else is different as well.
+The root has a relation, the only one to that thing; the other one comes from a distractor in which something else is
+different as well.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import lower_first
-from ....scene_graph.subgraph import ObjectNode, SubgraphLink, split_branches
+from ....english.nouns import are_part_and_whole
+from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..wording import are_comparable, ask_after_naming, ask_either_relation, phrase_clearly
+from ..phrases import is_sayable
+from ..wording import are_comparable, ask_about, ask_after_naming, ask_either_relation, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "or"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -21,8 +25,11 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         link, thing = branch.link, branch.rest
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
             continue
-        fits = partial(_is_comparable, case, link)
-        other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits)
+        if are_part_and_whole(thing.name, link.thing.name):  # a roof on a building or behind it
+            continue
+        fits = partial(_is_comparable, case, link, branch.relation)
+        is_clear = partial(_is_only_relation, case, thing, link.thing)
+        other, contexts = find_choice(case, thing, branch.relation, branch.nodes, dice, fits, is_clear)
         if not contexts:
             continue
         this, that = dice.shuffle([link.relation, other])
@@ -31,13 +38,24 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         builder.put("choose_relation", one, others, words=(this, that, "object"))
         spelled, word = case.spell_subgraph(thing), case.spell_word(that)
         (first,) = case.spell_subgraph(ObjectNode(thing.name, "", (SubgraphLink(this, link.thing),))).relations
-        text = f"{ask_either_relation(spelled, first, word)}?"
+        apart = is_ambiguous(spelled, first.relation) or is_ambiguous(spelled, word)
+        text = ask_about(spelled, partial(_ask, spelled, first, word), apart)
         yield draft_question(case, "choose_rel", text, builder, contexts, thing=spelled, link=first, other=word)
 
 
-def _is_comparable(case: SubgraphCase, link: SubgraphLink, other: str) -> bool:
+def _is_only_relation(case: SubgraphCase, thing: Subgraph, other: Subgraph, graph: int, _: str) -> bool:
+    return case.is_only_relation(thing, other, graph)
+
+
+def _is_comparable(case: SubgraphCase, link: SubgraphLink, node: int, other: str) -> bool:
+    if not is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({node: other}))):
+        return False
     (spelled,) = case.spell_subgraph(ObjectNode(link.thing.name, "", (link,))).relations
     return are_comparable(spelled, case.spell_word(other), case.spell_word(case.subgraph.name))
+
+
+def _ask(thing: Subgraph, link: SubgraphLink, other: str, it: str, plural: bool) -> str:
+    return ask_either_relation(thing, link, other, plural, it)
 
 
 def reword(draft: CovrDraft) -> list[str]:
@@ -46,5 +64,5 @@ def reword(draft: CovrDraft) -> list[str]:
     return [
         f"{question}?",
         f"which is it: {lower_first(question)}?",
-        *ask_after_naming(thing, lambda it, plural: ask_either_relation(thing, link, other, plural, it)),
+        *ask_after_naming(thing, partial(_ask, thing, link, other)),
     ]

@@ -1,17 +1,19 @@
 """How many there are in all images: "How many people are erasing a mark from a paper?".
 
-Any subgraph that can be counted; the images that do not contain it hold something much like it instead.
+Any subgraph that can be counted; the images that do not contain it hold something much like it instead. No answer
+is above 5.
 """
 
 from collections.abc import Iterator
 
 from ....english.nouns import is_countable
 from ..context_images import SubgraphCase
-from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, list_image_sets
+from ..draft import MOST_COUNT, ContextImages, CovrDraft, QuestionType, draft_question, list_image_sets
 from ..phrases import phrase_short
 from ..wording import ask_how_many
 
 KIND: QuestionType = "how many"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -22,7 +24,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("count", builder.find_described(case.subgraph))
     text = f"{ask_how_many(spelled)}?"
-    contexts = [ContextImages(one.graphs, one.total) for one in found]
+    contexts = [ContextImages(one.graphs, one.total) for one in found if one.total <= MOST_COUNT]
+    if not contexts:
+        return
     yield draft_question(case, "count", text, builder, contexts, thing=spelled)
 
 

@@ -13,6 +13,7 @@ from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "how many"
+LEAST_NODES = 1
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

@@ -14,6 +14,7 @@ from ..phrases import phrase_one, phrase_short
 from ..wording import MEASURES, ask_after_naming, be_form_of
 
 KIND: QuestionType = "open"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

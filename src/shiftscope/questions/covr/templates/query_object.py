@@ -5,15 +5,17 @@ differ in that thing and in something else. What the question names already is n
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from ....english.inflection import plural
-from ....scene_graph.subgraph import is_relation_mentioned, is_to_plain_thing, split_branches
+from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_relation
-from ..wording import ask_after_naming, ask_what, phrase_clearly
+from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -31,8 +33,12 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
         spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
-        text = f"{ask_what(spelled, relation)}?"
+        text = ask_about(spelled, partial(_ask, spelled, relation), is_ambiguous(spelled, relation))
         yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
+
+
+def _ask(thing: Subgraph, relation: str, it: str, plural: bool) -> str:
+    return ask_what(thing, relation, plural, it)
 
 
 def reword(draft: CovrDraft) -> list[str]:
@@ -41,6 +47,6 @@ def reword(draft: CovrDraft) -> list[str]:
     question = ask_what(thing, relation, phrase=the)
     return [
         f"{question}?",
-        *ask_after_naming(thing, lambda it, plural: ask_what(thing, relation, plural, it)),
+        *ask_after_naming(thing, partial(_ask, thing, relation)),
         f"what is it that {the} {phrase_relation(thing, relation)}?",
     ]

@@ -12,9 +12,10 @@ from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_short, phrase_state
-from ..wording import ask_after_naming, ask_is
+from ..wording import ask_about, ask_after_naming, ask_is
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -29,7 +30,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("verify", builder.find_unique(thing), words=(builder.get_attribute(value), value))
     spelled, word = case.spell_subgraph(thing), case.spell_word(value)
-    text = f"{ask_is(spelled, word)}?"
+    text = ask_about(spelled, lambda it, plural: ask_is(spelled, word, plural, it), spelled.depth > 1)
     contexts = [ContextImages(one.graphs, one.answer == value) for one in found]
     yield draft_question(case, "verify_attr", text, builder, contexts, thing=spelled, attribute=word)
 

@@ -9,11 +9,20 @@ from collections.abc import Iterator
 from ....english.nouns import is_countable
 from ....english.relations import be_form
 from ..context_images import SubgraphCase
-from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, judge_number, list_image_sets
+from ..draft import (
+    MOST_COUNT,
+    TESTS,
+    ContextImages,
+    CovrDraft,
+    QuestionType,
+    draft_question,
+    judge_number,
+    list_image_sets,
+)
 from ..wording import phrase_quantity, phrase_short_quantity
 
 KIND: QuestionType = "true/false"
-MOST_NUMBER = 5
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -23,7 +32,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         return
     dice = case.make_dice("verify_count")
     totals = sorted({one.total for one in found})
-    numbers = range(1, min(MOST_NUMBER, totals[-1] + 1) + 1)
+    numbers = range(1, min(MOST_COUNT, totals[-1] + 1) + 1)
     test = dice.draw_one(tuple(TESTS))
     telling = [n for n in numbers if {True, False} <= {judge_number(test, total, n) for total in totals}]
     number = dice.draw_one(telling or numbers)
@@ -32,6 +41,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     text = f"There {be_form(number != 1)} {phrase_quantity(spelled, test, number)}."
     judged = ((one.graphs, judge_number(test, one.total, number)) for one in found)
     contexts = [ContextImages(graphs, answer) for graphs, answer in judged if answer is not None]
+    if not contexts:
+        return
     yield draft_question(case, "verify_count", text, builder, contexts, thing=spelled, test=test, number=number)
 
 
@@ -39,4 +50,4 @@ def reword(draft: CovrDraft) -> list[str]:
     number = draft.slot("number")
     there = phrase_short_quantity(draft.slot("thing"), draft.slot("test"), number)
     verb = be_form(number != 1)
-    return [f"{verb} there {there}?", f"is it right that there {verb} {there}?", f"{verb} there {there} in all?"]
+    return [f"{verb} there {there}?", f"is it right that there {verb} {there}?", f"in total, {verb} there {there}?"]

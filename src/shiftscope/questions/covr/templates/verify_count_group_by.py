@@ -14,6 +14,7 @@ from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_questio
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 1
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

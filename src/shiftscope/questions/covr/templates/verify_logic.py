@@ -15,6 +15,7 @@ from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 3
 LOGIC = {"both": "and", "either": "or"}  # word → the op, and the word between
 
 

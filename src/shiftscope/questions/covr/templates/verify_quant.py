@@ -16,6 +16,7 @@ from ..phrases import phrase_clause, phrase_many, phrase_short, phrase_state
 from ..wording import ask_does, ask_is, is_ambiguous
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 2
 QUANTIFIERS = {"all": "all", "some": "some", "no": "none"}  # word → the op
 
 

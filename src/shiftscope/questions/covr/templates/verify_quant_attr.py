@@ -15,6 +15,7 @@ from ..phrases import phrase_many, phrase_short
 from ..wording import phrase_same
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 2
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:

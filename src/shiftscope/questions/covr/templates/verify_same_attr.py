@@ -1,22 +1,25 @@
 """Whether two things are alike: "Do the pillow on a bed and the pillow on a couch have the same color?".
 
 The root has an attribute of a kind that a thing has one value of; the second thing is described by what a
-distractor holds instead. Each description fits one thing in all images.
+distractor holds instead, and is called the same or is of the same kind. Each description fits one thing in all images.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 
 from ....english.nouns import is_person
 from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
 from ....scene_graph.subgraph import ObjectNode, root_attribute
+from ....schema import Schema
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
 from ..wording import be_form_of, phrase_same
 
 KIND: QuestionType = "true/false"
+LEAST_NODES = 3
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -27,7 +30,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     thing = case.subgraph.drop_attribute()
     for second in dice.shuffle([*case.find_replacing_others((node,)), *case.find_replacing_also(node, (node,))]):
         other = second.subgraph.drop_attribute()
-        if is_sayable(case.spell_subgraph(other)) and not is_person(case.spell_word(other.name)):
+        if is_sayable(case.spell_subgraph(other)) and _are_comparable(case.schema, thing.name, other.name):
             break
     else:
         return
@@ -42,6 +45,18 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     yield draft_question(
         case, "verify_same_attr", text, builder, contexts, (second.subgraph,), thing=first, other=last, family=family
     )
+
+
+def _are_comparable(schema: Schema, name: str, other: str) -> bool:
+    """Whether one would ask about both together: two dogs, a dog and a cat; not a sink and a letter, nor a person."""
+    if is_person(other):
+        return False
+    return schema.closed or name == other or not _list_kinds(schema, name).isdisjoint(_list_kinds(schema, other))
+
+
+@lru_cache(maxsize=4096)
+def _list_kinds(schema: Schema, name: str) -> frozenset[str]:
+    return frozenset(schema.kinds_of("name", name))
 
 
 def _build_contexts(
