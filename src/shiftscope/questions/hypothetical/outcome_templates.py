@@ -42,7 +42,7 @@ class HypotheticalTemplate:
     logic: str = ""
 
 
-class Phrase(NamedTuple):
+class OutcomePhrase(NamedTuple):
     """Things found by the nodes so far."""
 
     node: int
@@ -50,7 +50,7 @@ class Phrase(NamedTuple):
     text: str
     place: str = ""  # where they are: `<R> the {1}`
     relation: str = ""
-    anchor: "Phrase | None" = None
+    anchor: "OutcomePhrase | None" = None
 
 
 class OutcomeSketch(TemplateBuilder):
@@ -60,19 +60,19 @@ class OutcomeSketch(TemplateBuilder):
         super().__init__(OUTCOME_SCHEMA)
         self.described = self.related = 0
 
-    def find_one(self, hops: int = 0) -> Phrase:
+    def find_one(self, hops: int = 0) -> OutcomePhrase:
         """`the {2} that is <R> the {1}`"""
         return self.find("unique", hops, "the {N}", "that is" if hops > 1 else "[that is]")
 
-    def find_several(self, hops: int = 0, tail: str = "") -> Phrase:
+    def find_several(self, hops: int = 0, tail: str = "") -> OutcomePhrase:
         """`{2s} [that are] <R> the {1}`"""
         return self.find(tail, hops, "{Ns}", "[that are]")
 
-    def find(self, tail: str, hops: int, noun: str, link: str) -> Phrase:
+    def find(self, tail: str, hops: int, noun: str, link: str) -> OutcomePhrase:
         function = f"filter_{tail}" if tail else "filter"
         if hops == 0:
             number = self.count_description()
-            return Phrase(self.describe(function, number), number, noun.replace("N", str(number)))
+            return OutcomePhrase(self.describe(function, number), number, noun.replace("N", str(number)))
         anchor = self.find_one(hops - 1)
         number, relation = self.count_description(), self.count_relation()
         node = self.describe_related(f"relate_{function}", number, anchor.node, relation)
@@ -82,15 +82,15 @@ class OutcomeSketch(TemplateBuilder):
             passed = passed.anchor
         slot = self.add_slot("relation", relation)
         place = f"{slot} {anchor.text.replace('[that is]', 'that is')}"
-        return Phrase(node, number, f"{noun.replace('N', str(number))} {link} {place}", place, slot, anchor)
+        return OutcomePhrase(node, number, f"{noun.replace('N', str(number))} {link} {place}", place, slot, anchor)
 
-    def find_place(self, hops: int = 0) -> Phrase:
+    def find_place(self, hops: int = 0) -> OutcomePhrase:
         """Whatever stands in a relation to one thing."""
         anchor, relation = self.find_one(hops), self.count_relation()
         slot = self.add_slot("relation", relation)
         node = self.add_node("relate", anchor.node, slots=[slot])
         place = f"{slot} {anchor.text.replace('[that is]', 'that is')}"
-        return Phrase(node, 0, place, place, slot, anchor)
+        return OutcomePhrase(node, 0, place, place, slot, anchor)
 
     def count_description(self) -> int:
         self.described += 1
@@ -100,7 +100,7 @@ class OutcomeSketch(TemplateBuilder):
         self.related += 1
         return self.related
 
-    def join_places(self, function: str, hops: int = 0) -> tuple[int, Phrase, Phrase]:
+    def join_places(self, function: str, hops: int = 0) -> tuple[int, OutcomePhrase, OutcomePhrase]:
         """The node for what is in both places, or in either; the second is told by more relations."""
         left, right = self.find_place(), self.find_place(hops)
         assert left.anchor and right.anchor
@@ -136,7 +136,7 @@ def _list_hops() -> Iterator[Sketch]:
             yield HOP_FILES[hops], "", "query_attribute", sketch, texts, weight
 
 
-def _fill(texts: tuple[str, ...], found: Phrase, **words: str) -> list[str]:
+def _fill(texts: tuple[str, ...], found: OutcomePhrase, **words: str) -> list[str]:
     """The texts with what is counted, and what it stands in a relation to."""
     anchor = found.anchor.text.replace("[that is]", "that is") if found.anchor else ""
     several, one = f"{{{found.number}s}}", f"{{{found.number}}}"
@@ -173,7 +173,7 @@ def _list_comparisons() -> Iterator[Sketch]:
             yield COMPARISON_FILE, "", "compare_attribute", sketch, texts, weight
 
 
-def _compare(sketch: OutcomeSketch, attribute: str, one: Phrase, two: Phrase) -> list[str]:
+def _compare(sketch: OutcomeSketch, attribute: str, one: OutcomePhrase, two: OutcomePhrase) -> list[str]:
     """Whether two things have the same value; neither is what the other is pointed out by."""
     sketch.require_different(one.node, two.node)
     for here, there in ((one, two), (two, one)):
@@ -204,7 +204,7 @@ def _list_and() -> Iterator[Sketch]:
         for hops in (0, 1):
             sketch = OutcomeSketch()
             node, left, right = sketch.join_places("intersect", hops)
-            found = Phrase(0, sketch.count_description(), "")
+            found = OutcomePhrase(0, sketch.count_description(), "")
             sketch.describe(f"filter_{end}", found.number, node)
             yield "", "and", end, sketch, _fill(TEXTS["and"][end], found, P=left.place, Q=right.place), 2
         for attribute in ATTRIBUTES:
@@ -238,12 +238,12 @@ def _list_and() -> Iterator[Sketch]:
         yield "", "and", "compare_integer", sketch, fill_texts(TEXTS["number"][function], A=text, B=two.text), 1
 
 
-def _find_in_both_places() -> tuple[OutcomeSketch, Phrase]:
+def _find_in_both_places() -> tuple[OutcomeSketch, OutcomePhrase]:
     sketch = OutcomeSketch()
     node, left, right = sketch.join_places("intersect")
     number = sketch.count_description()
     text = _spell_subject("both", number, P=left.place, Q=right.place)
-    return sketch, Phrase(sketch.describe("filter_unique", number, node), number, text)
+    return sketch, OutcomePhrase(sketch.describe("filter_unique", number, node), number, text)
 
 
 def _spell_subject(key: str, number: int, **words: str) -> str:
@@ -255,7 +255,7 @@ def _list_or() -> Iterator[Sketch]:
         for hops in (0, 1):
             sketch = OutcomeSketch()
             node, left, right = sketch.join_places("union", hops)
-            found = Phrase(0, sketch.count_description(), "")
+            found = OutcomePhrase(0, sketch.count_description(), "")
             sketch.describe(f"filter_{end}", found.number, node)
             yield "", "or", end, sketch, _fill(TEXTS["or"][f"{end} related"], found, P=left.place, Q=right.place), 2
         pairs = [*combinations(ATTRIBUTES, 2), ("color", "color")]
@@ -323,7 +323,7 @@ def _list_not() -> Iterator[Sketch]:
             yield "", "not", "compare_integer", sketch, texts, 1
 
 
-def _exclude(sketch: OutcomeSketch, among: Phrase, attribute: str, *, one: bool = False) -> tuple[int, str]:
+def _exclude(sketch: OutcomeSketch, among: OutcomePhrase, attribute: str, *, one: bool = False) -> tuple[int, str]:
     """Those of some things that do not have a value, and the value in words."""
     number = sketch.count_description()
     sketch.keep_empty(attribute, among.number)
