@@ -157,7 +157,7 @@ class QuestionWording:
         spans: list[PhraseSpan] = []
         end, rest = 0, iter(pieces)
         for before, phrase, referent in zip(rest, rest, referents, strict=False):
-            assert type(referent) is not ClauseToken
+            assert not isinstance(referent, ClauseToken)
             start = end + len(before)
             end = start + len(phrase)
             spans.append((start + 1 if phrase[0] == " " else start, end, referent))
