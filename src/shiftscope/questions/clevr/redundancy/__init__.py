@@ -92,9 +92,11 @@ def build_twin(
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
         fitted, codes = words.fit(last, template)
-        bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
-        program, wording, clauses = bare, fitted.text, None
-        if any(step.relations for step in list_steps(last)):
+        wording, clauses, relates = fitted.text, None, any(step.relations for step in list_steps(last))
+        if grounding or not relates:
+            bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
+            program = bare
+        if relates:
             things = describe_unique_objects(world, words.schema)
             program, _ = write_program(last, things)
             wording, clauses = words.word_clauses(fitted, last, things, dice)
