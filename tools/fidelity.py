@@ -25,9 +25,9 @@ from shiftscope.suites.superclevr.variants import VARIANTS
 
 TEXT, PAGE = Path(__file__).with_suffix(".md"), Path("docs/results/fidelity.md")
 DATASETS = {
-    "superclevr": ("superclevr", "--study", "--images", 180),
-    "clevr_hyp": ("clevr_hyp", "--images", 210, "--no-images"),
-    "covr": ("covr", "--world", "superclevr", "-n", 360, "--size", "240x160", "--questions", "1500,300,300"),
+    "superclevr": ("superclevr", "--study", "--images", 60),
+    "clevr_hyp": ("clevr_hyp", "--images", 70, "--no-images"),
+    "covr": ("covr", "--world", "superclevr", "-n", 180, "--size", "120x80", "--questions", "600,120,120"),
 }
 
 
