@@ -83,7 +83,7 @@ def measure_superclevr(study: Path) -> dict[str, str]:
         "object_questions": f"{sum(not is_part(q) for q in questions['default']) / len(images):.2f}",
         "part_questions": f"{sum(map(is_part, questions['default'])) / len(images):.2f}",
         "part_names": percent(
-            sum(q.kind == "query_name" for q in questions["default"]), sum(map(is_part, questions["default"]))
+            sum(q.kind == "partquery_partname" for q in questions["default"]), sum(map(is_part, questions["default"]))
         ),
         "shares": " / ".join(percent(data["default"].count(s)[0], len(images)) for s in ("train", "val", "test")),
     }
