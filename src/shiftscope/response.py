@@ -14,8 +14,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from .answer import Answer, spell
-from .english.inflection import plural
-from .english.synonyms import spell_file_name
+from .english.inflection import plural, spell_file_name
 from .schema import Schema
 
 
