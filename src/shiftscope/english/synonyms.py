@@ -29,8 +29,8 @@ class Lexicon:
     def __init__(self, schema: Schema, synonyms: Words = ()) -> None:
         self.schema = schema
         self._given = dict(synonyms)
-        # A value is one of its own words, unless it is a name of a file.
-        self._known = {value: words if "_" in value else (value, *words) for value, words in schema.synonyms}
+        # A value is one of its own words, unless it is a name of a file; whatever a schema holds is called one thing.
+        self._known = {v: words if "_" in v or v == THING else (v, *words) for v, words in schema.synonyms}
         self._said: dict[str, WordForms] = {}
 
     def get_forms(self, word: str) -> WordForms:

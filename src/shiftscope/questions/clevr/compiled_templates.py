@@ -16,7 +16,20 @@ import numpy as np
 from ...errors import UserError, did_you_mean
 from ...scene_table import WORD
 from ...schema import Schema, Words
-from .template import APART, NULL, OTHER, TOKEN, Template, suggest_description
+from .template import (
+    APART,
+    MANY,
+    NAMED,
+    OTHER,
+    OUT_NEQ,
+    OUTSIDE,
+    TOKEN,
+    UNLIKE,
+    WITH,
+    Template,
+    TemplateConstraint,
+    suggest_description,
+)
 from .vocabulary import Numbers, SlotVocabulary, Truths
 from .wording import ANOTHER
 
@@ -76,10 +89,13 @@ OPS = (
     *("query", "same", "equal", "less", "greater", "parts", "owners", "exclude"),
 )
 # Rules: two outputs differ; by the words, neither of two descriptions contains the other, the one thing that
-# fits a set's words is not left out of it, its owners can have such parts, no chain of relations leads back
-# into it; where the text has "other", the thing that the others are like is one of them. A part's words are true of
-# the picture, too; where a vehicle's parts are counted, there may be several; not both of two numbers are zero.
-DIFFER, WORDS_APART, WORDS_LEAVE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM, PICTURED, SEVERAL, NOT_ZERO = range(9)
+# fits a set's words is not left out of it, two sets are not worded alike, its owners can have such parts, no chain of
+# relations leads back into it; where the text has "other", the thing that the others are like is one of them, and
+# perhaps called so. A part's words are true of the picture, too; where a vehicle's parts are counted, there may be
+# several; not both of two numbers are zero; there are two things at least; one slot needs another.
+DIFFER, WORDS_APART, WORDS_LEAVE, WORDS_ALIKE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM, PICTURED, SEVERAL = range(9)
+NOT_ZERO, TWO, NEEDS_WORD = range(9, 12)
+RULES = {OUT_NEQ: DIFFER, APART: WORDS_APART, OUTSIDE: WORDS_LEAVE, UNLIKE: WORDS_ALIKE, MANY: TWO}
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
 # How often, in eighths, a description is offered that nothing fits: as often as not for questions of
@@ -97,7 +113,9 @@ class CompiledTemplates:
     said: Numbers  # [step, column] the slot whose word all of the step's things fit, or -1
     start: Numbers  # [template + 1] first step
     # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part; PICTURED: step of the
-    # owners, slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name
+    # owners, slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name;
+    # NEEDS_WORD: the slots;
+    # ONE_OF_THEM: the steps, and the column of nouns where the thing must be called what the others are, or -1
     rules: Numbers
     rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
     initial: Numbers  # [template, slot] OPEN_SLOT, or EMPTY_SLOT where a constraint says so
@@ -216,9 +234,11 @@ class _TemplateCompiler:
     def build_rules(self, at: int) -> list[list[int]]:
         found = []
         for c in self.template.constraints:
-            if c.type != NULL and max(int(p) for p in c.params) == at:
-                kind, place = (WORDS_APART, self.begun) if c.type == APART else (DIFFER, self.ended)
-                found.append([kind, *(place[int(p)] for p in c.params), 0])
+            if c.type == WITH and self.find_last_node(c) == at:
+                found.append([NEEDS_WORD, *(self.names[str(p)] for p in c.params), 0])
+            if c.type in RULES and max(int(p) for p in c.params) == at:
+                place = self.ended if c.type in (OUT_NEQ, MANY) else self.begun
+                found.append([RULES[c.type], *(place[int(p)] for p in (*c.params, 0)[:2]), 0])
         found += [[WORDS_LEAVE, self.begun[at], self.ended[i], 0] for i in sorted(self.known[at].without)]
         n = self.template.nodes[at]
         f = n.meaning
@@ -235,8 +255,14 @@ class _TemplateCompiler:
             elif f.relate and f.tail == "exist":
                 found.append([NO_WAY_BACK, self.begun[at], 0, 0])
             elif before.meaning.op == "same" and self.says_other:
-                found.append([ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], 0])
+                named = any(c.type == NAMED for c in self.template.constraints)
+                noun = self.vocabulary.nouns[0] if named else -1
+                found.append([ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], noun])
         return found
+
+    def find_last_node(self, constraint: TemplateConstraint) -> int:
+        """The last node that takes a word from one of the constraint's slots."""
+        return max(at for at, n in enumerate(self.template.nodes) if set(n.slots).intersection(constraint.params))
 
     def build_picture_rules(self, at: int) -> list[list[int]]:
         """What keeps the words for parts true of the picture, which also shows parts that the scene does not list."""

@@ -9,6 +9,7 @@ vehicle ("the roof"). `compiled_templates.py` has the rule; docs/decisions/009 t
 from ...english.inflection import plural
 from ...english.synonyms import generic_noun
 from ...schema import Schema
+from .template import MANY
 from .templates import TemplateBuilder, TemplateSketches, fill_texts, get_texts
 
 PART, OTHER_PART, OWNER = "the {2} of the {1}", "the {4} of the {3}", "the {1} with a {2}"
@@ -23,7 +24,7 @@ def list_part_comparison_templates(schema: Schema) -> TemplateSketches:
             if attribute in own:
                 sketch = _build_comparison(schema, attribute, other)
                 if other == "own":
-                    texts = fill_texts(get_texts("part comparison")["own"], a=attribute)
+                    texts = sketch.fill_sameness(get_texts("part comparison")["own"], attribute)
                 else:
                     texts = sketch.list_comparisons(attribute, PART, OTHER_PART if other == "part" else "the {3}")
                 yield "part_comparison.json", sketch, texts
@@ -62,9 +63,12 @@ def list_part_count_templates(schema: Schema) -> TemplateSketches:
             at, vehicle, number = _describe_vehicle(sketch, related, "that is")
             sketch.describe_parts_of(f"partfilter_{end}", number, at)
             words = {"Ps": f"{{{number}s}}", "P": f"{{{number}}}", "X": vehicle}
-            yield COUNT_FILE, sketch, fill_texts(texts[f"{end} of one"], **words)
+            direct = () if related and end == "count" else texts[f"{end} of one"]  # … does the A behind the B have?
+            yield COUNT_FILE, sketch, fill_texts(direct + texts[f"{end} of it"], **words)
     sketch = TemplateBuilder(schema)
-    sketch.describe_parts_of("partfilter_count", 2, sketch.describe("filter", 1))
+    vehicles = sketch.describe("filter", 1)
+    sketch.require(MANY, vehicles)
+    sketch.describe_parts_of("partfilter_count", 2, vehicles)
     yield COUNT_FILE, sketch, texts["count of several"]
 
 
@@ -82,12 +86,15 @@ def list_part_owner_templates(schema: Schema) -> TemplateSketches:
     for related in (False, True) if schema.relations else (False,):
         for attribute in schema.attributes:
             sketch = TemplateBuilder(schema)
-            at, number, subject = sketch.add_node("unique", _add_owners(sketch, sketch.describe("filter", 1))), 1, OWNER
+            at, number = sketch.add_node("unique", _add_owners(sketch, sketch.describe("filter", 1))), 1
             if related:
                 at, number = sketch.describe_related("relate_filter_unique", 3, at, 1), 3
-                subject = f"the {{3}} [that is] <R> {OWNER}"
             sketch.query(attribute.name, number, at)
-            yield OWNER_FILE, sketch, sketch.list_value_questions(attribute.name, subject)
+            worded = sketch.list_value_questions(attribute.name, OWNER)
+            if related:  # the owner first: in "the A behind the B with a C" either could have the C
+                asked = sketch.list_value_questions(attribute.name, "the {3} <R> it", pointed=False)
+                worded = [text for q in asked for text in fill_texts(texts["related"], X=OWNER, Q=q)]
+            yield OWNER_FILE, sketch, worded
     sketch = TemplateBuilder(schema)
     sketch.add_node("count", _add_owners(sketch, sketch.describe("filter", 1)))
     yield OWNER_FILE, sketch, texts["count"]

@@ -18,6 +18,7 @@ from .compiled_templates import (
     DIFFER,
     EMPTY_SLOT,
     FIELDS,
+    NEEDS_WORD,
     NO_WAY_BACK,
     NOT_ZERO,
     ONE_OF_THEM,
@@ -25,8 +26,10 @@ from .compiled_templates import (
     OPS,
     PICTURED,
     SEVERAL,
+    TWO,
+    WORDS_ALIKE,
+    WORDS_LEAVE,
 )
-from .compiled_templates import WORDS_APART as APART
 from .packed_scenes import ALL_OBJECTS, ALL_PARTS, EXTRA, OWNER_OF, PARTS_OF, ROWS
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -321,8 +324,12 @@ def leads_back(k, begin, steps, said, values, covers, opposite):
 
 
 @exact_inline
-def is_one_of_them(i, j, thing, said, values, sets, covers):
-    """Whether the thing of step j fits what step i says of others like it, or its words tell it cannot."""
+def is_one_of_them(i, j, thing, noun, said, values, sets, covers):
+    """Whether the thing of step j fits what step i says of others like it, or its words tell it cannot.
+
+    If it does, and `noun` is a column, it is also called what they are: no "other bus" where it is "the red thing".
+    """
+    named = True
     for c in range(said.shape[1]):
         a, b = said[i, c], said[j, c]
         if a >= 0 and values[a] >= 0 and b >= 0 and values[b] >= 0:
@@ -333,7 +340,9 @@ def is_one_of_them(i, j, thing, said, values, sets, covers):
                 return True
         if a >= 0 and values[a] >= 0:
             thing &= sets[values[a]]
-    return thing != ZERO
+            if c == noun:
+                named = b >= 0 and values[b] >= 0 and covers[values[a], values[b]]
+    return named and thing != ZERO
 
 
 @exact_inline
@@ -368,11 +377,15 @@ def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, va
             name = values[rules[r, 3]] if rules[r, 3] >= 0 else -1
             broken = not is_pictured(register[i], color, name, can_have, sets, value_of)
         elif kind == ONE_OF_THEM:
-            broken = not is_one_of_them(begin + i, begin + j, register[j], said, values, sets, covers)
+            broken = not is_one_of_them(begin + i, begin + j, register[j], rules[r, 3], said, values, sets, covers)
+        elif kind == TWO:
+            broken = register[i] & (register[i] - ONE) == ZERO
+        elif kind == NEEDS_WORD:
+            broken = values[i] >= 0 and values[j] < 0
         else:
-            broken = words_contain(begin + j, begin + i, said, values, covers) or (
-                kind == APART and words_contain(begin + i, begin + j, said, values, covers)
-            )
+            broken = words_contain(begin + j, begin + i, said, values, covers)
+            if broken == (kind == WORDS_ALIKE) and kind != WORDS_LEAVE:
+                broken = words_contain(begin + i, begin + j, said, values, covers)
         if broken:
             return False
     return True

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from ...english.synonyms import THING
 from ...errors import UserError, did_you_mean
 from ...lang.check import plan_program
 from ...lang.program import Node, Program, ProgramError, node
@@ -98,8 +99,12 @@ def suggest_description(name: str) -> str:
 
 NULL = "NULL"  # the slot named stays empty
 OUT_NEQ = "OUT_NEQ"  # the two nodes give different things
-APART = "APART"  # neither of two descriptions contains the other by its words alone (ours)
-CONSTRAINTS = (NULL, OUT_NEQ, APART)
+# Ours, of two nodes that describe: by the words alone, neither contains the other; the second does not contain the
+# first; they are not worded alike; what the first calls its things, the second calls its own where "other" is said.
+APART, OUTSIDE, UNLIKE, NAMED = "APART", "OUTSIDE", "UNLIKE", "NAMED"
+MANY = "MANY"  # the node gives two things or more (ours)
+WITH = "WITH"  # the first slot is filled only where the second is (ours)
+CONSTRAINTS = (NULL, OUT_NEQ, APART, OUTSIDE, UNLIKE, NAMED, MANY, WITH)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
@@ -160,6 +165,7 @@ class Template:
     nodes: tuple[TemplateNode, ...]
     constraints: tuple[TemplateConstraint, ...] = ()
     long_texts: tuple[str, ...] = field(default=(), compare=False)  # with places for clauses, `{+<S> that are}`
+    plain_noun: str = field(default=THING, compare=False)  # for several things whose description has no noun
 
     @property
     def location(self) -> str:
@@ -252,11 +258,14 @@ def _list_troubles(template: Template) -> Iterator[str]:
             yield f"there is no constraint {rule!r}; known: {', '.join(CONSTRAINTS)}"
         elif rule == NULL and (len(params) != 1 or params[0] not in names):
             yield f"NULL takes one declared slot, got {list(params)}"
-        elif rule != NULL:
-            if len(params) != 2 or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
-                yield f"{rule} takes the numbers of two nodes, got {list(params)}"
-            if rule == APART and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
-                yield "APART takes two nodes that describe"
+        elif rule == WITH and (len(params) != 2 or not set(params) <= set(names)):
+            yield f"WITH takes two declared slots, got {list(params)}"
+        elif rule not in (NULL, WITH):
+            size = 1 if rule == MANY else 2
+            if len(params) != size or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
+                yield f"{rule} takes the number{'s of two nodes' if size == 2 else ' of a node'}, got {list(params)}"
+            if rule in (APART, NAMED) and any(template.nodes[int(i)].meaning.op != "describe" for i in params):
+                yield f"{rule} takes two nodes that describe"
     for text in template.texts:
         yield from _list_text_troubles(text, names)
     try:

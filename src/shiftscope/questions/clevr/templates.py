@@ -12,10 +12,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...english.inflection import plural
-from ...english.synonyms import generic_noun, noun_attribute
+from ...english.synonyms import THING, generic_noun, noun_attribute
 from ...english.word_lists import word_table
 from ...schema import Attribute, Schema
-from .template import APART, NULL, OUT_NEQ, Template, TemplateConstraint, TemplateNode, TemplateSlot, check_template
+from .template import (
+    APART,
+    NAMED,
+    NULL,
+    OUT_NEQ,
+    OUTSIDE,
+    UNLIKE,
+    WITH,
+    Template,
+    TemplateConstraint,
+    TemplateNode,
+    TemplateSlot,
+    check_template,
+)
 
 LETTERS = {"size": "Z", "color": "C", "material": "M", "shape": "S", "relation": "R"}
 INHERITED_ATTRIBUTES = ("size",)  # what a part has from its object, and no description of it mentions
@@ -23,6 +36,7 @@ DESCRIPTION = re.compile(r"\{(\d)(s?)\}")
 CLAUSE_PLACE, CLAUSE_START = re.compile(r" ?\{\+\d [^}]*\}"), re.compile(r"\{\+(\d) ")
 AND_FILE, OR_FILE, SAME_FILE = "single_and.json", "single_or.json", "same_relate.json"
 LONG_CHAIN = 3  # relations of a phrase that is long enough without "that is"
+ONE = "one"  # for a thing whose description has no noun, after "how many things are either"
 HOP_FILES = ("zero_hop.json", "one_hop.json", "two_hop.json", "three_hop.json")
 
 
@@ -30,7 +44,8 @@ def get_texts(section: str) -> dict[str, tuple[str, ...]]:
     return word_table("clevr_questions", section, "|")
 
 
-VALUE_TEXTS, COMPARISON_TEXTS = get_texts("value"), get_texts("comparison")
+VALUE_TEXTS, POINTED_TEXTS, COMPARISON_TEXTS = map(get_texts, ("value", "value of it", "comparison"))
+SAMENESS = get_texts("sameness")
 
 
 def fill_texts(texts: Iterable[str], **words: str) -> list[str]:
@@ -53,6 +68,7 @@ class TemplateBuilder:
         self.slots: dict[str, TemplateSlot] = {}
         self.nodes: list[TemplateNode] = []
         self.constraints: list[TemplateConstraint] = []
+        self.plain_noun = THING
 
     def add_node(self, function: str, *inputs: int, slots: Sequence[str] = ()) -> int:
         """Add a node; its number."""
@@ -96,28 +112,35 @@ class TemplateBuilder:
         self.constraints += [TemplateConstraint(NULL, (self.add_slot(attribute, n),)) for n in numbers]
 
     def require_different(self, left: int, right: int) -> None:
-        self.constraints.append(TemplateConstraint(OUT_NEQ, (left, right)))
+        self.require(OUT_NEQ, left, right)
 
-    def require_apart(self, left: int, right: int) -> None:
-        self.constraints.append(TemplateConstraint(APART, (left, right)))
+    def require(self, constraint: str, *nodes_or_slots: int | str) -> None:
+        self.constraints.append(TemplateConstraint(constraint, nodes_or_slots))
 
     def get_attribute_word(self, attribute: str) -> str:
         """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
         return "model" if attribute == self.noun and self.schema.attribute(attribute).kinds else attribute
 
-    def list_value_questions(self, attribute: str, *subjects: str) -> list[str]:
-        """Questions for the value of one thing's attribute; a subject is a noun phrase with its article."""
+    def list_value_questions(self, attribute: str, *subjects: str, pointed: bool = True) -> list[str]:
+        """Questions for the value of one thing's attribute; a subject is a noun phrase with its article.
+
+        `pointed`: also those that point at the thing first, and then ask about it.
+        """
         word = self.get_attribute_word(attribute)
         texts = VALUE_TEXTS.get(word, VALUE_TEXTS["other"])
+        texts += POINTED_TEXTS.get(word, POINTED_TEXTS["other"]) if pointed else ()
         return [text for subject in subjects for text in fill_texts(texts, X=subject, a=word)]
 
-    def list_comparisons(self, attribute: str, left: str, right: str) -> list[str]:
+    def list_comparisons(self, attribute: str, left: str, right: str, pointed: bool = True) -> list[str]:
         """Questions whether two things have the same value of the attribute."""
         word = self.get_attribute_word(attribute)
-        texts = COMPARISON_TEXTS["any"]
-        if word != "model":
-            texts += (*COMPARISON_TEXTS["but model"], *COMPARISON_TEXTS.get(word, ()))
-        return fill_texts(texts, X=left, Y=right, a=word)
+        texts = COMPARISON_TEXTS["any"] + COMPARISON_TEXTS.get(word, ())
+        texts += COMPARISON_TEXTS["of it"] if pointed else COMPARISON_TEXTS.get(f"long {word}", ())
+        return fill_texts(self.fill_sameness(texts, attribute), X=left, Y=right)
+
+    def fill_sameness(self, texts: Iterable[str], attribute: str) -> list[str]:
+        word = self.get_attribute_word(attribute)
+        return fill_texts(texts, same=SAMENESS.get(word, SAMENESS["other"])[0], a=word)
 
     def build_template(self, file: str, family: int, texts: Sequence[str]) -> Template:
         def spell_description(found: re.Match[str]) -> str:
@@ -136,6 +159,7 @@ class TemplateBuilder:
             nodes=tuple(self.nodes),
             constraints=tuple(self.constraints),
             long_texts=tuple(DESCRIPTION.sub(spell_description, CLAUSE_START.sub(spell_noun, text)) for text in texts),
+            plain_noun=self.plain_noun,
         )
 
 
@@ -223,7 +247,10 @@ def _tell_apart(sketch: TemplateBuilder, one: RelatedDescription, two: RelatedDe
     if one.referent is not None and two.referent is not None:
         sketch.require_different(one.referent, two.referent)
     else:
-        sketch.require_apart(one.node, two.node)
+        sketch.require(APART, one.node, two.node)
+    for counted, other in ((one, two), (two, one)):  # as many cubes left of the red ball as red balls?
+        if other.referent is not None:
+            sketch.require(OUTSIDE, counted.node, other.referent)
 
 
 def list_number_templates(schema: Schema) -> TemplateSketches:
@@ -245,14 +272,16 @@ def list_comparison_templates(schema: Schema) -> TemplateSketches:
             continue
         for name in (a.name for a in schema.attributes):
             sketch, one, two = _describe_two(schema, "filter_unique", left, right, "the {N}", "[that is] ")
-            sketch.require_different(one.node, two.node)
-            if one.referent is not None:  # "is the cube left of the ball as large as the ball?" reads like a riddle
-                sketch.require_different(one.referent, two.node)
-            if two.referent is not None:
-                sketch.require_different(one.node, two.referent)
+            # "is the cube left of the ball as large as the ball?" reads like a riddle
+            for first in (one.node, one.referent):
+                for second in (two.node, two.referent):
+                    if first is not None and second is not None:
+                        sketch.require_different(first, second)
             values = [sketch.query(name, thing.number, thing.node) for thing in (one, two)]
             sketch.add_node(f"equal_{name}", *values)
-            yield "comparison.json", sketch, sketch.list_comparisons(name, one.phrase, two.phrase)
+            subject = one.phrase.replace("[that is]", "that is")  # not "is the cube left of the ball as large as"
+            texts = sketch.list_comparisons(name, subject, two.phrase, pointed=not (left and right))
+            yield "comparison.json", sketch, texts
 
 
 def list_or_templates(schema: Schema) -> TemplateSketches:
@@ -274,7 +303,11 @@ def list_or_templates(schema: Schema) -> TemplateSketches:
 def _build_or_count(schema: Schema, left: bool, right: bool) -> tuple[str, TemplateBuilder, list[str]]:
     sketch, one, two = _build_union(schema, left, right)
     sketch.add_node("count", len(sketch.nodes) - 1)
-    things = plural(generic_noun(schema))
+    sketch.plain_noun, things = ONE, plural(generic_noun(schema))
+    if right and not left:  # in "either cubes or balls left of the cone" both could be left of it
+        one, two = two, one
+    # In "either cubes or red ones" these are red cubes.
+    sketch.require(WITH, *(sketch.add_slot(sketch.noun, described.number) for described in (one, two)))
     return OR_FILE, sketch, fill_texts(get_texts("or")["count"], A=one.phrase, B=two.phrase, things=things)
 
 
@@ -283,7 +316,9 @@ def _build_union(
 ) -> tuple[TemplateBuilder, RelatedDescription, RelatedDescription]:
     sketch, one, two = _describe_two(schema, "filter", left, right, "{Ns}", "")
     _tell_apart(sketch, one, two)
-    sketch.add_node("union", one.node, two.node)
+    for described in (one, two):  # not "either ones left of the ball or …"
+        sketch.require(UNLIKE, described.node, 0)
+    sketch.require_different(sketch.add_node("union", one.node, two.node), 0)  # nor everything there is
     return sketch, one, two
 
 
@@ -302,15 +337,24 @@ def list_hop_templates(schema: Schema) -> TemplateSketches:
         for attribute in schema.attributes:
             sketch = _build_chain(schema, hops, "unique")
             sketch.query(attribute.name, hops + 1, len(sketch.nodes) - 1)
-            yield file, sketch, sketch.list_value_questions(attribute.name, build_chain_phrase(hops))
+            phrase = build_chain_phrase(hops)
+            yield file, sketch, sketch.list_value_questions(attribute.name, phrase, pointed=hops < LONG_CHAIN)
 
 
 def _build_chain(schema: Schema, hops: int, end: str) -> TemplateBuilder:
     """A chain of single things, whose last description ends in count, exist or unique."""
     sketch = TemplateBuilder(schema)
-    at = sketch.describe(f"filter_{end if hops == 0 else 'unique'}", 1)
+    first = at = sketch.describe(f"filter_{end if hops == 0 else 'unique'}", 1)
+    related: list[int] = []
     for hop in range(1, hops + 1):
         at = sketch.describe_related(f"relate_filter_{end if hop == hops else 'unique'}", hop + 1, at, hop)
+        for before in related:  # the cube that is left of the cube that is …
+            sketch.require(UNLIKE, at, before)
+        related.append(at)
+    if hops and end == "exist":  # is there a thing?
+        sketch.require(UNLIKE, at, 0)
+    if hops > 1 and end != "unique":
+        sketch.require(OUTSIDE, at, first)
     return sketch
 
 
@@ -328,7 +372,7 @@ def list_same_templates(schema: Schema) -> TemplateSketches:
     for end in ("exist", "count"):
         for name in names:
             sketch, same = _build_same(schema, name)
-            sketch.describe(f"filter_{end}", 2, same)
+            sketch.require(NAMED, sketch.describe(f"filter_{end}", 2, same), same - 1)
             sketch.keep_empty(name, 2)
             yield SAME_FILE, sketch, _fill_same_texts(sketch, f"{end} of", name)
     for shared in names:
@@ -336,6 +380,7 @@ def list_same_templates(schema: Schema) -> TemplateSketches:
             if queried != shared:
                 sketch, same = _build_same(schema, shared)
                 other = sketch.describe("filter_unique", 2, same)
+                sketch.require(NAMED, other, same - 1)
                 sketch.keep_empty(shared, 2)
                 sketch.query(queried, 2, other)
                 subjects = _fill_same_texts(sketch, "subject", shared)
@@ -350,9 +395,9 @@ def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
 
 
 def _fill_same_texts(sketch: TemplateBuilder, key: str, attribute: str) -> list[str]:
-    word = sketch.get_attribute_word(attribute)
-    texts = get_texts({"material": "same material", "model": "same model"}.get(word, "same"))[key]
-    return fill_texts(texts, a=word, things=plural(generic_noun(sketch.schema)))
+    texts = get_texts("same")
+    own = texts.get(f"{key} {sketch.get_attribute_word(attribute)}", ())
+    return fill_texts(sketch.fill_sameness(texts[key] + own, attribute), things=plural(generic_noun(sketch.schema)))
 
 
 TEMPLATE_GROUPS = (

@@ -173,7 +173,8 @@ class QuestionWording:
         schema, on_parts = self.vocabulary.schema, slot in self.on_parts
         blank: PhraseChoices = ((), 0)
         if attribute == noun_attribute(schema.part_attributes if on_parts else schema.attributes):
-            blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else THING), several, ending)
+            thing = self.template.plain_noun if several else THING
+            blank = _list_phrases(self.lexicon.get_forms(PART if on_parts else thing), several, ending)
         names = schema.relations if attribute == RELATION else self.vocabulary.names
         ways = (*_list_all_phrases(names, self.lexicon, several, ending), blank, blank)
         return WordingSlot(slot, ways, several, ending)

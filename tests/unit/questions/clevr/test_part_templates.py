@@ -292,6 +292,27 @@ def test_what_one_vehicle_has_at_most_once_is_not_counted():
     assert not any("roofs" in t or "left wheels" in t for t in found)
 
 
+def test_parts_of_several_vehicles_are_counted_where_there_are_several(asked):
+    number = {s.id: s for s in SCENES}
+    several = [q for q in asked if " in total?" in q.text]
+    assert len(several) > 20
+    for q in several:
+        of = next(n.inputs[0] for n in q.program.nodes if n.op == "parts")
+        assert execute(q.program, number[q.scenes[0]]).values[of].bit_count() > 1, q.text
+
+
+def test_whose_part_it_is_is_never_in_doubt(asked):
+    """Not "the bus behind the car with a red wheel": either could have it."""
+    beside = r"(?:left of|right of|behind|in front of) the"
+    assert [q.text for q in asked if re.search(rf"{beside} [^.;]* with an? ", q.text)] == []
+    assert (
+        sum(
+            bool(re.search(r" with an? [^.]*\. .* (?:left of|right of|behind|in front of) it\?", q.text)) for q in asked
+        )
+        > 100
+    )
+
+
 def without(program, at, source):
     """The program with what node `at` gives replaced by what node `source` gives."""
     nodes = tuple(replace(n, inputs=tuple(source if i == at else i for i in n.inputs)) for n in program.nodes)
