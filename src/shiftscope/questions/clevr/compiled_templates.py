@@ -16,20 +16,7 @@ import numpy as np
 from ...errors import UserError, did_you_mean
 from ...scene_table import WORD
 from ...schema import Schema, Words
-from .template import (
-    APART,
-    MANY,
-    NAMED,
-    OTHER,
-    OUT_NEQ,
-    OUTSIDE,
-    TOKEN,
-    UNLIKE,
-    WITH,
-    Template,
-    TemplateConstraint,
-    suggest_description,
-)
+from .template import APART, MANY, NAMED, OTHER, OUT_NEQ, OUTSIDE, TOKEN, UNLIKE, Template, suggest_description
 from .vocabulary import Numbers, SlotVocabulary, Truths
 from .wording import ANOTHER
 
@@ -92,9 +79,9 @@ OPS = (
 # fits a set's words is not left out of it, two sets are not worded alike, its owners can have such parts, no chain of
 # relations leads back into it; where the text has "other", the thing that the others are like is one of them, and
 # perhaps called so. A part's words are true of the picture, too; where a vehicle's parts are counted, there may be
-# several; not both of two numbers are zero; there are two things at least; one slot needs another.
+# several; not both of two numbers are zero; there are two things at least.
 DIFFER, WORDS_APART, WORDS_LEAVE, WORDS_ALIKE, CAN_HAVE, NO_WAY_BACK, ONE_OF_THEM, PICTURED, SEVERAL = range(9)
-NOT_ZERO, TWO, NEEDS_WORD = range(9, 12)
+NOT_ZERO, TWO = range(9, 11)
 RULES = {OUT_NEQ: DIFFER, APART: WORDS_APART, OUTSIDE: WORDS_LEAVE, UNLIKE: WORDS_ALIKE, MANY: TWO}
 FIELDS = ("op", "first", "second", "column", "relation", "single", "on_parts", "needs", "empty", "drops")
 
@@ -114,7 +101,6 @@ class CompiledTemplates:
     start: Numbers  # [template + 1] first step
     # [rule, 4] kind, first and second step; CAN_HAVE: step, slots of the owner and the part; PICTURED: step of the
     # owners, slots of the color and, where one part of one owner is meant, of the name; SEVERAL: slot of the name;
-    # NEEDS_WORD: the slots;
     # ONE_OF_THEM: the steps, and the column of nouns where the thing must be called what the others are, or -1
     rules: Numbers
     rule_start: Numbers  # [step + 1] the rules that can be judged once the step is done
@@ -234,8 +220,6 @@ class _TemplateCompiler:
     def build_rules(self, at: int) -> list[list[int]]:
         found = []
         for c in self.template.constraints:
-            if c.type == WITH and self.find_last_node(c) == at:
-                found.append([NEEDS_WORD, *(self.names[str(p)] for p in c.params), 0])
             if c.type in RULES and max(int(p) for p in c.params) == at:
                 place = self.ended if c.type in (OUT_NEQ, MANY) else self.begun
                 found.append([RULES[c.type], *(place[int(p)] for p in (*c.params, 0)[:2]), 0])
@@ -259,10 +243,6 @@ class _TemplateCompiler:
                 noun = self.vocabulary.nouns[0] if named else -1
                 found.append([ONE_OF_THEM, self.begun[at], self.ended[before.inputs[0]], noun])
         return found
-
-    def find_last_node(self, constraint: TemplateConstraint) -> int:
-        """The last node that takes a word from one of the constraint's slots."""
-        return max(at for at, n in enumerate(self.template.nodes) if set(n.slots).intersection(constraint.params))
 
     def build_picture_rules(self, at: int) -> list[list[int]]:
         """What keeps the words for parts true of the picture, which also shows parts that the scene does not list."""

@@ -95,8 +95,7 @@ class TemplateInverter:
                 before, name, several, ending, after = found.groups("")
                 slot = template.find_slot(name)
                 attribute, part, never = template.params[slot].attribute, slot in on_parts, slot in template.empty_slots
-                blank = PART if part else template.plain_noun if several else THING
-                key = (attribute, part, never, bool(several), blank, before, ending, after)
+                key = (attribute, part, never, bool(several), template.plain_noun, before, ending, after)
                 if key not in self._known:
                     self._known[key] = self._list_phrases(*key)
                 noun = attribute == noun_attribute(schema.part_attributes if part else schema.attributes)
@@ -107,19 +106,28 @@ class TemplateInverter:
         return tuple(items)
 
     def _list_phrases(
-        self, attribute: str, part: bool, never: bool, several: bool, blank: str, before: str, ending: str, after: str
+        self,
+        attribute: str,
+        part: bool,
+        never: bool,
+        several: bool,
+        plain_noun: str,
+        before: str,
+        ending: str,
+        after: str,
     ) -> PhraseTable:
         schema, names, covers = self.vocabulary.schema, self.vocabulary.names, self.vocabulary.covers
         terms: dict[int, str] = {}
+        plain: Words = ()
         if attribute == RELATION:
             terms = dict(enumerate(schema.relations))
         elif not never:
             column = self.vocabulary.columns.index((attribute, part))
             terms = {c: names[c] for c in self.vocabulary.terms(column)}
         if attribute == noun_attribute(schema.part_attributes if part else schema.attributes):
-            terms[EMPTY_SLOT] = blank
+            plain = (PART,) if part else (THING, plain_noun)[: 1 + several]
         said: dict[Words, list[int]] = {}
-        for code, term in terms.items():
+        for code, term in (*terms.items(), *((EMPTY_SLOT, word) for word in plain)):
             for way in self.lexicon.list_accepted_phrases(term):
                 for form in (plural(way), f"{way}s") if several else (way,):
                     said.setdefault(tokenize_question(f"{before}{form}{ending}{after}"), []).append(code)

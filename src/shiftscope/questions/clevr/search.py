@@ -18,7 +18,6 @@ from .compiled_templates import (
     DIFFER,
     EMPTY_SLOT,
     FIELDS,
-    NEEDS_WORD,
     NO_WAY_BACK,
     NOT_ZERO,
     ONE_OF_THEM,
@@ -380,8 +379,6 @@ def check_rules(k, begin, steps, said, rules, rule_start, opposite, can_have, va
             broken = not is_one_of_them(begin + i, begin + j, register[j], rules[r, 3], said, values, sets, covers)
         elif kind == TWO:
             broken = register[i] & (register[i] - ONE) == ZERO
-        elif kind == NEEDS_WORD:
-            broken = values[i] >= 0 and values[j] < 0
         else:
             broken = words_contain(begin + j, begin + i, said, values, covers)
             if broken == (kind == WORDS_ALIKE) and kind != WORDS_LEAVE:

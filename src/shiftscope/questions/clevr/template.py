@@ -103,8 +103,7 @@ OUT_NEQ = "OUT_NEQ"  # the two nodes give different things
 # first; they are not worded alike; what the first calls its things, the second calls its own where "other" is said.
 APART, OUTSIDE, UNLIKE, NAMED = "APART", "OUTSIDE", "UNLIKE", "NAMED"
 MANY = "MANY"  # the node gives two things or more (ours)
-WITH = "WITH"  # the first slot is filled only where the second is (ours)
-CONSTRAINTS = (NULL, OUT_NEQ, APART, OUTSIDE, UNLIKE, NAMED, MANY, WITH)
+CONSTRAINTS = (NULL, OUT_NEQ, APART, OUTSIDE, UNLIKE, NAMED, MANY)
 RELATION = "relation"
 OTHER = "other"  # a word of a text that goes where the descriptions already differ
 MAX_SLOTS = 62  # so that the set of filled ones is one machine word
@@ -258,9 +257,7 @@ def _list_troubles(template: Template) -> Iterator[str]:
             yield f"there is no constraint {rule!r}; known: {', '.join(CONSTRAINTS)}"
         elif rule == NULL and (len(params) != 1 or params[0] not in names):
             yield f"NULL takes one declared slot, got {list(params)}"
-        elif rule == WITH and (len(params) != 2 or not set(params) <= set(names)):
-            yield f"WITH takes two declared slots, got {list(params)}"
-        elif rule not in (NULL, WITH):
+        elif rule != NULL:
             size = 1 if rule == MANY else 2
             if len(params) != size or not all(type(i) is int and 0 <= i < len(template.nodes) for i in params):
                 yield f"{rule} takes the number{'s of two nodes' if size == 2 else ' of a node'}, got {list(params)}"

@@ -22,7 +22,6 @@ from .template import (
     OUT_NEQ,
     OUTSIDE,
     UNLIKE,
-    WITH,
     Template,
     TemplateConstraint,
     TemplateNode,
@@ -114,8 +113,8 @@ class TemplateBuilder:
     def require_different(self, left: int, right: int) -> None:
         self.require(OUT_NEQ, left, right)
 
-    def require(self, constraint: str, *nodes_or_slots: int | str) -> None:
-        self.constraints.append(TemplateConstraint(constraint, nodes_or_slots))
+    def require(self, constraint: str, *nodes: int) -> None:
+        self.constraints.append(TemplateConstraint(constraint, nodes))
 
     def get_attribute_word(self, attribute: str) -> str:
         """What a question calls the attribute; a shape that has kinds is the model of a vehicle."""
@@ -306,8 +305,6 @@ def _build_or_count(schema: Schema, left: bool, right: bool) -> tuple[str, Templ
     sketch.plain_noun, things = ONE, plural(generic_noun(schema))
     if right and not left:  # in "either cubes or balls left of the cone" both could be left of it
         one, two = two, one
-    # In "either cubes or red ones" these are red cubes.
-    sketch.require(WITH, *(sketch.add_slot(sketch.noun, described.number) for described in (one, two)))
     return OR_FILE, sketch, fill_texts(get_texts("or")["count"], A=one.phrase, B=two.phrase, things=things)
 
 

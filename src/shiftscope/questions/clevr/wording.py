@@ -5,7 +5,7 @@ of its optional words, with and without "other".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,6 +89,11 @@ class QuestionWording:
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
         self._flat: dict[tuple[int, int, bool, bool], FlatText] = {}
+        self._nouns: list[int] = []  # slots that a plain noun may stand for, in the order of the texts
+        if template.plain_noun != THING:
+            slots = [t for t in self.cuts[0].tokens if isinstance(t, WordingSlot) and t.several]
+            self._nouns = [t.slot for t in slots if t.slot in self._phrases.nouns]
+            self._in_full = QuestionWording(replace(template, plain_noun=THING), vocabulary, lexicon)
 
     def __call__(
         self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
@@ -120,6 +125,10 @@ class QuestionWording:
         return capitalize_first("".join(pieces)), spans
 
     def _choose_tokens(self, values: list[int], dice: int, other: bool | None, marked: bool) -> FlatText:
+        if (
+            self._nouns and values[self._nouns[0]] >= 0 > values[self._nouns[-1]]
+        ):  # in "cubes or red ones" all are cubes
+            return self._in_full._choose_tokens(values, dice, other, marked)
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))

@@ -121,10 +121,6 @@ def test_a_folder_has_synonyms_in_it_or_beside_it(tmp_path):
         (changed(constraints=[{"type": "APART", "params": [1, 3]}]), "APART takes two nodes that describe"),
         (changed(constraints=[{"type": "UNLIKE", "params": [1]}]), "UNLIKE takes the numbers of two nodes, got [1]"),
         (changed(constraints=[{"type": "MANY", "params": [1, 2]}]), "MANY takes the number of a node, got [1, 2]"),
-        (
-            changed(constraints=[{"type": "WITH", "params": ["<S>", 1]}]),
-            "WITH takes two declared slots, got ['<S>', 1]",
-        ),
         (changed(params=[*ONE_HOP["params"], {"type": "Size", "name": "Z"}]), "'Z' must be written like <Z>"),
     ],
 )
