@@ -89,10 +89,11 @@ class QuestionWording:
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
         self._flat: dict[tuple[int, int, bool, bool], FlatText] = {}
-        self._nouns: list[int] = []  # slots that a plain noun may stand for, in the order of the texts
+        self._plain: list[tuple[int, list[int]]] = []  # slots of nouns that a plain one may stand for, and their others
         if template.plain_noun != THING:
-            slots = [t for t in self.cuts[0].tokens if isinstance(t, WordingSlot) and t.several]
-            self._nouns = [t.slot for t in slots if t.slot in self._phrases.nouns]
+            of = self._phrases.described
+            nouns = [t.slot for t in self.cuts[0].tokens if isinstance(t, WordingSlot) and t.several]
+            self._plain = [(noun, [slot for slot in of if of[slot] == of[noun]]) for noun in nouns]
             self._in_full = QuestionWording(replace(template, plain_noun=THING), vocabulary, lexicon)
 
     def __call__(
@@ -125,9 +126,7 @@ class QuestionWording:
         return capitalize_first("".join(pieces)), spans
 
     def _choose_tokens(self, values: list[int], dice: int, other: bool | None, marked: bool) -> FlatText:
-        if (
-            self._nouns and values[self._nouns[0]] >= 0 > values[self._nouns[-1]]
-        ):  # in "cubes or red ones" all are cubes
+        if self._plain and self._misleads(values):
             return self._in_full._choose_tokens(values, dice, other, marked)
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
@@ -144,6 +143,15 @@ class QuestionWording:
         if flat is None:
             flat = self._flat[key] = _flatten_tokens(cut, kept, other, marked)
         return flat
+
+    def _misleads(self, values: list[int]) -> bool:
+        """Whether the plain noun would stand alone, or for a noun before it: in "cubes or red ones" all are cubes."""
+        named = False
+        for noun, slots in self._plain:
+            if values[noun] < 0 and (named or all(values[slot] < 0 for slot in slots)):
+                return True
+            named = named or values[noun] >= 0
+        return False
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
