@@ -50,7 +50,7 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
 """
 
 # Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "553b5ce63f6517b869bb9a02c17ec521"
+DIGEST = "a092c1ed09d0c1db3389f57743b4cafe"
 
 
 def output(hash_seed: str) -> str:
