@@ -50,7 +50,7 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
 """
 
 # Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "a092c1ed09d0c1db3389f57743b4cafe"
+DIGEST = "fac75925b729e90330bd70e511085f7b"
 
 
 def output(hash_seed: str) -> str:

@@ -113,6 +113,9 @@ class TemplateBuilder:
     def require_different(self, left: int, right: int) -> None:
         self.require(OUT_NEQ, left, right)
 
+    def require_apart(self, left: int, right: int) -> None:
+        self.require(APART, left, right)
+
     def require(self, constraint: str, *nodes: int) -> None:
         self.constraints.append(TemplateConstraint(constraint, nodes))
 
@@ -246,7 +249,7 @@ def _tell_apart(sketch: TemplateBuilder, one: RelatedDescription, two: RelatedDe
     if one.referent is not None and two.referent is not None:
         sketch.require_different(one.referent, two.referent)
     else:
-        sketch.require(APART, one.node, two.node)
+        sketch.require_apart(one.node, two.node)
     for counted, other in ((one, two), (two, one)):  # as many cubes left of the red ball as red balls?
         if other.referent is not None:
             sketch.require(OUTSIDE, counted.node, other.referent)

@@ -360,14 +360,14 @@ def of_a_hundred_scenes() -> dict[str, list[Question]]:
 
 @pytest.mark.parametrize("answers", ["whether there is any", "how many there are"])
 def test_how_much_is_said_does_not_tell_the_answer(of_a_hundred_scenes, answers):
-    """Guessing by the look of the description is right no more often than in rd, give or take 3 in 100."""
+    """Guessing by the look of the description is right no more often than in rd, give or take 5 in 100."""
     op = "exist" if answers == "whether there is any" else "count"
     rate = {}
     for level, questions in of_a_hundred_scenes.items():
         looks = [(look(q), bool(q.answer)) for q in questions if q.program.nodes[-1].op == op]
         assert len(looks) > 100
         rate[level] = guessed(looks)
-    assert rate["rd+"] <= rate["rd"] + 0.03
+    assert rate["rd+"] <= rate["rd"] + 0.05
 
 
 def look(question: Question) -> tuple[object, ...]:
