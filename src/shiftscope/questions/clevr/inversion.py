@@ -106,15 +106,7 @@ class TemplateInverter:
         return tuple(items)
 
     def _list_phrases(
-        self,
-        attribute: str,
-        part: bool,
-        never: bool,
-        several: bool,
-        plain_noun: str,
-        before: str,
-        ending: str,
-        after: str,
+        self, attribute: str, part: bool, never: bool, several: bool, blank: str, before: str, ending: str, after: str
     ) -> PhraseTable:
         schema, names, covers = self.vocabulary.schema, self.vocabulary.names, self.vocabulary.covers
         terms: dict[int, str] = {}
@@ -125,7 +117,7 @@ class TemplateInverter:
             column = self.vocabulary.columns.index((attribute, part))
             terms = {c: names[c] for c in self.vocabulary.terms(column)}
         if attribute == noun_attribute(schema.part_attributes if part else schema.attributes):
-            plain = (PART,) if part else (THING, plain_noun)[: 1 + several]
+            plain = (PART,) if part else (THING, blank)[: 1 + several]
         said: dict[Words, list[int]] = {}
         for code, term in (*terms.items(), *((EMPTY_SLOT, word) for word in plain)):
             for way in self.lexicon.list_accepted_phrases(term):
