@@ -407,6 +407,7 @@ WORDS = {  # as CLEVR's questions say them
     **{v: ("color", v) for v in clevr.SCHEMA.attribute("color").values},
     "thing": None,
     "object": None,
+    "one": None,
 }
 NOUN = f"(?:{'|'.join(WORDS)})"
 THING = f"the(?: {NOUN}(?![a-z]))+"
