@@ -226,22 +226,51 @@ class Suite(Generic[S]):
     def name(self) -> str:
         return self.spec.suite
 
-    def sample(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        """The scenes and questions of shard k: a function of the arguments alone."""
+    def count_images(self, spec: S, split: str, k: int, inputs: Any = None) -> int:
+        """How many images of shard k `sample_scenes` and `draw` give one by one; 0: `sample` makes it as a whole."""
+        return len(spec.shard_range(split, k))
+
+    def sample_scenes(self, spec: S, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Scene]:
+        """Scenes of shard k, each a function of its place in it."""
         raise NotImplementedError
 
-    def sample_grounded(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        """As `sample`, with the questions' grounding where the suite has any: what is stored."""
-        return self.sample(spec, split, k, inputs)
+    def ask(
+        self, spec: S, split: str, k: int, scenes: Sequence[Scene], inputs: Any = None, *, grounding: bool = False
+    ) -> Sequence[Question]:
+        """The questions of shard k, which has these scenes; with their grounding if wanted and the suite has any."""
+        raise NotImplementedError
+
+    def sample(self, spec: S, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
+        """The scenes and questions of shard k: a function of the arguments alone."""
+        places = range(self.count_images(spec, split, k, inputs))
+        scenes = self.sample_scenes(spec, split, k, places, inputs)
+        return ShardPlan(scenes, self.ask(spec, split, k, scenes, inputs, grounding=grounding))
 
     def draw(self, spec: S, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         from ._scene_images import render_stored_images
 
         return list(render_stored_images(plan.scenes, spec.size, parts=self.parts))  # type: ignore[attr-defined]
 
-    def make_shard(self, spec: Mapping[str, Any], split: str, k: int, inputs: Any = None) -> ShardRecords:
+    def make_images(
+        self, spec: Mapping[str, Any], split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[StoredImage]:
         own = self.spec.of(spec)
-        plan = self.sample_grounded(own, split, k, inputs)
+        return self.draw(own, split, ShardPlan(self.sample_scenes(own, split, k, places, inputs), ()), inputs)
+
+    def make_shard(
+        self,
+        spec: Mapping[str, Any],
+        split: str,
+        k: int,
+        images: Sequence[StoredImage] | None = None,
+        *,
+        inputs: Any = None,
+    ) -> ShardRecords:
+        """What is stored of shard k; `images` are those that `make_images` made."""
+        own = self.spec.of(spec)
+        if images is not None:
+            return images, self.ask(own, split, k, [i.scene for i in images], inputs, grounding=True)
+        plan = self.sample(own, split, k, inputs, grounding=True)
         return plan.images or self.draw(own, split, plan, inputs), plan.questions
 
     def check(self, spec: S, inputs: Any = None) -> None:
@@ -277,11 +306,16 @@ class Suite(Generic[S]):
             self.prepare(spec, out, inputs, many, bar) as ready,
             bar(self.label(spec, inputs)) as progress,
         ):
+            own = self.spec.of(ready.spec)
+            keys = [(split, k) for split, shards in ready.jobs.items() for k in range(shards)]
+            counts = {key: n for key in keys if (n := self.count_images(own, *key, ready.inputs))}
             made = build_dataset(
                 out,
                 ready.spec,
                 ready.jobs,
                 partial(self.make_shard, inputs=ready.inputs),
+                counts=counts,
+                make_images=partial(self.make_images, inputs=ready.inputs),
                 workers=many,
                 repair=repair,
                 progress=progress,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ..geometry.mesh import bodies_of
@@ -55,5 +56,6 @@ def write_spool(path: Path, scenes: Sequence[Scene]) -> None:
     path.write_text(json.dumps([scene.to_json() for scene in scenes]), "utf-8")
 
 
+@lru_cache(maxsize=2)  # a shard's scenes are asked for a few at a time
 def read_spool(path: Path) -> list[Scene]:
     return [Scene.from_json(one) for one in json.loads(path.read_bytes())]

@@ -154,7 +154,10 @@ class CovrSuite(suites.Suite[CovrSpec]):
         "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
     }
 
-    def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def count_images(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> int:
+        return 0  # which images a shard has depends on its questions
+
+    def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
         """The questions of a shard, and the images that none before asked about; inputs are what `run_stages` left."""
         asking, chosen = inputs
         graphs, some = _load_split(asking, chosen, split)

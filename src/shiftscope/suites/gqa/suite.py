@@ -67,7 +67,10 @@ class GqaSuite(suites.Suite[GqaSpec]):
         ),
     }
 
-    def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def count_images(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> int:
+        return 0  # which images a shard has depends on its questions
+
+    def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
         """The graphs about which there is something to ask, and the questions."""
         folder, given = inputs
         graphs, questioner = _load_questioner(folder, given.overlap_sources, split, spec.seed)
