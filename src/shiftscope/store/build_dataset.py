@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ MakeShard = Callable[
 MakeImages = Callable[[Mapping[str, Any], str, int, range], Sequence[StoredImage]]  # by their places in the shard
 ShardKey = tuple[str, int]  # split, index
 
-PIECE = 8  # images that are made together
+PIECE = 8  # images that are made together on a CPU
 FEW = 16  # images that are made sooner than another process starts
 
 WORK_FOLDER = ".work"  # a hidden folder, beside what is built, of what is needed to build it
@@ -47,6 +47,7 @@ def build_dataset(
     *,
     counts: Mapping[ShardKey, int] | None = None,
     make_images: MakeImages | None = None,
+    piece: int = PIECE,
     workers: int = 1,
     repair: bool = False,
     progress: Progress | None = None,
@@ -73,7 +74,7 @@ def build_dataset(
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
         try:
-            work = _ShardWork(folder, plan.spec, make_shard, make_images, counts or {})
+            work = _ShardWork(folder, plan.spec, make_shard, make_images, counts or {}, piece)
             dataset, changed = _build_missing(work, plan, workers, repair, progress)
             if changed or not (folder / "README.md").is_file():
                 from .card import write_card
@@ -107,7 +108,8 @@ class _ShardWork:
     spec: Mapping[str, Any]
     make_shard: MakeShard
     make_images: MakeImages | None
-    counts: Mapping[ShardKey, int] = field(default_factory=dict)
+    counts: Mapping[ShardKey, int]
+    piece: int
 
     def __call__(self, job: _ShardJob) -> Shard | Sequence[StoredImage]:
         if job.places is not None:
@@ -192,8 +194,8 @@ def _list_jobs(work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardK
         if not count:
             yield _ShardJob(key, before=known.get(key))
             continue
-        for first in range(0, count, PIECE):
-            yield _ShardJob(key, range(first, min(first + PIECE, count)))
+        for first in range(0, count, work.piece):
+            yield _ShardJob(key, range(first, min(first + work.piece, count)))
 
 
 def _list_recorded(folder: Path) -> dict[ShardKey, Shard]:

@@ -18,6 +18,7 @@ from ...question import Question
 from ...questions.hypothetical import partitions
 from ...questions.hypothetical.generator import ALL, EVERY_OTHER
 from ...questions.hypothetical.partitions import MOST_PLACEMENTS, PLACEMENTS, REFUSED
+from ...render import CPU
 from ...scene import Scene
 from ...schemas.clevr import SCHEMA
 from ...store.dataset import Dataset
@@ -309,11 +310,18 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
         scenes = self.sample_scenes(spec, split, k, range(len(spec.shard_range(split, k))), inputs)
         return ShardPlan(scenes, self.ask(spec, split, k, scenes, inputs))
 
-    def draw(self, spec: ClevrHypSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def draws(self, spec: ClevrHypSpec, inputs: Any = None) -> bool:
+        return spec.pictured
+
+    def draw(
+        self, spec: ClevrHypSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         """Images are stored with train, val and test; the other splits ask about these."""
         if split != SPLITS[split].pool:
             return []
-        return super().draw(spec, split, plan) if spec.pictured else [StoredImage(s) for s in plan.scenes]
+        return (
+            super().draw(spec, split, plan, device=device) if spec.pictured else [StoredImage(s) for s in plan.scenes]
+        )
 
     def check(self, spec: ClevrHypSpec, inputs: Any = None) -> None:
         if spec.paraphraser:

@@ -18,6 +18,7 @@ from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.packed_scenes import PackedScenes
 from ...questions.clevr.redundancy import generate_levels
 from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from ...render import CPU
 from ...scene import Scene
 from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
@@ -206,13 +207,18 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
             scenes, self.ask(spec, split, k, scenes, grounding=grounding), images=SharedImages(inputs, file)
         )
 
-    def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def draws(self, spec: SuperclevrSpec, inputs: Any = None) -> bool:
+        return not isinstance(inputs, _inputs.UserScenes) or inputs.pictured
+
+    def draw(
+        self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         if isinstance(inputs, _inputs.UserScenes):
             if not inputs.pictured:
                 return [StoredImage(scene) for scene in plan.scenes]
             size = None if inputs.own_size else spec.size
-            return [_inputs.render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
-        return super().draw(spec, split, plan)
+            return [_inputs.render_user_scene(scene, size or scene.size or SIZE, device) for scene in plan.scenes]
+        return super().draw(spec, split, plan, device=device)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
         """Sample the first scene: a spec that no scene can meet is refused."""
