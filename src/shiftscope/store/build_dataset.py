@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,7 +162,7 @@ def _build_missing(
 
 def _make_shards(
     work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], workers: int
-) -> Iterator[tuple[Shard | None, int]]:
+) -> Generator[tuple[Shard | None, int], None, None]:
     """Each finished shard, or None for some images of one; and how many images wait for the rest of their shard."""
     waiting: dict[ShardKey, dict[int, Sequence[StoredImage]]] = {}  # by the place of the first
     urgent: deque[_ShardJob] = deque()
