@@ -43,11 +43,11 @@ def here(*words, cwd="."):
     return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=complaints.getvalue())
 
 
-def make_here(suite, out, workers=0, repair=False, as_json=False, **given):
+def make_here(suite, out, workers=0, repair=False, device="cpu", as_json=False, **given):
     """`shiftscope make SUITE` with these options, and the others at their defaults."""
     made = load_suite(suite)
     options = {name: one.default for name, one in (made.spec.list_options() | made.options).items()}
-    build_callback(made)(out=out, workers=workers, repair=repair, as_json=as_json, **options | given)
+    build_callback(made)(out=out, workers=workers, repair=repair, device=device, as_json=as_json, **options | given)
 
 
 def refused(result):

@@ -76,6 +76,17 @@ def make(spec: Mapping[str, Any], split: str, k: int) -> tuple[list[StoredImage]
     return images, [q for image in images for q in questions(image, split)]
 
 
+def make_images(spec: Mapping[str, Any], split: str, k: int, places: range) -> list[StoredImage]:
+    numbers = [k * spec["images_per_shard"] + i for i in places]
+    return [stored(f"toy_{split}_{i:06d}", 2 + i % 2) for i in numbers]
+
+
+def make_from_images(
+    spec: Mapping[str, Any], split: str, k: int, images: list[StoredImage]
+) -> tuple[list[StoredImage], list[Question]]:
+    return images, [q for image in images for q in questions(image, split)]
+
+
 def make_or_hang(spec: Mapping[str, Any], split: str, k: int) -> tuple[list[StoredImage], list[Question]]:
     """Stops at the shards that TOYS_HANG names, until the file that TOYS_RELEASE names is there."""
     if f"{split}/{k}" in os.environ["TOYS_HANG"].split():

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
@@ -21,6 +21,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 S = TypeVar("S")
 GC_THRESHOLD = 50_000  # records made before cycles are looked for among the young ones
+AHEAD = 2  # jobs sent to a worker before their turn
 Progress = Callable[[int, int, str], None]  # done, of how many, what was counted
 
 
@@ -66,6 +67,39 @@ class LocalExecutor:
             for done in as_completed(pending):
                 yield done.result()
             pool.shutdown()
+
+    def map_growing(
+        self, task: Callable[[J], R], jobs: Iterable[J], urgent: deque[J]
+    ) -> Generator[tuple[J, R], None, None]:
+        """Each job with its result, as they come; what the caller puts into `urgent` meanwhile goes first."""
+        if self.workers < 1:
+            raise UserError(f"{self.workers} workers cannot do any work; give at least 1")
+        left = iter(jobs)
+
+        def take_jobs(most: int) -> Iterator[J]:
+            while most > 0:
+                try:
+                    yield urgent.popleft() if urgent else next(left)
+                except StopIteration:
+                    return
+                most -= 1
+
+        if self.workers == 1:
+            while True:
+                one = next(take_jobs(1), None)
+                if one is None:
+                    return
+                yield one, task(one)
+        pending: dict[Future[R], J] = {}
+        with _collect_rarely(), _open_pool(self.workers, task) as pool:
+            while True:
+                with _hold_interrupts():
+                    for job in take_jobs(AHEAD * self.workers - len(pending)):
+                        pending[pool.submit(_call_with_shared, operator.call, job)] = job
+                if not pending:
+                    return
+                for done in wait(pending, return_when=FIRST_COMPLETED).done:
+                    yield pending.pop(done), done.result()
 
 
 @contextmanager

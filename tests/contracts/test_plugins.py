@@ -55,7 +55,7 @@ from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.text import parse_program
 from shiftscope.question import Provenance, Question
 from shiftscope.store.manifest import DatasetInfo
-from shiftscope.suites import ShardPlan, Suite, SuiteSpec, option, seed_option, shard_option, size_option
+from shiftscope.suites import Suite, SuiteSpec, option, seed_option, shard_option, size_option
 from shiftscope.world import load_world
 
 
@@ -82,13 +82,15 @@ class ToySuite(Suite[ToySpec]):
     world = "toy_world"
     trainable = True
 
-    def sample(self, spec, split, k, inputs=None):
+    def sample_scenes(self, spec, split, k, places, inputs=None):
         world = load_world(self.world)
-        rules = world.rules(size=spec.size)
-        scenes = [world.sample(rules, spec.seed, split, i) for i in spec.shard_range(split, k)]
-        return ShardPlan(scenes, [q for s in scenes for q in self.ask(s, spec, split)])
+        rules, which = world.rules(size=spec.size), spec.shard_range(split, k)
+        return [world.sample(rules, spec.seed, split, which[i]) for i in places]
 
-    def ask(self, scene, spec, split):
+    def ask(self, spec, split, k, scenes, inputs=None, *, grounding=False):
+        return [q for s in scenes for q in self.ask_about(s, spec, split)]
+
+    def ask_about(self, scene, spec, split):
         for color in spec.asked_colors.split(","):
             program = parse_program(f"count(filter(scene(), color={color}))")
             yield Question(

@@ -1,6 +1,7 @@
 """Executor: results in order, and a process that is left as it was found."""
 
 import gc
+from collections import deque
 from contextlib import closing
 
 import pytest
@@ -31,3 +32,15 @@ def test_left_in_the_middle_or_by_an_error_it_is_as_before():
     assert gc.get_threshold() == before
     with pytest.raises(UserError, match="0 workers, 1 jobs ahead"):
         next(LocalExecutor(0).map(abs, [1], ahead=1))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_urgent_goes_first(workers):
+    urgent, done = deque(), []
+    for job, found in LocalExecutor(workers).map_growing(abs, iter(range(-9, 0)), urgent):
+        done.append(job)
+        assert found == abs(job)
+        if job == -9:
+            urgent.append(-100)
+    assert sorted(done) == [-100, *range(-9, 0)]
+    assert done.index(-100) < done.index(-1)

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 Out = Annotated[Path, typer.Option(help="The dataset's folder; an unfinished one is resumed.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for one per core.")]
 Repair = Annotated[bool, typer.Option("--repair", help="Remake shards whose files were damaged.")]
+Device = Annotated[str, typer.Option(help="Where pictures are drawn: cpu, or cuda for a GPU.")]
 COMMON: dict[str, tuple[Any, Any]] = {
     "workers": (Workers, 0),
     "repair": (Repair, False),
+    "device": (Device, "cpu"),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON.")], False),
 }
 
@@ -67,6 +69,7 @@ def make_scenes(
     shard: Annotated[int, typer.Option(min=1, help="Images per shard; part of the spec.")] = 250,
     workers: Workers = 0,
     repair: Repair = False,
+    device: Device = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make scenes with images and masks alone."""
@@ -76,7 +79,7 @@ def make_scenes(
     suite = load_world_suite(world)
     none = dict.fromkeys(suite.spec.question_fields, 0)
     spec = suite.spec(images=n, seed=seed, size=read_size(size), shard=shard, **none)
-    made = suite.make(spec, out, workers=workers or None, repair=repair, bar=shard_bar)
+    made = suite.make(spec, out, workers=workers or None, repair=repair, bar=shard_bar, device=device)
     print_report(describe_splits(made.dataset), as_json)
 
 
@@ -148,8 +151,8 @@ def build_callback(suite: Suite[Any]) -> Callable[..., None]:
     """A function whose parameters are the options."""
     options = suite.spec.list_options() | suite.options
 
-    def callback(out: Path, workers: int, repair: bool, as_json: bool, **given: Any) -> None:
-        made = suite.run(given, out, workers=workers or None, repair=repair, bar=shard_bar)
+    def callback(out: Path, workers: int, repair: bool, device: str, as_json: bool, **given: Any) -> None:
+        made = suite.run(given, out, workers=workers or None, repair=repair, bar=shard_bar, device=device)
         for report in made:
             print_report(report, as_json)
 

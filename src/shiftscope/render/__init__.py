@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .gpu.raster import GpuImages
 
 LAYERS = ("rgb", "mask", "parts", "listed", "depth", "normal")
+CPU = "cpu"  # the default device
 BATCH_PIXELS = 16 * 480 * 320  # drawn at a time
 
 
@@ -62,9 +63,9 @@ class Renderer(Protocol):
         """The images of what `pack` returned, as one batch of tensors on the device."""
 
 
-def open_renderer(device: str = "cpu", *, workers: int | None = None) -> Renderer:
+def open_renderer(device: str = CPU, *, workers: int | None = None) -> Renderer:
     """The renderer for a device: `cpu` with a number of threads (default: one per core), `cuda` or `cuda:1`."""
-    if device == "cpu":
+    if device == CPU:
         from .raster import CpuRenderer
 
         return CpuRenderer(workers)

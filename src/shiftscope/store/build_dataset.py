@@ -1,12 +1,12 @@
 """Build: make a dataset shard by shard, so that a kill at any moment loses at most the shards under way."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import UserError
 from ..executor import LocalExecutor, Progress
@@ -20,8 +20,14 @@ from .manifest import DEFAULT_INFO, JOURNAL_FILE, MANIFEST_FILE, DatasetInfo, Ma
 from .shard import DamagedFile, Shard, SharedImages, write_shard
 
 ShardRecords = tuple[Sequence[StoredImage] | SharedImages, Sequence[Question]]
-MakeShard = Callable[[Mapping[str, Any], str, int], ShardRecords]
+MakeShard = Callable[
+    ..., ShardRecords
+]  # of the spec, split and index; and of its images, where these are there already
+MakeImages = Callable[[Mapping[str, Any], str, int, range], Sequence[StoredImage]]  # by their places in the shard
 ShardKey = tuple[str, int]  # split, index
+
+PIECE = 8  # images that are made together on a CPU
+FEW = 16  # images that are made sooner than another process starts
 
 WORK_FOLDER = ".work"  # a hidden folder, beside what is built, of what is needed to build it
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")  # what Hugging Face takes as the name of a split
@@ -39,6 +45,9 @@ def build_dataset(
     jobs: Mapping[str, int],
     make_shard: MakeShard,
     *,
+    counts: Mapping[ShardKey, int] | None = None,
+    make_images: MakeImages | None = None,
+    piece: int = PIECE,
     workers: int = 1,
     repair: bool = False,
     progress: Progress | None = None,
@@ -49,8 +58,9 @@ def build_dataset(
     """Make the dataset, or what is missing of it; the bytes do not depend on `workers`.
 
     `jobs` says how many shards each split has. `make_shard(spec, split, k)` must be a function at the top
-    level of a module and depend on nothing else. `spec` is plain JSON data. `section` writes a section of the
-    card. `held`: the caller holds the folder already.
+    level of a module and depend on nothing else. `spec` is plain JSON data. Where `counts` tells how many images
+    a shard has, `make_images` makes them a few at a time, in any process, and `make_shard` gets them besides.
+    `section` writes a section of the card. `held`: the caller holds the folder already.
     """
     plan = Manifest(dict(spec), tuple(jobs.items()), manifests.list_versions(), about)
     for split, count in plan.plan:
@@ -64,7 +74,8 @@ def build_dataset(
     with nullcontext() if held else lock_folder(folder):
         refuse_foreign_folder(folder)
         try:
-            dataset, changed = _build_missing(folder, plan, make_shard, workers, repair, progress)
+            work = _ShardWork(folder, plan.spec, make_shard, make_images, counts or {}, piece)
+            dataset, changed = _build_missing(work, plan, workers, repair, progress)
             if changed or not (folder / "README.md").is_file():
                 from .card import write_card
 
@@ -80,10 +91,44 @@ def build_dataset(
             ) from None
 
 
+class _ShardJob(NamedTuple):
+    """Some images of a shard, or, without places, all that is left to do for it."""
+
+    key: ShardKey
+    places: range | None = None
+    images: Sequence[StoredImage] = ()  # made before
+    before: Shard | None = None  # as it was recorded once
+
+
+@dataclass(frozen=True, slots=True)
+class _ShardWork:
+    """What workers need to know."""
+
+    folder: Path
+    spec: Mapping[str, Any]
+    make_shard: MakeShard
+    make_images: MakeImages | None
+    counts: Mapping[ShardKey, int]
+    piece: int
+
+    def __call__(self, job: _ShardJob) -> Shard | Sequence[StoredImage]:
+        if job.places is not None:
+            assert self.make_images is not None
+            return self.make_images(self.spec, *job.key, job.places)
+        made = (job.images,) if job.key in self.counts else ()
+        images, questions = self.make_shard(self.spec, *job.key, *made)
+        return write_shard(self.folder, *job.key, images, questions, job.before)
+
+    def weigh(self, key: ShardKey) -> int:
+        """How much a shard adds to the progress: its images, where they are counted."""
+        return self.counts.get(key, 1)
+
+
 def _build_missing(
-    folder: Path, plan: Manifest, make_shard: MakeShard, workers: int, repair: bool, progress: Progress | None
+    work: _ShardWork, plan: Manifest, workers: int, repair: bool, progress: Progress | None
 ) -> tuple[Dataset, bool]:
     """The dataset with all its shards, and whether its card and manifest are to be written anew."""
+    folder = work.folder
     there = read_manifest(folder)
     known = _list_recorded(folder)
     if there is not None and known:
@@ -95,22 +140,62 @@ def _build_missing(
     todo = [job for job in plan.jobs if job not in shards]
     if there is not None and todo:
         manifests.refuse_other_versions(folder, there, plan)
+    steps = sum(map(work.weigh, plan.jobs))
 
-    def report_progress() -> None:
+    def report_progress(waiting: int = 0) -> None:
         if progress is not None:
-            images = sum(s.images.rows for s in shards.values() if s.images)
+            images = sum(s.images.rows for s in shards.values() if s.images) + waiting
             questions = sum(s.questions.rows for s in shards.values() if s.questions)
-            progress(len(shards), len(plan.jobs), f"{images:,} images, {questions:,} questions")
+            done = sum(map(work.weigh, shards)) + waiting
+            progress(done, steps, f"{images:,} images, {questions:,} questions")
 
     report_progress()
-    task = partial(_make_shard, folder, plan.spec, make_shard)
-    with closing(LocalExecutor(workers).map_unordered(task, [(job, known.get(job)) for job in todo])) as made:
-        for shard in made:
-            manifests.append_shard(folder, shard)
-            shards[shard.split, shard.index] = shard
-            report_progress()
+    with closing(_make_shards(work, todo, known, workers)) as made:
+        for shard, waiting in made:
+            if shard is not None:
+                manifests.append_shard(folder, shard)
+                shards[shard.split, shard.index] = shard
+            report_progress(waiting)
     finished = replace(there or plan, about=plan.about, shards=tuple(shards[job] for job in plan.jobs))
     return Dataset(folder, finished, made=len(todo)), bool(todo) or repair or finished != there
+
+
+def _make_shards(
+    work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard], workers: int
+) -> Generator[tuple[Shard | None, int], None, None]:
+    """Each finished shard, or None for some images of one; and how many images wait for the rest of their shard."""
+    waiting: dict[ShardKey, dict[int, Sequence[StoredImage]]] = {}  # by the place of the first
+    urgent: deque[_ShardJob] = deque()
+    counts = [work.counts.get(key) for key in todo]
+    if None not in counts and sum(count or 0 for count in counts) <= FEW:
+        workers = 1
+    with closing(LocalExecutor(workers).map_growing(work, _list_jobs(work, todo, known), urgent)) as made:
+        for job, result in made:
+            if isinstance(result, Shard):
+                waiting.pop(job.key, None)
+                yield result, _count_waiting(waiting)
+                continue
+            pieces = waiting.setdefault(job.key, {})
+            assert job.places is not None
+            pieces[job.places.start] = result
+            if sum(map(len, pieces.values())) == work.counts[job.key]:
+                images = [image for _, some in sorted(pieces.items()) for image in some]
+                urgent.append(_ShardJob(job.key, images=images, before=known.get(job.key)))
+            yield None, _count_waiting(waiting)
+
+
+def _count_waiting(waiting: Mapping[ShardKey, Mapping[int, Sequence[StoredImage]]]) -> int:
+    return sum(len(some) for pieces in waiting.values() for some in pieces.values())
+
+
+def _list_jobs(work: _ShardWork, todo: Sequence[ShardKey], known: Mapping[ShardKey, Shard]) -> Iterator[_ShardJob]:
+    for key in todo:
+        count = work.counts.get(key)
+        if not count:
+            yield _ShardJob(key, before=known.get(key))
+            continue
+        for first in range(0, count, work.piece):
+            yield _ShardJob(key, range(first, min(first + work.piece, count)))
 
 
 def _list_recorded(folder: Path) -> dict[ShardKey, Shard]:
@@ -118,14 +203,6 @@ def _list_recorded(folder: Path) -> dict[ShardKey, Shard]:
     there = read_manifest(folder)
     recorded = (*(there.shards if there else ()), *manifests.read_journal(folder))
     return {(shard.split, shard.index): shard for shard in recorded}
-
-
-def _make_shard(
-    folder: Path, spec: Mapping[str, Any], make_shard: MakeShard, job: tuple[ShardKey, Shard | None]
-) -> Shard:
-    (split, k), before = job
-    images, questions = make_shard(spec, split, k)
-    return write_shard(folder, split, k, images, questions, before)
 
 
 def refuse_foreign_folder(folder: Path) -> None:

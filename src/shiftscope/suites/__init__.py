@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -20,14 +20,21 @@ from ..folder import lock_folder
 from ..geometry.camera import SIZE, read_size
 from ..question import Question
 from ..registry import REPORTED, SUITES, WORLDS
+from ..render import CPU, open_renderer
 from ..scene import Scene
-from ..store.build_dataset import ShardRecords, build_dataset, refuse_foreign_folder
+from ..store.build_dataset import PIECE, ShardRecords, build_dataset, refuse_foreign_folder
 from ..store.dataset import Dataset
 from ..store.image import StoredImage
 from ..store.manifest import DatasetInfo, MakeCommand, format_size_option, read_manifest
 from ..store.shard import SharedImages
 from .study import Study, list_studies, load_study
 
+DEVICE = "device"  # in a stored spec: where the pictures were drawn, unless on the CPU
+GPU_PIECE = 32  # images that one process draws together there
+ON_GPU = (
+    "The pictures were drawn on a GPU: scenes, questions, masks and boxes are those that a CPU makes, and so are the "
+    "colours, within 1 of 255 in at least 99.9% of the pixels."
+)
 ProgressBar = Callable[[str], AbstractContextManager[Progress | None]]  # by the name of what is under way
 
 
@@ -226,23 +233,60 @@ class Suite(Generic[S]):
     def name(self) -> str:
         return self.spec.suite
 
-    def sample(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        """The scenes and questions of shard k: a function of the arguments alone."""
+    def count_images(self, spec: S, split: str, k: int, inputs: Any = None) -> int:
+        """How many images of shard k `sample_scenes` and `draw` give one by one; 0: `sample` makes it as a whole."""
+        return len(spec.shard_range(split, k))
+
+    def sample_scenes(self, spec: S, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Scene]:
+        """Scenes of shard k, each a function of its place in it."""
         raise NotImplementedError
 
-    def sample_grounded(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        """As `sample`, with the questions' grounding where the suite has any: what is stored."""
-        return self.sample(spec, split, k, inputs)
+    def ask(
+        self, spec: S, split: str, k: int, scenes: Sequence[Scene], inputs: Any = None, *, grounding: bool = False
+    ) -> Sequence[Question]:
+        """The questions of shard k, which has these scenes; with their grounding if wanted and the suite has any."""
+        raise NotImplementedError
 
-    def draw(self, spec: S, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def sample(self, spec: S, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
+        """The scenes and questions of shard k: a function of the arguments alone."""
+        places = range(self.count_images(spec, split, k, inputs))
+        scenes = self.sample_scenes(spec, split, k, places, inputs)
+        return ShardPlan(scenes, self.ask(spec, split, k, scenes, inputs, grounding=grounding))
+
+    def draws(self, spec: S, inputs: Any = None) -> bool:
+        """Whether pictures are rendered, rather than none or a user's own taken."""
+        return True
+
+    def draw(
+        self, spec: S, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         from ._scene_images import render_stored_images
 
-        return list(render_stored_images(plan.scenes, spec.size, parts=self.parts))  # type: ignore[attr-defined]
+        size: tuple[int, int] = spec.size  # type: ignore[attr-defined]
+        return list(render_stored_images(plan.scenes, size, parts=self.parts, device=device))
 
-    def make_shard(self, spec: Mapping[str, Any], split: str, k: int, inputs: Any = None) -> ShardRecords:
+    def make_images(
+        self, spec: Mapping[str, Any], split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[StoredImage]:
         own = self.spec.of(spec)
-        plan = self.sample_grounded(own, split, k, inputs)
-        return plan.images or self.draw(own, split, plan, inputs), plan.questions
+        plan = ShardPlan(self.sample_scenes(own, split, k, places, inputs), ())
+        return self.draw(own, split, plan, inputs, spec.get(DEVICE, CPU))
+
+    def make_shard(
+        self,
+        spec: Mapping[str, Any],
+        split: str,
+        k: int,
+        images: Sequence[StoredImage] | None = None,
+        *,
+        inputs: Any = None,
+    ) -> ShardRecords:
+        """What is stored of shard k; `images` are those that `make_images` made."""
+        own = self.spec.of(spec)
+        if images is not None:
+            return images, self.ask(own, split, k, [i.scene for i in images], inputs, grounding=True)
+        plan = self.sample(own, split, k, inputs, grounding=True)
+        return plan.images or self.draw(own, split, plan, inputs, spec.get(DEVICE, CPU)), plan.questions
 
     def check(self, spec: S, inputs: Any = None) -> None:
         """Refuse what cannot be made before anything is written."""
@@ -266,9 +310,17 @@ class Suite(Generic[S]):
         workers: int | None = None,
         repair: bool = False,
         bar: ProgressBar = show_no_bar,
+        device: str = CPU,
     ) -> MadeDataset:
-        """Make the dataset, or what is missing of it; the same for any `workers`."""
+        """Make the dataset, or what is missing of it; the same for any `workers`.
+
+        On a GPU pictures have slightly other colours, so the stored spec tells of it.
+        """
         refuse_foreign_folder(out)
+        if device != CPU:
+            if not self.draws(spec, inputs):
+                raise UserError("no pictures are drawn here; omit --device")
+            open_renderer(device)  # refuses one that is not there
         if not out.exists():
             self.check(spec, inputs)
         many = workers or os.cpu_count() or 1
@@ -277,15 +329,24 @@ class Suite(Generic[S]):
             self.prepare(spec, out, inputs, many, bar) as ready,
             bar(self.label(spec, inputs)) as progress,
         ):
+            own = self.spec.of(ready.spec)
+            keys = [(split, k) for split, shards in ready.jobs.items() for k in range(shards)]
+            counts = {key: n for key in keys if (n := self.count_images(own, *key, ready.inputs))}
+            about = self.credit(spec, inputs)
+            if device != CPU:
+                about = replace(about, summary=f"{about.summary} {ON_GPU}")
             made = build_dataset(
                 out,
-                ready.spec,
+                {**ready.spec} | ({DEVICE: device.partition(":")[0]} if device != CPU else {}),
                 ready.jobs,
                 partial(self.make_shard, inputs=ready.inputs),
+                counts=counts,
+                make_images=partial(self.make_images, inputs=ready.inputs),
+                piece=PIECE if device == CPU else GPU_PIECE,
                 workers=many,
                 repair=repair,
                 progress=progress,
-                about=self.credit(spec, inputs),
+                about=about,
                 section=partial(self.summarize, ready.notes),
                 held=True,
             )
@@ -306,11 +367,11 @@ class Suite(Generic[S]):
         return self.spec(**self.spec.parse_options(given)), None
 
     def run(
-        self, given: Mapping[str, Any], out: Path, *, workers: int | None, repair: bool, bar: ProgressBar
+        self, given: Mapping[str, Any], out: Path, *, workers: int | None, repair: bool, bar: ProgressBar, device: str
     ) -> Iterator[MakeReport]:
         """Do what `shiftscope make SUITE` was asked for."""
         spec, inputs = self.read_options(given)
-        yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar))
+        yield self.describe(self.make(spec, out, inputs, workers=workers, repair=repair, bar=bar, device=device))
 
     def describe(self, made: MadeDataset) -> MakeReport:
         return describe_splits(made.dataset)
@@ -319,7 +380,8 @@ class Suite(Generic[S]):
         """The command that makes the dataset of a stored spec."""
         listed = self.spec.list_options().items()
         shown = {o.name or name.replace("_", "-"): (o, spec[name]) for name, o in listed if name in spec}
-        return MakeCommand({name: o.show(value) if o.show else value for name, (o, value) in shown.items()})
+        options = {name: o.show(value) if o.show else value for name, (o, value) in shown.items()}
+        return MakeCommand(options | ({DEVICE: spec[DEVICE]} if DEVICE in spec else {}))
 
     # What else a suite may have.
 

@@ -2,23 +2,24 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ..geometry.mesh import bodies_of
 from ..geometry.visibility import name_parts
 from ..kernels import Ints
-from ..render import Rendered, open_renderer
+from ..render import CPU, Rendered, open_renderer
 from ..render.image import encode_png
 from ..scene import Scene
 from ..store.image import ImageBox, StoredImage, StoredParts, encode_mask
 
 
 def render_stored_images(
-    scenes: Sequence[Scene], size: tuple[int, int], *, parts: bool = False
+    scenes: Sequence[Scene], size: tuple[int, int], *, parts: bool = False, device: str = CPU
 ) -> Iterator[StoredImage]:
     """The scenes rendered and encoded, a few at a time; with the masks of parts if wanted."""
     layers = ("rgb", "mask", "parts", "listed") if parts else ("rgb", "mask")
-    renderer = open_renderer(workers=1)
+    renderer = open_renderer(device, workers=1)
     for scene, image in zip(scenes, renderer.render(scenes, layers, size), strict=True):
         assert image.rgb is not None and image.mask is not None
         yield StoredImage(
@@ -55,5 +56,6 @@ def write_spool(path: Path, scenes: Sequence[Scene]) -> None:
     path.write_text(json.dumps([scene.to_json() for scene in scenes]), "utf-8")
 
 
+@lru_cache(maxsize=2)  # a shard's scenes are asked for a few at a time
 def read_spool(path: Path) -> list[Scene]:
     return [Scene.from_json(one) for one in json.loads(path.read_bytes())]

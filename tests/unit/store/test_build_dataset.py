@@ -11,7 +11,7 @@ from shiftscope.folder import lock_folder
 from shiftscope.store import manifest as manifests
 from shiftscope.store.build_dataset import BuildStopped, build_dataset
 from shiftscope.store.dataset import Dataset
-from store_toys import JOBS, SPEC, content, make
+from store_toys import JOBS, SPEC, content, make, make_from_images, make_images
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,43 @@ def test_ctrl_c_keeps_what_is_done(undisturbed, tmp_path):
     made = []
     build_dataset(tmp_path, SPEC, JOBS, Breaks(-1, None), progress=lambda done, *_: made.append(done))
     assert made == [2, 3, 4, 5, 6, 7, 8]
+    assert content(tmp_path) == content(undisturbed)
+
+
+COUNTS = {(split, k): 3 for split, shards in JOBS.items() for k in range(shards)}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_images_of_a_shard_are_made_in_any_process(undisturbed, tmp_path, workers):
+    seen = []
+    how = {"counts": COUNTS, "make_images": make_images, "piece": 2, "workers": workers}
+    build_dataset(tmp_path, SPEC, JOBS, make_from_images, progress=lambda *told: seen.append(told), **how)
+    assert content(tmp_path) == content(undisturbed)
+    done = [told[0] for told in seen]
+    assert done == sorted(done)
+    assert {told[1] for told in seen} == {24}  # images, of which a piece has two or one
+    assert len(set(done)) > len(JOBS)
+    assert seen[-1] == (24, 24, "24 images, 72 questions")
+
+
+def test_ctrl_c_among_images_loses_their_shard_alone(undisturbed, tmp_path):
+    left = 8
+
+    def interrupt(spec, split, k, places):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+        return make_images(spec, split, k, places)
+
+    how = {"counts": COUNTS, "piece": 1}
+    with pytest.raises(BuildStopped, match=r"stopped; 2 of 8 shards are done"):
+        build_dataset(tmp_path, SPEC, JOBS, make_from_images, make_images=interrupt, **how)
+    made = []
+    build_dataset(
+        tmp_path, SPEC, JOBS, make_from_images, make_images=make_images, progress=lambda *t: made.append(t[0]), **how
+    )
+    assert made[0] == 6
     assert content(tmp_path) == content(undisturbed)
 
 

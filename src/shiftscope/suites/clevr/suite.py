@@ -1,5 +1,6 @@
 """CLEVR's spec, and how its shards are made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from ...scene import Object, Scene
 from ...schemas.clevr import SCHEMA
 from ...store.manifest import DatasetInfo
 from ...world import clevr as world
-from .. import ShardPlan, Suite, SuiteSpec, option, seed_option, shard_option, size_option
+from .. import Suite, SuiteSpec, option, seed_option, shard_option, size_option
 
 SHARES = (("train", 70), ("val", 15), ("test", 15))  # per cent of the images, as in the release
 MOST_QUESTIONS = 1000  # per image; more than its scene could ever give
@@ -57,26 +58,25 @@ class ClevrSuite(Suite[ClevrSpec]):
     trainable = True
     has_sheets = True
 
-    def sample(self, spec: ClevrSpec, split: str, k: int, inputs: Any = None, grounding: bool = False) -> ShardPlan:
-        rules = world.ClevrRules(size=spec.size)
-        which = spec.shard_range(split, k)
-        scenes = [world.sample_scene(spec.seed, split, i, rules) for i in which]
-        questions: list[Question] = []
-        if spec.questions:
-            questions = generate_questions(
-                scenes,
-                builtin_templates(SCHEMA),
-                per_image=spec.questions,
-                seed=spec.seed,
-                split=split,
-                shard=k,
-                start=which.start * spec.questions,
-                grounding=grounding,
-            )
-        return ShardPlan(scenes, questions)
+    def sample_scenes(self, spec: ClevrSpec, split: str, k: int, places: range, inputs: Any = None) -> Sequence[Scene]:
+        rules, which = world.ClevrRules(size=spec.size), spec.shard_range(split, k)
+        return [world.sample_scene(spec.seed, split, which[i], rules) for i in places]
 
-    def sample_grounded(self, spec: ClevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        return self.sample(spec, split, k, inputs, grounding=True)
+    def ask(
+        self,
+        spec: ClevrSpec,
+        split: str,
+        k: int,
+        scenes: Sequence[Scene],
+        inputs: Any = None,
+        *,
+        grounding: bool = False,
+    ) -> Sequence[Question]:
+        if not spec.questions:
+            return []
+        where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
+        start = spec.shard_range(split, k).start * spec.questions
+        return generate_questions(scenes, builtin_templates(SCHEMA), per_image=spec.questions, start=start, **where)
 
     def build_sheets(self, seed: int) -> dict[str, Any]:
         return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}

@@ -18,6 +18,7 @@ from ...question import Question
 from ...questions.hypothetical import partitions
 from ...questions.hypothetical.generator import ALL, EVERY_OTHER
 from ...questions.hypothetical.partitions import MOST_PLACEMENTS, PLACEMENTS, REFUSED
+from ...render import CPU
 from ...scene import Scene
 from ...schemas.clevr import SCHEMA
 from ...store.dataset import Dataset
@@ -272,27 +273,55 @@ class ClevrHypSuite(suites.Suite[ClevrHypSpec]):
         "scenes": Option("Apply actions to these CLEVR scenes instead of new ones.", type=Path)
     }
 
-    def sample(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        pool, ask, _ = SPLITS[split]
-        which = spec.shard_range(split, k)
-        if inputs is None:
-            rules = world.ClevrRules(objects=OBJECTS, size=spec.size)
-            scenes = [world.sample_scene(spec.seed, f"hyp_{pool}", i, rules) for i in which]
-        else:
-            scenes = read_spool(inputs / f"{pool}{k}")
+    def count_images(self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None) -> int:
+        return len(spec.shard_range(split, k)) if split == SPLITS[split].pool else 0
+
+    def sample_scenes(
+        self, spec: ClevrHypSpec, split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[Scene]:
+        pool = SPLITS[split].pool
+        if inputs is not None:
+            return [read_spool(inputs / f"{pool}{k}")[i] for i in places]
+        rules, which = world.ClevrRules(objects=OBJECTS, size=spec.size), spec.shard_range(split, k)
+        return [world.sample_scene(spec.seed, f"hyp_{pool}", which[i], rules) for i in places]
+
+    def ask(
+        self,
+        spec: ClevrHypSpec,
+        split: str,
+        k: int,
+        scenes: Sequence[Scene],
+        inputs: Any = None,
+        *,
+        grounding: bool = False,
+    ) -> Sequence[Question]:
         defined = ALL if spec.defined_before else EVERY_OTHER
-        questions = list(ask(scenes, which.start, spec.seed, split, spec.placements, defined))
+        first = spec.shard_range(split, k).start
+        questions = list(SPLITS[split].ask(scenes, first, spec.seed, split, spec.placements, defined))
         if spec.paraphraser:
             from ...questions.hypothetical.paraphrase_model import paraphrase_questions
 
             questions = paraphrase_questions(questions, spec.paraphraser)
-        return ShardPlan(scenes, questions)
+        return questions
 
-    def draw(self, spec: ClevrHypSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def sample(
+        self, spec: ClevrHypSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False
+    ) -> ShardPlan:
+        scenes = self.sample_scenes(spec, split, k, range(len(spec.shard_range(split, k))), inputs)
+        return ShardPlan(scenes, self.ask(spec, split, k, scenes, inputs))
+
+    def draws(self, spec: ClevrHypSpec, inputs: Any = None) -> bool:
+        return spec.pictured
+
+    def draw(
+        self, spec: ClevrHypSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         """Images are stored with train, val and test; the other splits ask about these."""
         if split != SPLITS[split].pool:
             return []
-        return super().draw(spec, split, plan) if spec.pictured else [StoredImage(s) for s in plan.scenes]
+        return (
+            super().draw(spec, split, plan, device=device) if spec.pictured else [StoredImage(s) for s in plan.scenes]
+        )
 
     def check(self, spec: ClevrHypSpec, inputs: Any = None) -> None:
         if spec.paraphraser:

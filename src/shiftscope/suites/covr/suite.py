@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from ... import suites
 from ...errors import UserError, unknown
 from ...geometry.camera import check_size
+from ...render import CPU
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
@@ -154,7 +155,10 @@ class CovrSuite(suites.Suite[CovrSpec]):
         "no_cache": Option("Pay for every reply: read none from the cache, keep none there.", default=False),
     }
 
-    def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def count_images(self, spec: CovrSpec, split: str, k: int, inputs: Any = None) -> int:
+        return 0  # which images a shard has depends on its questions
+
+    def sample(self, spec: CovrSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
         """The questions of a shard, and the images that none before asked about; inputs are what `run_stages` left."""
         asking, chosen = inputs
         graphs, some = _load_split(asking, chosen, split)
@@ -169,9 +173,14 @@ class CovrSuite(suites.Suite[CovrSpec]):
         files = [asking.inputs.files[graphs.sources[number]] for number in mine] if not spec.world else []
         return ShardPlan([graphs.scene(number) for number in mine], questions, files)
 
-    def draw(self, spec: CovrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def draws(self, spec: CovrSpec, inputs: Any = None) -> bool:
+        return bool(spec.world)
+
+    def draw(
+        self, spec: CovrSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         if spec.world:
-            return super().draw(spec, split, plan)
+            return super().draw(spec, split, plan, device=device)
         asking, _ = inputs
         return [load_stored_image(s, f, asking.inputs.images) for s, f in zip(plan.scenes, plan.files, strict=True)]
 

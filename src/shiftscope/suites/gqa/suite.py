@@ -14,6 +14,7 @@ from ... import suites
 from ...errors import UserError
 from ...questions.gqa.scene_view import GqaVocabulary
 from ...questions.gqa.templates import GqaQuestioner
+from ...render import CPU
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
 from .. import Option, ProgressBar, ShardPlan, graph_inputs, option
@@ -67,7 +68,10 @@ class GqaSuite(suites.Suite[GqaSpec]):
         ),
     }
 
-    def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def count_images(self, spec: GqaSpec, split: str, k: int, inputs: Any = None) -> int:
+        return 0  # which images a shard has depends on its questions
+
+    def sample(self, spec: GqaSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False) -> ShardPlan:
         """The graphs about which there is something to ask, and the questions."""
         folder, given = inputs
         graphs, questioner = _load_questioner(folder, given.overlap_sources, split, spec.seed)
@@ -80,7 +84,12 @@ class GqaSuite(suites.Suite[GqaSpec]):
                 files.append(given.files[graphs.sources[number]])
         return ShardPlan(scenes, questions, files)
 
-    def draw(self, spec: GqaSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def draws(self, spec: GqaSpec, inputs: Any = None) -> bool:
+        return False
+
+    def draw(
+        self, spec: GqaSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         _, given = inputs
         pairs = zip(plan.scenes, plan.files, strict=True)
         return [graph_inputs.load_stored_image(scene, file, given.images) for scene, file in pairs]

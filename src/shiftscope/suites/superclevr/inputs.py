@@ -16,6 +16,7 @@ from ...formats.clevr import ClevrSceneRow, list_scene_rows, parse_scene_row
 from ...geometry.camera import camera_of
 from ...geometry.visibility import measure_labels
 from ...json_files import refuse_repeated_ids
+from ...render import CPU
 from ...scene import Box, Object, Pairs, Scene
 from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
@@ -65,9 +66,9 @@ def _read_rows(path: Path, spool: Path, shard: int, job: tuple[int, Sequence[Cle
     return [scene.id for scene in scenes]
 
 
-def render_user_scene(scene: Scene, size: tuple[int, int]) -> StoredImage:
+def render_user_scene(scene: Scene, size: tuple[int, int], device: str = CPU) -> StoredImage:
     """A given scene rendered; its record then says where things are seen in this picture."""
-    (image,) = render_stored_images([scene], size, parts=True)
+    (image,) = render_stored_images([scene], size, parts=True, device=device)
     assert image.part_mask is not None
     labels, _ = measure_labels(decode_mask(image.part_mask), sum(len(o.parts) for o in scene.objects))
     boxes = iter(labels.tolist())

@@ -17,6 +17,7 @@ from ...folder import list_contents, lock_folder
 from ...lang.check import plan_program
 from ...question import Question
 from ...records import read_json
+from ...render import CPU
 from ...scene import Scene
 from ...shift.concept_distribution import has_same_outlines
 from ...store.dataset import Dataset
@@ -66,6 +67,7 @@ def make_study(
     workers: int | None = None,
     repair: bool = False,
     bar: ProgressBar = show_no_bar,
+    device: str = CPU,
 ) -> Iterator[tuple[StudyVariant, Dataset]]:
     """Make all variants under a folder, one after the other; resumes where an earlier run stopped.
 
@@ -81,7 +83,8 @@ def make_study(
         for member, own in members:
             base = out / member.base if member.base else None
             own_bar = partial(lambda name, _: bar(name), member.name)
-            made = SUITE.make(own, out / member.name, base, workers=workers, repair=repair, bar=own_bar)
+            how: dict[str, Any] = {"workers": workers, "repair": repair, "bar": own_bar, "device": device}
+            made = SUITE.make(own, out / member.name, base, **how)
             yield member, made.dataset
         listed = [m.to_json() for m, _ in members]
         data = {"format": FORMAT, "suite": SUITE.name, "order": members[0][1].spec(), "variants": listed}
@@ -89,11 +92,11 @@ def make_study(
 
 
 def report_study(
-    spec: SuperclevrSpec, visual: str, out: Path, check: bool, *, workers: int | None, repair: bool, bar: ProgressBar
+    spec: SuperclevrSpec, visual: str, out: Path, check: bool, *, bar: ProgressBar, **how: Any
 ) -> Iterator[MakeReport]:
     """Make all variants, and compare the twins if wanted; a report each as it is done."""
     shards = 0
-    made = make_study(spec, out, visual=visual, workers=workers, repair=repair, bar=lambda name: bar(f"making {name}"))
+    made = make_study(spec, out, visual=visual, bar=lambda name: bar(f"making {name}"), **how)
     for member, dataset in made:
         shards += dataset.made or 0
         splits = count_splits(dataset)

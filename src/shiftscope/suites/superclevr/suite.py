@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -18,12 +18,13 @@ from ...questions.clevr.generator import generate_questions
 from ...questions.clevr.packed_scenes import PackedScenes
 from ...questions.clevr.redundancy import generate_levels
 from ...questions.clevr.template_sets import builtin_part_templates, builtin_templates
+from ...render import CPU
 from ...scene import Scene
 from ...schemas.superclevr import SCHEMA
 from ...store.dataset import Dataset
 from ...store.image import StoredImage
 from ...store.manifest import DatasetInfo, MakeCommand
-from ...store.shard import SharedImages, read_shard_scenes
+from ...store.shard import ShardFile, SharedImages, read_shard_scenes
 from ...world import superclevr as world
 from ...world.superclevr.concepts import BALANCED, ConceptDistribution, read_concept_file
 from .. import Option, ProgressBar, ShardPlan, option
@@ -126,6 +127,10 @@ class SuperclevrSpec(suites.SuiteSpec):
         own = ConceptDistribution.from_json(spec["concepts"]) if "concepts" in spec else None
         return cls(**found | {"size": found["size"] or SIZE, "concepts": own})
 
+    def shard_range(self, split: str, k: int) -> range:
+        size = self.images if split == GIVEN else self.splits()[split]  # a user's own scenes are all of one split
+        return range(k * self.shard, min((k + 1) * self.shard, size))
+
     def splits(self) -> dict[str, int]:
         held = self.images // SHARE
         sizes = {"train": self.images - 2 * held, "val": held, "test": held}
@@ -155,37 +160,65 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         "no_images": Option("Do not render the given scenes.", default=False),
     }
 
-    def sample(
-        self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None, grounding: bool = False
-    ) -> ShardPlan:
-        """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
-        images, rules = None, spec.rules()
+    def count_images(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> int:
+        """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing.
+
+        A twin that differs in its questions alone takes over the images of its base.
+        """
+        if isinstance(inputs, Path) and spec.kind.factor == "redundancy":
+            return 0
+        return len(spec.shard_range(split, k))
+
+    def sample_scenes(
+        self, spec: SuperclevrSpec, split: str, k: int, places: range, inputs: Any = None
+    ) -> Sequence[Scene]:
         if isinstance(inputs, _inputs.UserScenes):
-            scenes = read_spool(inputs.path / str(k))
-        elif isinstance(inputs, Path):
-            shard = next(s for s in Dataset.open(inputs).shards(split) if s.index == k)
-            assert shard.images is not None
-            scenes = list(read_shard_scenes(inputs / shard.images.path))
-            if spec.kind.factor == "visual":
-                scenes = [world.visual_twin(s, spec.visual, spec.seed) for s in scenes]
-            elif spec.kind.factor == "redundancy":
-                images = SharedImages(inputs, shard.images)
-            else:
-                scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
-        else:
-            scenes = [world.sample_scene(spec.seed, split, i, rules) for i in spec.shard_range(split, k)]
-        return ShardPlan(scenes, make_questions(spec, scenes, split, k, grounding), images=images)
+            given = read_spool(inputs.path / str(k))
+            return [given[i] for i in places]
+        rules = spec.rules()
+        if not isinstance(inputs, Path):
+            which = spec.shard_range(split, k)
+            return [world.sample_scene(spec.seed, split, which[i], rules) for i in places]
+        base = _read_base_scenes(inputs, _find_base_shard(inputs, split, k))
+        if spec.kind.factor == "visual":
+            return [world.visual_twin(base[i], spec.visual, spec.seed) for i in places]
+        return [world.concept_twin(base[i], spec.seed, rules) for i in places]
 
-    def sample_grounded(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
-        return self.sample(spec, split, k, inputs, grounding=True)
+    def ask(
+        self,
+        spec: SuperclevrSpec,
+        split: str,
+        k: int,
+        scenes: Sequence[Scene],
+        inputs: Any = None,
+        *,
+        grounding: bool = False,
+    ) -> Sequence[Question]:
+        return make_questions(spec, scenes, split, k, grounding)
 
-    def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
+    def sample(
+        self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None, *, grounding: bool = False
+    ) -> ShardPlan:
+        if self.count_images(spec, split, k, inputs):
+            return super().sample(spec, split, k, inputs, grounding=grounding)
+        file = _find_base_shard(inputs, split, k)
+        scenes = _read_base_scenes(inputs, file)
+        return ShardPlan(
+            scenes, self.ask(spec, split, k, scenes, grounding=grounding), images=SharedImages(inputs, file)
+        )
+
+    def draws(self, spec: SuperclevrSpec, inputs: Any = None) -> bool:
+        return not isinstance(inputs, _inputs.UserScenes) or inputs.pictured
+
+    def draw(
+        self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None, device: str = CPU
+    ) -> Sequence[StoredImage]:
         if isinstance(inputs, _inputs.UserScenes):
             if not inputs.pictured:
                 return [StoredImage(scene) for scene in plan.scenes]
             size = None if inputs.own_size else spec.size
-            return [_inputs.render_user_scene(scene, size or scene.size or SIZE) for scene in plan.scenes]
-        return super().draw(spec, split, plan)
+            return [_inputs.render_user_scene(scene, size or scene.size or SIZE, device) for scene in plan.scenes]
+        return super().draw(spec, split, plan, device=device)
 
     def check(self, spec: SuperclevrSpec, inputs: Any = None) -> None:
         """Sample the first scene: a spec that no scene can meet is refused."""
@@ -280,6 +313,17 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         from .gallery import build_sheets
 
         return build_sheets(seed)
+
+
+def _find_base_shard(folder: Path, split: str, k: int) -> ShardFile:
+    shard = next(s for s in Dataset.open(folder).shards(split) if s.index == k)
+    assert shard.images is not None
+    return shard.images
+
+
+@lru_cache(maxsize=2)  # a shard's scenes are asked for a few at a time
+def _read_base_scenes(folder: Path, file: ShardFile) -> list[Scene]:
+    return list(read_shard_scenes(folder / file.path))
 
 
 def _refuse_conflicts(given: Mapping[str, Any]) -> None:

@@ -102,7 +102,7 @@ def test_an_image_has_questions_about_vehicles_and_about_parts(base):
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "default"])
 def test_a_twin_made_from_its_base_is_the_same_as_made_alone(base, name):
     spec = SuperclevrSpec.from_variant(name, **SMALL).spec()
-    images, questions = SUITE.make_shard(spec, "test", 0, base.folder)
+    images, questions = SUITE.make_shard(spec, "test", 0, inputs=base.folder)
     alone, asked = SUITE.make_shard(spec, "test", 0)
     assert questions == asked
     if isinstance(images, SharedImages):
@@ -113,7 +113,7 @@ def test_a_twin_made_from_its_base_is_the_same_as_made_alone(base, name):
 
 def test_a_twin_names_its_original(base):
     spec = SuperclevrSpec.from_variant("rd+", **SMALL).spec()
-    _, questions = SUITE.make_shard(spec, "test", 0, base.folder)
+    _, questions = SUITE.make_shard(spec, "test", 0, inputs=base.folder)
     originals = {q.id: q for q in base.questions("test")}
     for question in questions:
         assert question.id == f"{question.note('twin')}_rd+"
