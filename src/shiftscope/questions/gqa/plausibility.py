@@ -1,39 +1,37 @@
 """Plausibility: what one would ask, so that neither a question nor a wrong answer in it is a silly one.
 
-What goes together in the graphs is counted in `scene_view.GqaVocabulary`; here is what words alone tell.
+What goes together in the graphs is counted in `scene_view.GqaVocabulary`; what words alone tell is in `commonplace`.
 """
 
-from functools import lru_cache
-
-from ...english.nouns import OWN_PARTS, THE, are_part_and_whole, is_alive, is_location, is_person, is_worn
+from ...english.nouns import THE, is_person, is_worn
 from ...english.relations import PLACES, parse_relation
-from .scene_view import ObjectRelation, SceneView, is_having
+from ...english.word_lists import word_set
+from .commonplace import is_always_so
+from .scene_view import ObjectRelation, SceneView
 from .wording import PEOPLE
 
-
-@lru_cache(maxsize=65_536)
-def has_always(whole: str, part: str) -> bool:
-    """Whether such a thing has such a part even where the graph does not say so: a boy has eyes, a plane windows."""
-    return is_bodily(whole, part) if is_alive(whole) else are_part_and_whole(whole, part)
-
-
-def is_bodily(whole: str, part: str) -> bool:
-    return part.rpartition(" ")[2] in OWN_PARTS and is_alive(whole)
-
-
-UNTELLING = (*PEOPLE, "animal", "animals")  # no answers to who or what animal it is
+UNTELLING = (*PEOPLE, "animal", "animals", "human", "humans")  # no answers to who or what animal it is
+_ENDING = word_set("gqa", "ending")
+_ON_A_BODY = word_set("gqa", "on a body")
 
 
 def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
-    """Whether one would ask what stands there: not who has the arm, nor what is on the man if that is a foot."""
+    """Whether one would ask what stands there: not who has the arm, nor what the clouds are in."""
     name, other = view.names[thing], view.names[tie.other]
-    if is_bodily(name, other) or is_bodily(other, name):
+    predicate = parse_relation(tie.relation)
+    if predicate is None or is_always_so(name, other):
         return False
-    if not is_having(tie.relation):
-        if tie.subject:  # not what is filled with the snow
-            return not tie.relation.endswith((" of", " with")) or tie.relation in PLACES
-        return other not in THE and (not is_wearing(tie.relation) or is_worn(name))
-    return not tie.subject and (are_part_and_whole(name, other) or (is_person(other) and not is_location(name)))
+    one, another = (name, other) if tie.subject else (other, name)
+    if predicate.rest in _ON_A_BODY and ((is_person(another) and not is_person(one)) or is_worn(another)):
+        return False  # what is on the man; what he is in
+    if tie.subject:  # not what is filled with the snow, nor what lines the street
+        ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
+        return not ends and predicate.verb in ("", "cover", "surround")
+    if predicate.verb or name in THE or other in THE:
+        return False
+    if predicate.rest.endswith(" of") and predicate.rest not in _ENDING:
+        return False
+    return not is_wearing(tie.relation) or is_worn(name)
 
 
 def is_wearing(relation: str) -> bool:

@@ -3,7 +3,8 @@ left.
 
 After Li et al. (2023), section 5.3, Table 3. An operation is a filter, or a relation together with all that only led
 to it. It is redundant if without it every set of objects that the rest of the program goes on with is the same, found
-by running both programs. Never taken out: what is being asked, a name, the last word of a description. All removals of
+by running both programs. Never taken out: what is being asked, a name, the last word of a description, and all that is
+said of whom or what one asks for ("who is in the picture?" is no question about the one who is riding). All removals of
 all questions stand in one seeded order; at level p the first p% of them are done, each on what the earlier ones left;
 at 100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
 """
@@ -106,9 +107,12 @@ def remove_operation(program: Program, at: int) -> ProgramCut:
 
 
 def _count_undescribed(program: Program) -> int:
-    """How often the program goes on with everything that is there."""
+    """How often the program goes on with everything that is there, or asks which of a kind is there."""
     bare = [i for i, n in enumerate(program.nodes) if n.op == "scene"]
-    return sum(i in n.inputs for n in program.nodes if n.op not in WORDS for i in bare)
+    root = program.root
+    asked = program.nodes[root.inputs[0]] if root.op in ("query", "choose") and root.params[0] == "name" else root
+    of_kind = asked.op == "unique" and program.nodes[asked.inputs[0]].op == "find"
+    return sum(i in n.inputs for n in program.nodes if n.op not in WORDS for i in bare) + of_kind
 
 
 def _count_doubled(program: Program) -> int:

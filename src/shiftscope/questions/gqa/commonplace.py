@@ -1,0 +1,71 @@
+"""Commonplaces: what is always so, and what annotators wrote that cannot be, as far as words alone tell."""
+
+from functools import lru_cache
+
+from ...english.nouns import (
+    GAMES,
+    OWN_PARTS,
+    are_part_and_whole,
+    grammatical_number,
+    is_alive,
+    is_kind,
+    is_person,
+    is_plural_noun,
+    is_worn,
+)
+from ...english.relations import parse_relation
+from ...english.word_lists import word_set, word_table
+
+_EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
+_ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa", "always there").items()}
+_OF_THE_LIVING = word_set("relations", "of the living")
+_ONE_EACH = word_set("gqa", "one each")
+_OF_SEVERAL = word_set("gqa", "of several")
+
+
+def is_bodily(whole: str, part: str) -> bool:
+    return part.rpartition(" ")[2] in OWN_PARTS and is_alive(whole)
+
+
+@lru_cache(maxsize=65_536)
+def has_always(whole: str, part: str) -> bool:
+    """Whether such a thing has such a part even where the graph does not say so: a boy has eyes, a plane windows."""
+    return is_bodily(whole, part) if is_alive(whole) else are_part_and_whole(whole, part)
+
+
+@lru_cache(maxsize=65_536)
+def is_always_so(one: str, other: str) -> bool:
+    """Whether the two go together wherever one is, so nobody asks or tells: leaves and a tree."""
+    return _belongs(one, other) or _belongs(other, one)
+
+
+def _belongs(part: str, whole: str) -> bool:
+    if is_bodily(whole, part) or part.startswith(f"{whole} "):  # a tree branch
+        return True
+    parts, wholes = {part, part.rpartition(" ")[2]}, {whole, whole.rpartition(" ")[2]}
+    if any(parts & _ALWAYS_THERE.get(one, frozenset()) for one in wholes):
+        return True
+    return any(parts & listed and any(is_kind(one, kind) for one in wholes) for kind, listed in _EVERY_ONE_HAS.items())
+
+
+@lru_cache(maxsize=65_536)
+def can_be(subject: str, relation: str, target: str) -> bool:
+    """Whether one thing may stand so to another: no sidewalk walks on people, nor do men share one chair."""
+    predicate = parse_relation(relation)
+    if predicate is None:
+        return False
+    verb = predicate.rest.partition(" ")[0]
+    if verb in _OF_THE_LIVING and not is_alive(subject):
+        return False
+    if predicate.rest == "playing" and target not in GAMES and not is_kind(target, "instrument"):
+        return False
+    if grammatical_number(target) != "one":
+        return True
+    shared = target.rpartition(" ")[2] in _ONE_EACH or (is_worn(target) and predicate.rest in ("wearing", "in"))
+    return predicate.rest not in _OF_SEVERAL and not (shared and is_plural_noun(subject) and is_person(subject))
+
+
+def is_doing(relation: str) -> bool:
+    """Whether it is something that few in a picture do: riding, but neither wearing nor near."""
+    predicate = parse_relation(relation)
+    return predicate is not None and predicate.manner == 1 and predicate.rest != "wearing"
