@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from ...english.nouns import (
+    ALWAYS_SEVERAL,
     GAMES,
     OWN_PARTS,
     are_part_and_whole,
@@ -20,6 +21,7 @@ _EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", 
 _ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa", "always there").items()}
 _OF_THE_LIVING = word_set("relations", "of the living")
 _ONE_EACH = word_set("gqa", "one each")
+_ON_A_BODY = word_set("gqa", "on a body")
 _OF_SEVERAL = word_set("gqa", "of several")
 
 
@@ -48,19 +50,30 @@ def _belongs(part: str, whole: str) -> bool:
     return any(parts & listed and any(is_kind(one, kind) for one in wholes) for kind, listed in _EVERY_ONE_HAS.items())
 
 
+def is_about_body(subject: str, target: str, place: str) -> bool:
+    """Whether the one is worn by the other, said as where it is: a shirt on a man, a man in a shirt."""
+    return place in _ON_A_BODY and ((is_person(target) and not is_person(subject)) or is_worn(target))
+
+
 @lru_cache(maxsize=65_536)
 def can_be(subject: str, relation: str, target: str) -> bool:
     """Whether one thing may stand so to another: no sidewalk walks on people, nor do men share one chair."""
     predicate = parse_relation(relation)
     if predicate is None:
         return False
+    if predicate.verb != "have" and any(end.rpartition(" ")[2] in OWN_PARTS for end in (subject, target)):
+        return False  # whose hand is it that holds a cup?
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False
     if predicate.rest == "playing" and target not in GAMES and not is_kind(target, "instrument"):
         return False
-    if grammatical_number(target) != "one":
+    if predicate.rest in ("using", "holding") and is_worn(target) and target.rpartition(" ")[2] in ALWAYS_SEVERAL:
+        return False
+    if is_plural_noun(target):
         return True
+    if grammatical_number(target) == "mass":
+        return predicate.rest not in _OF_SEVERAL
     shared = target.rpartition(" ")[2] in _ONE_EACH or (is_worn(target) and predicate.rest in ("wearing", "in"))
     return predicate.rest not in _OF_SEVERAL and not (shared and is_plural_noun(subject) and is_person(subject))
 

@@ -3,33 +3,39 @@
 What goes together in the graphs is counted in `scene_view.GqaVocabulary`; what words alone tell is in `commonplace`.
 """
 
-from ...english.nouns import THE, is_person, is_worn
+from ...english.nouns import OWN_PARTS, THE, THE_AFTER, is_kind, is_worn
 from ...english.relations import PLACES, parse_relation
-from ...english.word_lists import word_set
-from .commonplace import is_always_so
+from ...english.word_lists import word_list, word_set
+from .commonplace import is_about_body, is_always_so
 from .scene_view import ObjectRelation, SceneView
-from .wording import PEOPLE
 
-UNTELLING = (*PEOPLE, "animal", "animals", "human", "humans")  # no answers to who or what animal it is
+NOT_EXCLUSIVE = word_set("gqa", "not exclusive")
+UNTELLING = word_set("gqa", "untelling")  # no answers to who or what it is
 _ENDING = word_set("gqa", "ending")
-_ON_A_BODY = word_set("gqa", "on a body")
+_NO_OPENING = word_set("gqa", "no opening")
+_IMMOVABLE = ("place", "building", *word_list("gqa", "immovable"))
+_NO_ENDING = word_set("gqa", "no ending")
 
 
 def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
     """Whether one would ask what stands there: not who has the arm, nor what the clouds are in."""
     name, other = view.names[thing], view.names[tie.other]
     predicate = parse_relation(tie.relation)
-    if predicate is None or is_always_so(name, other):
+    heads = [one.rpartition(" ")[2] for one in (name, other)]
+    if predicate is None or is_always_so(name, other) or OWN_PARTS.intersection(heads) or heads[0] == heads[1]:
         return False
-    one, another = (name, other) if tie.subject else (other, name)
-    if predicate.rest in _ON_A_BODY and ((is_person(another) and not is_person(one)) or is_worn(another)):
+    if is_about_body(*((name, other) if tie.subject else (other, name)), predicate.rest):
         return False  # what is on the man; what he is in
     if tie.subject:  # not what is filled with the snow, nor what lines the street
         ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
-        return not ends and predicate.verb in ("", "cover", "surround")
+        return not ends and predicate.rest not in _NO_OPENING and predicate.verb in ("", "cover", "surround")
     if predicate.verb or name in THE or other in THE:
         return False
-    if predicate.rest.endswith(" of") and predicate.rest not in _ENDING:
+    if predicate.rest in _NO_ENDING or (predicate.rest.endswith(" of") and predicate.rest not in _ENDING):
+        return False
+    if predicate.rest in ("on", "in", "at") and (is_kind(name, "place") or name in THE_AFTER):  # where, not what
+        return False
+    if predicate.rest in NOT_EXCLUSIVE and any(is_kind(other, kind) for kind in _IMMOVABLE):
         return False
     return not is_wearing(tie.relation) or is_worn(name)
 

@@ -10,10 +10,11 @@ import numpy as np
 from ...english.adjectives import is_predicative
 from ...english.nouns import OWN_PARTS, THE, is_person, is_worn
 from ...english.relations import parse_relation
+from ...english.word_lists import word_set
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from ...scene_graph.subgraph import NodeKind
 from .commonplace import can_be, has_always, is_always_so, is_doing
-from .plausibility import UNTELLING, is_wearing, is_worth_asking
+from .plausibility import NOT_EXCLUSIVE, UNTELLING, is_wearing, is_worth_asking
 from .scene_view import (
     DEEPEST,
     GqaVocabulary,
@@ -27,6 +28,7 @@ from .scene_view import (
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription
 
 T = TypeVar("T")
+_OF_SOMETHING = (OWN_PARTS - word_set("gqa", "told by color")) | word_set("gqa", "of something")
 
 
 class NothingToDraw(Exception):
@@ -68,8 +70,10 @@ class GqaSampler(NamedTuple):
         """
         name, other = self.view.names[thing], self.view.names[tie.other]
         found = self.find_fitting_names(tie.relation, tie.subject, other)
+        if tie.relation in NOT_EXCLUSIVE:
+            return {}
         predicate = parse_relation(tie.relation)
-        loose = predicate is not None and not predicate.verb and (predicate.manner == 0 or predicate.is_place)
+        loose = predicate is not None and (predicate.manner == 0 or predicate.is_place or predicate.rest == "wearing")
         alike = partial(are_alternatives, self.view.scene.schema, name)
         return {word: n for word, n in found.items() if not is_always_so(word, other) and (not loose or alike(word))}
 
@@ -126,7 +130,9 @@ def draw_attribute(
     thing = d.draw_one([i for i in d.view.things if i not in away])
     word = d.draw_one([w for w in d.view.words[thing] if fits(w) and is_predicative(w.value)])
     description = d.view.describe(d.draw, thing, silent=frozenset({word.attribute}), away=away)
-    if description is None:
+    head = d.view.names[thing].rpartition(" ")[2]
+    bare = head in _OF_SOMETHING and description is not None and description.link is None  # a leg: whose?
+    if description is None or bare:
         raise NothingToDraw
     return thing, word, description
 

@@ -19,6 +19,8 @@ from ...english.nouns import (
     OWN_PARTS,
     THE,
     are_part_and_whole,
+    grammatical_number,
+    is_kind,
     is_noun,
     is_person,
     is_plural_noun,
@@ -31,7 +33,7 @@ from ...lang.execution_world import ExecutionWorld
 from ...lang.ops.attributes import NOT_IN_COMMON
 from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
-from .commonplace import can_be, is_always_so
+from .commonplace import can_be, is_about_body, is_always_so
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription, can_be_about
 
 MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
@@ -43,6 +45,7 @@ FEWEST = 3  # times that a word is there; what is rarer is often a slip
 FEWEST_FITTING = 2  # and that it goes with a kind of thing
 LOOSE_KINDS = word_set("gqa", "loose kinds")
 _ALTERNATIVES = tuple(map(frozenset, word_table("gqa", "alternatives").values()))
+_WORN_ALIKE = tuple(map(frozenset, word_table("gqa", "worn alike").values()))
 WordCounts = Mapping[str, int]
 
 
@@ -110,7 +113,7 @@ class SceneView:
         It says nothing of the attributes that are `silent`, and mentions none of the things kept `away`. One
         that need not be `alone` may fit others too. With no `depth`, nothing follows the noun.
         """
-        words = [w for w in self.words[thing] if w.attribute not in silent and (depth or _goes_before(w))]
+        words = [w for w in self.words[thing] if w.attribute not in silent and _goes_before(w)]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
         ties = [t for t in ties if self._is_telling(thing, t)]
         word = words[draw.integers(len(words))] if words else None
@@ -122,11 +125,9 @@ class SceneView:
             link = None if other is None else DescriptionLink(tie.relation, other, tie.subject)
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
-        # Not both: that is at the top of the picture, and that is on the mat.
-        fluent = word is not None and _goes_before(word)
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
             said_link = link if with_link else None
-            description = (word,) if word and with_word and (said_link is None or fluent) else ()
+            description = (word,) if word and with_word else ()
             made = ObjectDescription(self.names[thing], description, said_link)
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
@@ -135,18 +136,23 @@ class SceneView:
     def _is_telling(self, thing: int, tie: ObjectRelation) -> bool:
         """Whether one would tell a thing by it: not the shirt that has the sleeve, nor what a box is filled with."""
         predicate = parse_relation(tie.relation)
-        if is_always_so(self.names[thing], self.names[tie.other]):
+        one, other = (thing, tie.other) if tie.subject else (tie.other, thing)
+        ends = self.names[one], self.names[other]
+        if predicate is None or is_always_so(*ends) or is_about_body(*ends, predicate.rest):
             return False
-        if predicate is None or is_having(tie.relation):
+        if is_having(tie.relation):
             return tie.subject and not are_part_and_whole(self.names[thing], self.names[tie.other])
         if tie.subject:
             return True
-        ends = self.names[thing], self.names[tie.other]
         # Not the winter jacket with the man in it.
         worn = any(is_worn(end.rpartition(" ")[2]) for end in ends) and any(map(is_person, ends))
         # That the man is wearing, that it surrounds; not a frisbee that he is playing.
         does = predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
-        return (can_be_about(tie.relation) and not worn) or bool(does)
+        # The mat with the cat on it; not sand with a bear on it, nor the chairs with the table beside them.
+        name = self.names[thing]
+        about = predicate.rest.endswith(("on", "in")) and grammatical_number(name) != "mass" and name not in THE
+        about = about and can_be_about(tie.relation)
+        return (about and not worn) or bool(does)
 
 
 def _goes_before(word: DescriptionWord) -> bool:
@@ -162,9 +168,13 @@ def is_having(relation: str) -> bool:
 
 def are_alternatives(schema: Schema, one: str, other: str) -> bool:
     """Whether a thing may be in the one place in place of the other: on a chair or a table, not on a chair or a man."""
+    if is_worn(one):
+        return any(one in some and other in some for some in _WORN_ALIKE)
     if any(one in some and other in some for some in _ALTERNATIVES):
         return True
     kinds = _index_kinds(schema)
+    if any(is_kind(one, kind) != is_kind(other, kind) for kind in ("aircraft", "watercraft")):
+        return False
     known = [kinds.get(name) or kinds.get(name.rpartition(" ")[2]) for name in (one, other)]
     return known[0] is not None and known[1] is not None and known[0][1] == known[1][1]
 

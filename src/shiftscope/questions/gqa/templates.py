@@ -21,7 +21,8 @@ from functools import partial
 from ... import rng
 from ...answer import Answer
 from ...english.adjectives import is_predicative
-from ...english.nouns import are_part_and_whole, is_alive, is_animal, is_countable, is_person, is_plural_noun
+from ...english.nouns import are_part_and_whole, is_animal, is_countable, is_kind, is_person, is_plural_noun, is_worn
+from ...english.word_lists import word_set
 from ...lang.exec.exact import execute
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Program
@@ -45,6 +46,7 @@ from .sampler import (
 from .scene_view import GqaVocabulary, ObjectRelation, SceneView
 from .wording import DescriptionLink, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
+ABOVE = word_set("gqa", "above")  # relations of which one may say either
 GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
 
@@ -66,7 +68,7 @@ def draft_query_attr(d: GqaSampler) -> GqaDraft:
     thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
     name = d.view.names[thing]
     shapeless = word.attribute == "shape" and not is_countable(name)  # water
-    plain = word.attribute == "pattern" and (word.value == "plain" or is_alive(name))
+    plain = word.attribute == "pattern" and not (is_worn(name) or is_kind(name, "textile"))
     if shapeless or plain or d.view.world.objects.value(thing, word.attribute) != word.value:
         raise NothingToDraw
     return ask_of_one(description, word.value, "query", word.attribute)
@@ -127,7 +129,8 @@ def draft_choose_rel(d: GqaSampler) -> GqaDraft:
     held = [t.relation for t in d.view.ties[thing] if t.subject and t.other == tie.other]
 
     def fits(relation: str) -> bool:
-        return is_spatial_relation(relation) and name in d.words.names.get((relation, False), {})
+        known = d.view.names[thing] in d.find_fitting_names(relation, True, name)
+        return known and is_spatial_relation(relation) and not {relation, tie.relation} <= ABOVE
 
     other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
