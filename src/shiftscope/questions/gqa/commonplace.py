@@ -10,6 +10,7 @@ from ...english.nouns import (
     grammatical_number,
     is_alive,
     is_kind,
+    is_many,
     is_person,
     is_plural_noun,
     is_worn,
@@ -19,6 +20,7 @@ from ...english.word_lists import word_set, word_table
 
 _EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
 _ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa", "always there").items()}
+_NOT_IN = word_set("nouns", "not in")
 _OF_THE_LIVING = word_set("relations", "of the living")
 _ONE_EACH = word_set("gqa", "one each")
 _ON_A_BODY = word_set("gqa", "on a body")
@@ -68,6 +70,8 @@ def can_be(subject: str, relation: str, target: str) -> bool:
         return False
     if predicate.rest == "playing" and target not in GAMES and not is_kind(target, "instrument"):
         return False
+    if predicate.rest.rpartition(" ")[2] == "in" and target in _NOT_IN:
+        return False
     if predicate.rest in ("using", "holding") and is_worn(target) and target.rpartition(" ")[2] in ALWAYS_SEVERAL:
         return False
     if is_plural_noun(target):
@@ -75,7 +79,7 @@ def can_be(subject: str, relation: str, target: str) -> bool:
     if grammatical_number(target) == "mass":
         return predicate.rest not in _OF_SEVERAL
     shared = target.rpartition(" ")[2] in _ONE_EACH or (is_worn(target) and predicate.rest in ("wearing", "in"))
-    return predicate.rest not in _OF_SEVERAL and not (shared and is_plural_noun(subject) and is_person(subject))
+    return predicate.rest not in _OF_SEVERAL and not (shared and is_person(subject) and is_many(subject))
 
 
 def is_doing(relation: str) -> bool:

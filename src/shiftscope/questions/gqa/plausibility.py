@@ -3,7 +3,7 @@
 What goes together in the graphs is counted in `scene_view.GqaVocabulary`; what words alone tell is in `commonplace`.
 """
 
-from ...english.nouns import OWN_PARTS, THE, THE_AFTER, is_kind, is_worn
+from ...english.nouns import OWN_PARTS, THE, THE_AFTER, grammatical_number, is_kind, is_worn
 from ...english.relations import PLACES, parse_relation
 from ...english.word_lists import word_list, word_set
 from .commonplace import is_about_body, is_always_so
@@ -22,18 +22,27 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
     name, other = view.names[thing], view.names[tie.other]
     predicate = parse_relation(tie.relation)
     heads = [one.rpartition(" ")[2] for one in (name, other)]
-    if predicate is None or is_always_so(name, other) or OWN_PARTS.intersection(heads) or heads[0] == heads[1]:
+    if (
+        predicate is None
+        or predicate.rest in _NO_OPENING
+        or is_always_so(name, other)
+        or OWN_PARTS.intersection(heads)
+        or heads[0] == heads[1]
+    ):
         return False
     if is_about_body(*((name, other) if tie.subject else (other, name)), predicate.rest):
         return False  # what is on the man; what he is in
     if tie.subject:  # not what is filled with the snow, nor what lines the street
         ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
-        return not ends and predicate.rest not in _NO_OPENING and predicate.verb in ("", "cover", "surround")
+        covers = predicate.verb in ("cover", "surround") and grammatical_number(name) != "one"
+        return not ends and (covers or not predicate.verb)
     if predicate.verb or name in THE or other in THE:
         return False
     if predicate.rest in _NO_ENDING or (predicate.rest.endswith(" of") and predicate.rest not in _ENDING):
         return False
-    if predicate.rest in ("on", "in", "at") and (is_kind(name, "place") or name in THE_AFTER):  # where, not what
+    if predicate.rest in ("on", "in", "at", "inside") and (
+        is_kind(name, "place") or name in THE_AFTER
+    ):  # where, not what
         return False
     if predicate.rest in NOT_EXCLUSIVE and any(is_kind(other, kind) for kind in _IMMOVABLE):
         return False

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ...english.adjectives import is_predicative
-from ...english.nouns import OWN_PARTS, THE, is_person, is_worn
+from ...english.nouns import OWN_PARTS, THE, THE_AFTER, is_kind, is_person, is_worn
 from ...english.relations import parse_relation
 from ...english.word_lists import word_set
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
@@ -177,7 +177,9 @@ def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription:
     """
     thing = d.draw_one([i for i in d.view.things if can_exist(d.view.names[i])])
     description = d.view.describe(d.draw, thing, alone=False)
-    if description is None or (d.view.is_region and not (description.link and is_doing(description.link.relation))):
+    if description is None or (description.link and not _can_have_link(description.name, description.link)):
+        raise NothingToDraw
+    if d.view.is_region and not (description.link and is_doing(description.link.relation)):
         raise NothingToDraw
     if d.draw.integers(2) and description.words and not d.view.is_region:
         value = draw_other_value(d, thing, description.words[0])
@@ -203,6 +205,8 @@ def draw_existing(d: GqaSampler, holds: bool) -> ObjectDescription:
 
 def _can_have_link(name: str, link: DescriptionLink) -> bool:
     other = link.other.name
+    if not link.subject and (name in THE_AFTER or is_kind(name, "place")):
+        return False  # a floor with a man on it
     return can_be(name, link.relation, other) if link.subject else can_be(other, link.relation, name)
 
 

@@ -152,7 +152,7 @@ class SceneView:
         name = self.names[thing]
         about = predicate.rest.endswith(("on", "in")) and grammatical_number(name) != "mass" and name not in THE
         about = about and can_be_about(tie.relation)
-        return (about and not worn) or bool(does)
+        return (about and not worn) or (bool(does) and not is_person(name))  # no child that the father is helping
 
 
 def _goes_before(word: DescriptionWord) -> bool:

@@ -1,8 +1,8 @@
 """Which nouns fit a place in a question: a passenger train and a passenger bus, but no passenger hill.
 
 A place makes demands: the attributes that the question gives the thing there, the relations to others that it takes
-part in, and what it is asked after together with. A name fits if several graphs have it with each of these, and it is
-of the class of the name that it replaces; one who does something, or what is done to, may be of any. A class is the
+part in, and what it is asked after together with. A name fits if the graphs have it with each of these, and it is of
+the class of the name that it replaces; one who does something, or what is done to, may be of any. A class is the
 smallest kind of the schema that has a name, or what is close in WordNet. Places are hardly ever exclusive, and what
 holds a thing is there with it: neither replaces the other.
 """
@@ -103,18 +103,13 @@ class AttestedPlaces:
                 if name not in own and kind not in kinds.get(name, ()):  # a bike is a bicycle is a bike
                     mine = len(members), kind
                     self._smallest[name] = min(mine, self._smallest.get(name, mine))
-        self._with_word: Counter[tuple[str, str]] = Counter()  # how many graphs have a name with a value
-        self._ends: dict[tuple[str, bool, str], Counter[str]] = {}  # and, in a relation, with which others
+        self._with_word: set[tuple[str, str]] = set()  # a name and a value
+        self._ends: dict[tuple[str, bool, str], Counter[str]] = {}  # how many graphs have a name so, with which others
         self._together: Counter[tuple[str, str]] = Counter()
         for scene in scenes:
             names = [next(iter(o.values(noun)), "") for o in scene.objects]
-            words = {
-                (name, value)
-                for name, thing in zip(names, scene.objects, strict=True)
-                for attribute, value in thing.attributes
-                if attribute != noun
-            }
-            self._with_word.update(words)
+            for name, thing in zip(names, scene.objects, strict=True):
+                self._with_word.update((name, value) for attribute, value in thing.attributes if attribute != noun)
             self._together.update((one, other) for one in set(names) for other in set(names) - {one})
             for relation in scene.relations:
                 for one, other in {(names[subject], names[target]) for subject, target in relation.triples()}:
@@ -138,7 +133,7 @@ class AttestedPlaces:
 
     def _find_attested(self, name: str, demand: Demand) -> bool:
         if isinstance(demand, WordDemand):
-            return self._with_word[name, demand.value] >= FEWEST_ATTESTED
+            return (name, demand.value) in self._with_word
         if isinstance(demand, CompanionDemand):
             return self.are_alike(name, demand.name) or self._together[name, demand.name] >= FEWEST_ATTESTED
         ends = (name, demand.other) if demand.subject else (demand.other, name)

@@ -285,7 +285,7 @@ STREET = {
     s.id: s
     for s in (
         graph("a", "man, robes, cow", "0 wearing 1"),
-        *(graph(f"b{k}", "man, hat, horse, bear, sheep, bridge, cattle, dogs", "0 wearing 1") for k in range(3)),
+        *(graph(f"b{k}", "man, hat, horse, bear, bridge, cattle, dogs", "0 wearing 1") for k in range(3)),
     )
 }
 ROBED = "exist(filter(related(find(man), wearing, object), name=robes))"
