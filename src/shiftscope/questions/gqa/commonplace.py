@@ -20,7 +20,7 @@ from ...english.word_lists import word_set, word_table
 
 _EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
 _ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa", "always there").items()}
-_NOT_IN = word_set("nouns", "not in")
+_NOT_IN = word_set("nouns", "not in") | word_set("gqa", "not in")
 _OF_THE_LIVING = word_set("relations", "of the living")
 _ONE_EACH = word_set("gqa", "one each")
 _ON_A_BODY = word_set("gqa", "on a body")
@@ -69,6 +69,8 @@ def can_be(subject: str, relation: str, target: str) -> bool:
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False
     if predicate.rest == "playing" and target not in GAMES and not is_kind(target, "instrument"):
+        return False
+    if predicate.rest == "driving" and not is_kind(target.rpartition(" ")[2], "vehicle"):
         return False
     if predicate.rest.rpartition(" ")[2] == "in" and target in _NOT_IN:
         return False

@@ -14,6 +14,7 @@ UNTELLING = word_set("gqa", "untelling")  # no answers to who or what it is
 _ENDING = word_set("gqa", "ending")
 _NO_OPENING = word_set("gqa", "no opening")
 _IMMOVABLE = ("place", "building", *word_list("gqa", "immovable"))
+_NO_LAST = word_set("gqa", "no last")
 _NO_ENDING = word_set("gqa", "no ending")
 
 
@@ -32,21 +33,30 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
         return False
     if is_about_body(*((name, other) if tie.subject else (other, name)), predicate.rest):
         return False  # what is on the man; what he is in
+    if tie.subject and predicate.rest in ("under", "below", "beneath", "underneath") and is_kind(name, "place"):
+        return False
     if tie.subject:  # not what is filled with the snow, nor what lines the street
         ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
         covers = predicate.verb in ("cover", "surround") and grammatical_number(name) != "one"
         return not ends and (covers or not predicate.verb)
     if predicate.verb or name in THE or other in THE:
         return False
-    if predicate.rest in _NO_ENDING or (predicate.rest.endswith(" of") and predicate.rest not in _ENDING):
+    if not _can_end(predicate.rest):
         return False
     if predicate.rest in ("on", "in", "at", "inside") and (
         is_kind(name, "place") or name in THE_AFTER
     ):  # where, not what
         return False
-    if predicate.rest in NOT_EXCLUSIVE and any(is_kind(other, kind) for kind in _IMMOVABLE):
+    fixed = any(is_kind(other, kind) for kind in _IMMOVABLE) or grammatical_number(other) == "mass"
+    if fixed and predicate.rest in NOT_EXCLUSIVE:
         return False
     return not is_wearing(tie.relation) or is_worn(name)
+
+
+def _can_end(relation: str) -> bool:
+    """Whether a question ends well in it: what is the dog sitting on; not what is the sign on the side of."""
+    last = relation.rpartition(" ")[2]
+    return relation in _ENDING or not (last in _NO_LAST or relation in _NO_ENDING or relation.endswith(" of"))
 
 
 def is_wearing(relation: str) -> bool:
@@ -57,3 +67,9 @@ def is_wearing(relation: str) -> bool:
 def is_spatial_relation(relation: str) -> bool:
     """Whether it says where something is, and no more, so that it can be the answer: on, next to."""
     return relation in PLACES and parse_relation(relation) is not None
+
+
+def is_state(relation: str) -> bool:
+    """Whether it has a verb of its own: has, covers."""
+    predicate = parse_relation(relation)
+    return predicate is not None and bool(predicate.verb)

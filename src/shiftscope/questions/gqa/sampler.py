@@ -11,10 +11,11 @@ from ...english.adjectives import is_predicative
 from ...english.nouns import OWN_PARTS, THE, THE_AFTER, is_kind, is_person, is_worn
 from ...english.relations import parse_relation
 from ...english.word_lists import word_set
+from ...scene import FREE
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from ...scene_graph.subgraph import NodeKind
 from .commonplace import can_be, has_always, is_always_so, is_doing
-from .plausibility import NOT_EXCLUSIVE, UNTELLING, is_wearing, is_worth_asking
+from .plausibility import NOT_EXCLUSIVE, UNTELLING, is_state, is_wearing, is_worth_asking
 from .scene_view import (
     DEEPEST,
     GqaVocabulary,
@@ -79,7 +80,7 @@ class GqaSampler(NamedTuple):
 
     def find_fitting_values(self, attribute: str, name: str) -> WordCounts:
         """The values of an attribute that such things have; people have no color."""
-        if attribute == "color" and is_person(name):
+        if attribute == FREE or (attribute == "color" and is_person(name)):  # not "wooden or rusty"
             return {}
         return self.words.fitting_values.get((attribute, self._find_kind(name, wide=False)), {})
 
@@ -151,7 +152,8 @@ def draw_subject(d: GqaSampler) -> tuple[int, ObjectRelation]:
     """A thing, and a relation whose subject it is; nobody asks where the sky is."""
     thing = d.draw_one([i for i in d.view.things if d.view.names[i] not in THE])
     names = d.view.names
-    ties = [t for t in d.view.ties[thing] if t.subject and not is_always_so(names[thing], names[t.other])]
+    ties = [t for t in d.view.ties[thing] if t.subject and not is_state(t.relation)]
+    ties = [t for t in ties if not is_always_so(names[thing], names[t.other])]
     return thing, d.draw_one(ties)
 
 

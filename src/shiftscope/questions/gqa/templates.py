@@ -21,7 +21,16 @@ from functools import partial
 from ... import rng
 from ...answer import Answer
 from ...english.adjectives import is_predicative
-from ...english.nouns import are_part_and_whole, is_animal, is_countable, is_kind, is_person, is_plural_noun, is_worn
+from ...english.nouns import (
+    are_part_and_whole,
+    grammatical_number,
+    is_animal,
+    is_countable,
+    is_kind,
+    is_person,
+    is_plural_noun,
+    is_worn,
+)
 from ...english.word_lists import word_set
 from ...lang.exec.exact import execute
 from ...lang.notations.gqa.steps import VERIFY_REL
@@ -30,7 +39,7 @@ from ...question import Provenance, Question
 from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from .commonplace import can_be
-from .plausibility import is_spatial_relation
+from .plausibility import is_spatial_relation, is_state
 from .sampler import (
     GqaSampler,
     NothingToDraw,
@@ -47,6 +56,7 @@ from .scene_view import GqaVocabulary, ObjectRelation, SceneView
 from .wording import DescriptionLink, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
 ABOVE = word_set("gqa", "above")  # relations of which one may say either
+AMBIGUOUS = word_set("gqa", "ambiguous")  # an animal, or a thing on a desk
 GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
 
@@ -91,7 +101,7 @@ def draft_query_rel(d: GqaSampler) -> GqaDraft:
     """What, or who, stands in a relation to a thing."""
 
     def find_asked_kind(name: str) -> str:
-        if is_animal(name):
+        if is_animal(name) and name not in AMBIGUOUS:
             return "animals" if is_plural_noun(name) else "animal"
         return "person" if is_person(name) else ""
 
@@ -101,6 +111,8 @@ def draft_query_rel(d: GqaSampler) -> GqaDraft:
 
 def draft_choose_name(d: GqaSampler) -> GqaDraft:
     thing, description, tie = draw_related(d, lambda name: "person" if is_person(name) else "")
+    if is_state(tie.relation):
+        raise NothingToDraw
     name = d.view.names[thing]
     options = d.find_rival_names(tie, thing)
     other = d.draw_rival_word("object", name, d.view.names, options, lambda n: is_person(n) == is_person(name))
@@ -186,7 +198,8 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
     beside = d.view.describe(d.draw, other, silent=frozenset({word.attribute}), away=frozenset({thing}))
     value = value_of(other, word.attribute)
     names = d.view.names[thing], d.view.names[other]
-    if beside is None or value is None or are_part_and_whole(*names):
+    mass = any(grammatical_number(name) == "mass" for name in names)  # no "do the smoke and the train"
+    if beside is None or value is None or mass or are_part_and_whole(*names):
         raise NothingToDraw
     if not description.names().isdisjoint(beside.names()):
         raise NothingToDraw

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ...english.adjectives import AdjectivePhrase as Adjective
 from ...english.adjectives import describe_attribute as adjective
 from ...english.inflection import capitalize_first, plural
-from ...english.nouns import GAMES, THE_AFTER, is_noun, is_person, is_plural_noun, pronoun
+from ...english.nouns import GAMES, THE_AFTER, capitalize_name, is_noun, is_person, is_plural_noun, pronoun
 from ...english.relations import RelationPredicate, add_article, be_form, helper_verb, parse_relation
 from ...english.word_lists import word_set
 from ...errors import UserError
@@ -219,7 +219,7 @@ def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool =
     if not is_noun(name) and name != THING:
         raise Unsayable(f"the name {name!r} does not read as a noun")
     before, after = _split_words(thing.words)
-    noun = " ".join((*before, name))
+    noun = capitalize_name(" ".join((*before, name)))
     clauses = [f"{_be_form(thing)} {word}" for word in after]
     tail = ""
     if thing.link is not None:
@@ -349,7 +349,7 @@ def _write_other(relation: str, thing: ObjectDescription, article: str = "the") 
     predicate = parse_relation(relation) if relation else None
     if predicate is not None and thing == ObjectDescription(thing.name):
         if predicate.rest == "playing" and thing.name in GAMES:
-            return thing.name
+            return capitalize_name(thing.name)
         if predicate.is_place and thing.name in THE_AFTER:
             article = "the"
     return write_phrase(thing, article)
