@@ -3,7 +3,7 @@
 What goes together in the graphs is counted in `scene_view.GqaVocabulary`; what words alone tell is in `commonplace`.
 """
 
-from ...english.nouns import OWN_PARTS, THE, THE_AFTER, grammatical_number, is_kind, is_worn
+from ...english.nouns import OWN_PARTS, THE, THE_AFTER, grammatical_number, is_kind, is_person, is_worn
 from ...english.relations import PLACES, parse_relation
 from ...english.word_lists import word_list, word_set
 from .commonplace import is_about_body, is_always_so
@@ -14,6 +14,8 @@ UNTELLING = word_set("gqa", "untelling")  # no answers to who or what it is
 _ENDING = word_set("gqa", "ending")
 _NO_OPENING = word_set("gqa", "no opening")
 _IMMOVABLE = ("place", "building", *word_list("gqa", "immovable"))
+_VERTICAL = word_set("gqa", "vertical")
+_LYING_ABOUT = word_set("gqa", "lying about")
 _NO_LAST = word_set("gqa", "no last")
 _NO_ENDING = word_set("gqa", "no ending")
 
@@ -33,13 +35,15 @@ def is_worth_asking(view: SceneView, thing: int, tie: ObjectRelation) -> bool:
         return False
     if is_about_body(*((name, other) if tie.subject else (other, name)), predicate.rest):
         return False  # what is on the man; what he is in
-    if tie.subject and predicate.rest in ("under", "below", "beneath", "underneath") and is_kind(name, "place"):
+    if tie.subject and predicate.rest in _VERTICAL and is_kind(name, "place"):
         return False
     if tie.subject:  # not what is filled with the snow, nor what lines the street
         ends = tie.relation.endswith((" of", " with")) and tie.relation not in PLACES
         covers = predicate.verb in ("cover", "surround") and grammatical_number(name) != "one"
         return not ends and (covers or not predicate.verb)
-    if predicate.verb or name in THE or other in THE:
+    if predicate.verb or name in THE or other in THE or other in _LYING_ABOUT:
+        return False
+    if predicate.rest in _VERTICAL and is_person(name):  # whom the skateboard is under
         return False
     if not _can_end(predicate.rest):
         return False

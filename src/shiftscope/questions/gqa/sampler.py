@@ -29,7 +29,7 @@ from .scene_view import (
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription
 
 T = TypeVar("T")
-_OF_SOMETHING = (OWN_PARTS - word_set("gqa", "told by color")) | word_set("gqa", "of something")
+OF_SOMETHING = (OWN_PARTS - word_set("gqa", "told by color")) | word_set("gqa", "of something")
 
 
 class NothingToDraw(Exception):
@@ -75,7 +75,7 @@ class GqaSampler(NamedTuple):
             return {}
         predicate = parse_relation(tie.relation)
         loose = predicate is not None and (predicate.manner == 0 or predicate.is_place or predicate.rest == "wearing")
-        alike = partial(are_alternatives, self.view.scene.schema, name)
+        alike = partial(are_alternatives, self.view.scene.schema, name, where=not tie.subject)
         return {word: n for word, n in found.items() if not is_always_so(word, other) and (not loose or alike(word))}
 
     def find_fitting_values(self, attribute: str, name: str) -> WordCounts:
@@ -132,7 +132,7 @@ def draw_attribute(
     word = d.draw_one([w for w in d.view.words[thing] if fits(w) and is_predicative(w.value)])
     description = d.view.describe(d.draw, thing, silent=frozenset({word.attribute}), away=away)
     head = d.view.names[thing].rpartition(" ")[2]
-    bare = head in _OF_SOMETHING and description is not None and description.link is None  # a leg: whose?
+    bare = head in OF_SOMETHING and description is not None and description.link is None  # a leg: whose?
     if description is None or bare:
         raise NothingToDraw
     return thing, word, description

@@ -20,6 +20,7 @@ from ...english.nouns import (
     THE,
     are_part_and_whole,
     grammatical_number,
+    is_alive,
     is_kind,
     is_noun,
     is_person,
@@ -115,7 +116,7 @@ class SceneView:
         """
         words = [w for w in self.words[thing] if w.attribute not in silent and _goes_before(w)]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
-        ties = [t for t in ties if self._is_telling(thing, t)]
+        ties = [t for t in ties if self._is_telling(thing, t) and (depth == DEEPEST or t.subject)]
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
         link = None
@@ -147,7 +148,8 @@ class SceneView:
         # Not the winter jacket with the man in it.
         worn = any(is_worn(end.rpartition(" ")[2]) for end in ends) and any(map(is_person, ends))
         # That the man is wearing, that it surrounds; not a frisbee that he is playing.
-        does = predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
+        acts = predicate.verb or is_alive(self.names[tie.other])
+        does = acts and predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
         # The mat with the cat on it; not sand with a bear on it, nor the chairs with the table beside them.
         name = self.names[thing]
         about = predicate.rest.endswith(("on", "in")) and grammatical_number(name) != "mass" and name not in THE
@@ -166,11 +168,11 @@ def is_having(relation: str) -> bool:
     return predicate is not None and predicate.verb == "have"
 
 
-def are_alternatives(schema: Schema, one: str, other: str) -> bool:
+def are_alternatives(schema: Schema, one: str, other: str, where: bool = True) -> bool:
     """Whether a thing may be in the one place in place of the other: on a chair or a table, not on a chair or a man."""
     if is_worn(one):
         return any(one in some and other in some for some in _WORN_ALIKE)
-    if any(one in some and other in some for some in _ALTERNATIVES):
+    if where and any(one in some and other in some for some in _ALTERNATIVES):
         return True
     kinds = _index_kinds(schema)
     if any(is_kind(one, kind) != is_kind(other, kind) for kind in ("aircraft", "watercraft")):

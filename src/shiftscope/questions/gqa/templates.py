@@ -31,7 +31,7 @@ from ...english.nouns import (
     is_plural_noun,
     is_worn,
 )
-from ...english.word_lists import word_set
+from ...english.word_lists import word_set, word_table
 from ...lang.exec.exact import execute
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Program
@@ -41,6 +41,7 @@ from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity
 from .commonplace import can_be
 from .plausibility import is_spatial_relation, is_state
 from .sampler import (
+    OF_SOMETHING,
     GqaSampler,
     NothingToDraw,
     attempt,
@@ -55,7 +56,7 @@ from .sampler import (
 from .scene_view import GqaVocabulary, ObjectRelation, SceneView
 from .wording import DescriptionLink, GqaProgramBuilder, ObjectDescription, Unsayable, question_text
 
-ABOVE = word_set("gqa", "above")  # relations of which one may say either
+EITHER = tuple(map(frozenset, word_table("gqa", "either").values()))  # relations of which one may say either
 AMBIGUOUS = word_set("gqa", "ambiguous")  # an animal, or a thing on a desk
 GqaDraft = tuple[Program, Answer]  # a question's program, and the answer that it was made to have
 
@@ -142,7 +143,7 @@ def draft_choose_rel(d: GqaSampler) -> GqaDraft:
 
     def fits(relation: str) -> bool:
         known = d.view.names[thing] in d.find_fitting_names(relation, True, name)
-        return known and is_spatial_relation(relation) and not {relation, tie.relation} <= ABOVE
+        return known and is_spatial_relation(relation) and not any({relation, tie.relation} <= some for some in EITHER)
 
     other = attempt(lambda: d.draw_rival_word("relation", tie.relation, held, d.words.relations, fits))
     description = d.view.describe(d.draw, thing, away=frozenset({tie.other}))
@@ -192,7 +193,8 @@ def draft_compare(d: GqaSampler) -> GqaDraft:
     """Whether two things have the same value of an attribute."""
     thing, word, description = draw_attribute(d, lambda word: word.attribute in QUERYABLE)
     value_of = d.view.world.objects.value
-    other = d.draw_one([i for i in d.view.things if i != thing and value_of(i, word.attribute)])
+    others = [i for i in d.view.things if i != thing and d.view.names[i] not in OF_SOMETHING]
+    other = d.draw_one([i for i in others if value_of(i, word.attribute)])
     if value_of(thing, word.attribute) is None:
         raise NothingToDraw
     beside = d.view.describe(d.draw, other, silent=frozenset({word.attribute}), away=frozenset({thing}))
