@@ -6,6 +6,7 @@ from ...english.nouns import (
     ALWAYS_SEVERAL,
     GAMES,
     OWN_PARTS,
+    THE,
     are_part_and_whole,
     grammatical_number,
     is_alive,
@@ -22,6 +23,8 @@ _EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", 
 _ALWAYS_THERE = {where: frozenset(things) for where, things in word_table("gqa", "always there").items()}
 _NOT_IN = word_set("nouns", "not in") | word_set("gqa", "not in")
 _OF_THE_LIVING = word_set("relations", "of the living")
+SIDEWAYS = ("to the left of", "to the right of")
+_FIXED = word_set("gqa", "fixed")
 _ONE_EACH = word_set("gqa", "one each")
 _ON_A_BODY = word_set("gqa", "on a body")
 _OF_SEVERAL = word_set("gqa", "of several")
@@ -57,6 +60,11 @@ def is_about_body(subject: str, target: str, place: str) -> bool:
     return place in _ON_A_BODY and ((is_person(target) and not is_person(subject)) or is_worn(target))
 
 
+def _is_fixed(name: str) -> bool:
+    spread = grammatical_number(name) == "mass" or is_kind(name, "place") or is_kind(name, "plant")
+    return spread or name in _FIXED or name in THE
+
+
 @lru_cache(maxsize=65_536)
 def can_be(subject: str, relation: str, target: str) -> bool:
     """Whether one thing may stand so to another: no sidewalk walks on people, nor do men share one chair."""
@@ -65,6 +73,8 @@ def can_be(subject: str, relation: str, target: str) -> bool:
         return False
     if predicate.verb != "have" and any(end.rpartition(" ")[2] in OWN_PARTS for end in (subject, target)):
         return False  # whose hand is it that holds a cup?
+    if predicate.rest in SIDEWAYS and (_is_fixed(subject) or _is_fixed(target)):
+        return False
     verb = predicate.rest.partition(" ")[0]
     if verb in _OF_THE_LIVING and not is_alive(subject):
         return False

@@ -34,7 +34,7 @@ from ...lang.execution_world import ExecutionWorld
 from ...lang.ops.attributes import NOT_IN_COMMON
 from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
-from .commonplace import can_be, is_about_body, is_always_so
+from .commonplace import SIDEWAYS, can_be, is_about_body, is_always_so
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription, can_be_about
 
 MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
@@ -116,7 +116,7 @@ class SceneView:
         """
         words = [w for w in self.words[thing] if w.attribute not in silent and _goes_before(w)]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
-        ties = [t for t in ties if self._is_telling(thing, t) and (depth == DEEPEST or t.subject)]
+        ties = [t for t in ties if self._is_telling(thing, t) and (depth == DEEPEST or _can_follow(t))]
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
         link = None
@@ -155,6 +155,11 @@ class SceneView:
         about = predicate.rest.endswith(("on", "in")) and grammatical_number(name) != "mass" and name not in THE
         about = about and can_be_about(tie.relation)
         return (about and not worn) or (bool(does) and not is_person(name))  # no child that the father is helping
+
+
+def _can_follow(tie: ObjectRelation) -> bool:
+    """Whether it may tell what another is told by: no "cup to the left of the lamp that is to the right of the bed"."""
+    return tie.subject and tie.relation not in SIDEWAYS
 
 
 def _goes_before(word: DescriptionWord) -> bool:
