@@ -70,6 +70,19 @@ class SplitGraphs:
         return dict(zip(self.ids, self.pictures, strict=True))
 
     @cached_property
+    def _regions(self) -> dict[str, list[int]]:
+        """The scenes of each picture."""
+        found: dict[str, list[int]] = {}
+        for k, picture in enumerate(self.pictures):
+            found.setdefault(picture, []).append(k)
+        return found
+
+    def list_elsewhere(self, number: int) -> list[str]:
+        """What the other scenes of the same picture name."""
+        others = (self.scene(k) for k in self._regions[self.pictures[number]] if k != number)
+        return sorted({name for scene in others for o in scene.objects for name in o.values("name")})
+
+    @cached_property
     def _starts(self) -> list[int]:
         with open_stage_file(self.folder / f"{self.split}.npy") as path:
             starts: list[int] = np.load(path, allow_pickle=False).tolist()

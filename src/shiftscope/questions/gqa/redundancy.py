@@ -3,9 +3,11 @@ left.
 
 After Li et al. (2023), section 5.3, Table 3. An operation is a filter, or a relation together with all that only led
 to it. It is redundant if without it every set of objects that the rest of the program goes on with is the same, found
-by running both programs. Never taken out: what is being asked, a name, the last word of a description. All removals of
-all questions stand in one seeded order; at level p the first p% of them are done, each on what the earlier ones left;
-at 100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
+by running both programs. Never taken out: what is being asked, a name, the last word of a description, and all that is
+said of whom or what one asks for ("who is in the picture?" is no question about the one who is riding). A region of a
+picture does not tell what is absent, so there the last relation of what may exist stays, too. All removals of all
+questions stand in one seeded order; at level p the first p% of them are done, each on what the earlier ones left; at
+100 nothing redundant is left. A question of level p names that of level 0 in its note `twin`.
 """
 
 from collections import Counter
@@ -19,7 +21,7 @@ from ...lang.execution_world import ExecutionWorld
 from ...lang.notations.gqa.steps import VERIFY_REL
 from ...lang.program import Node, Program, node
 from ...question import Question
-from .wording import question_text
+from .wording import question_text, read_description
 
 WORDS = ("filter", "exclude")
 RELATIONS = ("related", "relate", "same")
@@ -55,7 +57,13 @@ def remove_if_redundant(program: Program, at: int, world: ExecutionWorld) -> Pro
     cut = remove_operation(program, at)
     described = _count_undescribed(cut.program) <= _count_undescribed(program)
     distinct = _count_doubled(cut.program) <= _count_doubled(program)
-    return cut if described and distinct and has_same_referents(program, cut, world) else None
+    if (
+        not described
+        or not distinct
+        or (world.scenes[0].note("caption") and _count_bare(cut.program) > _count_bare(program))
+    ):
+        return None
+    return cut if has_same_referents(program, cut, world) else None
 
 
 def has_same_referents(program: Program, cut: ProgramCut, world: ExecutionWorld) -> bool:
@@ -106,9 +114,18 @@ def remove_operation(program: Program, at: int) -> ProgramCut:
 
 
 def _count_undescribed(program: Program) -> int:
-    """How often the program goes on with everything that is there."""
+    """How often the program goes on with everything that is there, or asks which of a kind is there."""
     bare = [i for i, n in enumerate(program.nodes) if n.op == "scene"]
-    return sum(i in n.inputs for n in program.nodes if n.op not in WORDS for i in bare)
+    root = program.root
+    asked = program.nodes[root.inputs[0]] if root.op in ("query", "choose") and root.params[0] == "name" else root
+    of_kind = asked.op == "unique" and program.nodes[asked.inputs[0]].op == "find"
+    return sum(i in n.inputs for n in program.nodes if n.op not in WORDS for i in bare) + of_kind
+
+
+def _count_bare(program: Program) -> int:
+    """How often it is asked whether there is a thing of which no relation is told: a region does not tell."""
+    asked = [read_description(program, n.inputs[0]) for n in program.nodes if n.op == "exist"]
+    return sum(thing is not None and thing.link is None for thing in asked)
 
 
 def _count_doubled(program: Program) -> int:

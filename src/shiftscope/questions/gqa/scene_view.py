@@ -14,13 +14,27 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ...english.adjectives import describe_attribute as adjective
-from ...english.nouns import COUNTS, are_part_and_whole, is_noun, is_person, is_plural_noun, is_scene_region, is_worn
+from ...english.nouns import (
+    COUNTS,
+    OWN_PARTS,
+    THE,
+    are_part_and_whole,
+    grammatical_number,
+    is_alive,
+    is_kind,
+    is_noun,
+    is_person,
+    is_plural_noun,
+    is_scene_region,
+    is_worn,
+)
 from ...english.relations import parse_relation
-from ...english.word_lists import word_set
+from ...english.word_lists import word_set, word_table
 from ...lang.execution_world import ExecutionWorld
 from ...lang.ops.attributes import NOT_IN_COMMON
 from ...scene import FREE, Scene, mask_members
 from ...schema import Schema
+from .commonplace import SIDEWAYS, can_be, is_about_body, is_always_so
 from .wording import DescriptionLink, DescriptionWord, ObjectDescription, can_be_about
 
 MENTION_PROBABILITY = 2 / 3  # how likely a description mentions an attribute, and a relation
@@ -31,6 +45,8 @@ MOST = 60  # words kept for each place, the commonest
 FEWEST = 3  # times that a word is there; what is rarer is often a slip
 FEWEST_FITTING = 2  # and that it goes with a kind of thing
 LOOSE_KINDS = word_set("gqa", "loose kinds")
+_ALTERNATIVES = tuple(map(frozenset, word_table("gqa", "alternatives").values()))
+_WORN_ALIKE = tuple(map(frozenset, word_table("gqa", "worn alike").values()))
 WordCounts = Mapping[str, int]
 
 
@@ -43,8 +59,11 @@ class ObjectRelation(NamedTuple):
 
 
 class SceneView:
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    """A graph, and the names that other graphs of the same picture have."""
+
+    def __init__(self, scene: Scene, elsewhere: Iterable[str] = ()) -> None:
+        self.scene, self.elsewhere = scene, tuple(elsewhere)
+        self.is_region = bool(scene.note("caption"))  # what it does not have may well be in the picture
         self.world = ExecutionWorld((scene,))
         self.names = [next(iter(o.values("name")), "") for o in scene.objects]
         self.things = [i for i, name in enumerate(self.names) if is_thing(name)]
@@ -59,9 +78,13 @@ class SceneView:
         for relation in scene.relations:
             if parse_relation(relation.name) is not None and _is_plain(relation.name):
                 for subject, target in relation.triples():
-                    if subject != target and subject in self.things and target in self.things:
+                    if subject != target and self._can_be(subject, relation.name, target):
                         self.ties[subject].append(ObjectRelation(relation.name, target, True))
                         self.ties[target].append(ObjectRelation(relation.name, subject, False))
+
+    def _can_be(self, subject: int, relation: str, target: int) -> bool:
+        known = subject in self.things and target in self.things
+        return known and can_be(self.names[subject], relation, self.names[target])
 
     def find_matches(self, thing: ObjectDescription) -> int:
         world = self.world
@@ -91,9 +114,9 @@ class SceneView:
         It says nothing of the attributes that are `silent`, and mentions none of the things kept `away`. One
         that need not be `alone` may fit others too. With no `depth`, nothing follows the noun.
         """
-        words = [w for w in self.words[thing] if w.attribute not in silent and (depth or _goes_before(w))]
+        words = [w for w in self.words[thing] if w.attribute not in silent and _goes_before(w)]
         ties = [t for t in self.ties[thing] if t.other not in away and t.other != thing] if depth else []
-        ties = [t for t in ties if self._is_telling(thing, t) or (t.subject and not alone)]
+        ties = [t for t in ties if self._is_telling(thing, t) and (depth == DEEPEST or _can_follow(t))]
         word = words[draw.integers(len(words))] if words else None
         tie = ties[draw.integers(len(ties))] if ties else None
         link = None
@@ -103,11 +126,9 @@ class SceneView:
             link = None if other is None else DescriptionLink(tie.relation, other, tie.subject)
         say_word = draw.random() < MENTION_PROBABILITY
         say_link = draw.random() < (MENTION_PROBABILITY if depth == DEEPEST else INNER_MENTION_PROBABILITY)
-        # Not both: that is at the top of the picture, and that is on the mat.
-        fluent = word is not None and _goes_before(word)
         for with_word, with_link in ((say_word, say_link), (True, say_link), (say_word, True), (True, True)):
             said_link = link if with_link else None
-            description = (word,) if word and with_word and (said_link is None or fluent) else ()
+            description = (word,) if word and with_word else ()
             made = ObjectDescription(self.names[thing], description, said_link)
             if not alone or self.find_matches(made) == 1 << thing:
                 return made
@@ -116,16 +137,29 @@ class SceneView:
     def _is_telling(self, thing: int, tie: ObjectRelation) -> bool:
         """Whether one would tell a thing by it: not the shirt that has the sleeve, nor what a box is filled with."""
         predicate = parse_relation(tie.relation)
-        if predicate is None or is_having(tie.relation):
+        one, other = (thing, tie.other) if tie.subject else (tie.other, thing)
+        ends = self.names[one], self.names[other]
+        if predicate is None or is_always_so(*ends) or is_about_body(*ends, predicate.rest):
+            return False
+        if is_having(tie.relation):
             return tie.subject and not are_part_and_whole(self.names[thing], self.names[tie.other])
         if tie.subject:
             return True
-        ends = self.names[thing], self.names[tie.other]
         # Not the winter jacket with the man in it.
         worn = any(is_worn(end.rpartition(" ")[2]) for end in ends) and any(map(is_person, ends))
         # That the man is wearing, that it surrounds; not a frisbee that he is playing.
-        does = predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
-        return (can_be_about(tie.relation) and not worn) or bool(does)
+        acts = predicate.verb or is_alive(self.names[tie.other])
+        does = acts and predicate.manner and " " not in predicate.write_bare() and predicate.rest != "playing"
+        # The mat with the cat on it; not sand with a bear on it, nor the chairs with the table beside them.
+        name = self.names[thing]
+        about = predicate.rest.endswith(("on", "in")) and grammatical_number(name) != "mass" and name not in THE
+        about = about and can_be_about(tie.relation)
+        return (about and not worn) or (bool(does) and not is_person(name))  # no child that the father is helping
+
+
+def _can_follow(tie: ObjectRelation) -> bool:
+    """Whether it may tell what another is told by: no "cup to the left of the lamp that is to the right of the bed"."""
+    return tie.subject and tie.relation not in SIDEWAYS
 
 
 def _goes_before(word: DescriptionWord) -> bool:
@@ -137,6 +171,19 @@ def _goes_before(word: DescriptionWord) -> bool:
 def is_having(relation: str) -> bool:
     predicate = parse_relation(relation)
     return predicate is not None and predicate.verb == "have"
+
+
+def are_alternatives(schema: Schema, one: str, other: str, where: bool = True) -> bool:
+    """Whether a thing may be in the one place in place of the other: on a chair or a table, not on a chair or a man."""
+    if is_worn(one):
+        return any(one in some and other in some for some in _WORN_ALIKE)
+    if where and any(one in some and other in some for some in _ALTERNATIVES):
+        return True
+    kinds = _index_kinds(schema)
+    if any(is_kind(one, kind) != is_kind(other, kind) for kind in ("aircraft", "watercraft")):
+        return False
+    known = [kinds.get(name) or kinds.get(name.rpartition(" ")[2]) for name in (one, other)]
+    return known[0] is not None and known[1] is not None and known[0][1] == known[1][1]
 
 
 def find_kind(schema: Schema, name: str, wide: bool) -> str:
@@ -183,6 +230,11 @@ def is_thing(name: str) -> bool:
     return is_noun(name) and not is_scene_region(name, "in") and _is_plain(name)
 
 
+def can_exist(name: str) -> bool:
+    """Whether one would ask if there is such a thing: neither the sky nor an ear."""
+    return is_thing(name) and name not in THE and name.rpartition(" ")[2] not in OWN_PARTS
+
+
 def _is_plain(word: str) -> bool:
     return not _UNSAYABLE.intersection(word) and word not in ("this", "scene")
 
@@ -197,6 +249,7 @@ class GqaVocabulary:
     # What goes together, so that a wrong answer is no silly one: a bus is not asked whether it is ripe or has ears.
     fitting_values: Mapping[tuple[str, str], WordCounts]  # of an attribute, for a narrow kind of thing
     fitting_names: Mapping[tuple[str, bool, str], WordCounts]  # of `names`, beside a wide kind of thing
+    together: Mapping[tuple[str], WordCounts]  # with a name, in one graph
 
     @classmethod
     def from_scenes(cls, scenes: Iterable[Scene]) -> Self:
@@ -205,6 +258,7 @@ class GqaVocabulary:
         relations: Counter[str] = Counter()
         suited: dict[tuple[str, str], Counter[str]] = {}
         beside: dict[tuple[str, bool, str], Counter[str]] = {}
+        together: dict[tuple[str], Counter[str]] = {}
         for scene in scenes:
             called = [next(iter(o.values("name")), "") for o in scene.objects]
             kinds = [find_kind(scene.schema, name, wide=True) for name in called]
@@ -215,6 +269,9 @@ class GqaVocabulary:
                         family = get_attribute_family(scene.schema, attribute, value)
                         values.setdefault(family, Counter())[value] += 1
                         suited.setdefault((family, kind), Counter())[value] += 1
+            things = sorted({name for name in called if can_exist(name)})
+            for name in things:
+                together.setdefault((name,), Counter()).update(other for other in things if other != name)
             for relation in scene.relations:
                 for subject, target in relation.triples():
                     relations[relation.name] += 1
@@ -228,6 +285,7 @@ class GqaVocabulary:
             _keep_common(relations),
             {place: _keep_common(found, FEWEST_FITTING) for place, found in sorted(suited.items())},
             {place: _keep_common(found, FEWEST_FITTING) for place, found in sorted(beside.items())},
+            {place: _keep_common(found) for place, found in sorted(together.items())},
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -239,7 +297,7 @@ class GqaVocabulary:
 
     @property
     def _fitting(self) -> tuple[Mapping[Any, WordCounts], ...]:
-        return self.fitting_values, self.fitting_names
+        return self.fitting_values, self.fitting_names, self.together
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

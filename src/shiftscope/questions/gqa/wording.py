@@ -6,13 +6,13 @@ ObjectDescription is how a program refers to objects: a name, words, and a relat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...english.adjectives import AdjectivePhrase as Adjective
 from ...english.adjectives import describe_attribute as adjective
 from ...english.inflection import capitalize_first, plural
-from ...english.nouns import GAMES, THE_AFTER, is_noun, is_person, is_plural_noun, pronoun
-from ...english.relations import RelationPredicate, add_article, be_form, do_form, helper_verb, parse_relation
+from ...english.nouns import GAMES, THE_AFTER, capitalize_name, is_noun, is_person, is_plural_noun, pronoun
+from ...english.relations import RelationPredicate, add_article, be_form, helper_verb, parse_relation
 from ...english.word_lists import word_set
 from ...errors import UserError
 from ...lang.notations.gqa.steps import IMPLICIT, VERIFY_REL
@@ -114,7 +114,7 @@ _ATTRIBUTE_QUESTIONS = {
     "size": "what size {be} {it}",
     "shape": "what shape {be} {it}",
     "material": "what {be} {it} made of",
-    "pattern": "what pattern {do} {it} have",
+    "pattern": "what kind of pattern is on {it}",
     **dict.fromkeys(("pose", "activity", "sportActivity"), "what {be} {it} doing"),
 }
 _PLACES = {
@@ -161,8 +161,7 @@ def _write_question(program: Program, at: int) -> str:
             return _ask_name(things[0])
         case "query":
             form = _ATTRIBUTE_QUESTIONS.get(n.params[0], f"what is the {n.params[0]} of {{it}}")
-            do = do_form(_is_plural(things[0]))
-            return form.format(be=_be_form(things[0]), do=do, it=write_phrase(things[0]))
+            return form.format(be=_be_form(things[0]), it=write_phrase(things[0]))
         case "verify":
             return _ask_is(things[0], _get_predicate_words(*n.params))
         case "not" if program.nodes[n.inputs[0]].op == "verify":
@@ -220,7 +219,7 @@ def write_phrase(thing: ObjectDescription, article: str = "the", reduced: bool =
     if not is_noun(name) and name != THING:
         raise Unsayable(f"the name {name!r} does not read as a noun")
     before, after = _split_words(thing.words)
-    noun = " ".join((*before, name))
+    noun = capitalize_name(" ".join((*before, name)))
     clauses = [f"{_be_form(thing)} {word}" for word in after]
     tail = ""
     if thing.link is not None:
@@ -283,15 +282,16 @@ def _ask_name(thing: ObjectDescription) -> str:
     word = " ".join(["what", *before, thing.name or (THING if before else "")]).rstrip()
     if thing.name in PEOPLE and not thing.words:
         word = "who"
-    elif after:
+    several = word != "who" and _is_plural(thing)
+    if word != "who" and after:
         raise Unsayable(f"we do not ask what thing that is {after[0]} there is")
     if link is None:
-        return f"{word} is in the picture"
+        return f"{word} {be_form(several)} in the picture"
     if link.alike:
         return f"{word} {_write_clause(ObjectDescription('one'), link)}"
     predicate = _require_predicate(link.relation)
     if link.subject:
-        return f"{word} {predicate.write_finite(False)} {_write_other(link.relation, link.other)}"
+        return f"{word} {predicate.write_finite(several)} {_write_other(link.relation, link.other)}"
     helper = helper_verb(predicate, _is_plural(link.other))
     return f"{word} {helper} {write_phrase(link.other)} {predicate.write_bare()}"
 
@@ -321,9 +321,15 @@ def _ask_relation(thing: ObjectDescription) -> str:
 
 
 def _ask_existence(things: list[ObjectDescription], joined: str, inner: str = "a") -> str:
+    """Whether there are such things: "is there a cat or a dog", "is a man eating a cake"."""
+    link = things[0].link
+    if len(things) == 1 and link is not None and not (link.subject or link.alike or _has_something(link)):
+        predicate = _require_predicate(link.relation)
+        doer = f"{helper_verb(predicate, _is_plural(link.other))} {write_phrase(link.other, inner)}"
+        return f"{doer} {predicate.write_bare()} {write_phrase(replace(things[0], link=None), 'a')}"
+    # several first, and what has no words: not "is there a man and trees", nor "white shoes and shorts"
+    things = sorted(things, key=lambda thing: (not _is_plural(thing), bool(thing.words)))
     description = [write_phrase(thing, "a", reduced=True, inner=inner) for thing in things]
-    if joined == "and":
-        return f"are there both {description[0]} and {description[1]}"
     return f"{_be_form(things[0])} there {f' {joined} '.join(description)}"
 
 
@@ -343,7 +349,7 @@ def _write_other(relation: str, thing: ObjectDescription, article: str = "the") 
     predicate = parse_relation(relation) if relation else None
     if predicate is not None and thing == ObjectDescription(thing.name):
         if predicate.rest == "playing" and thing.name in GAMES:
-            return thing.name
+            return capitalize_name(thing.name)
         if predicate.is_place and thing.name in THE_AFTER:
             article = "the"
     return write_phrase(thing, article)

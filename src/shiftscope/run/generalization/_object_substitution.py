@@ -8,7 +8,7 @@ man") must be there afterwards, and still be one where it was one.
 Photographs have names of all sorts. There a name gives way to one of the same grammatical number that is
 frequent in its place and fits what the question says of it (`_attested_places`), the changed program must be one
 that we have words for, and a question in our own words is worded again from it. An annotation does not say all:
-"no" is taken only where the image has no such thing.
+"no" is taken only where the image has no such thing, and of a region only to who does something or is done to.
 """
 
 import re
@@ -27,9 +27,11 @@ from ...lang.exec.exact import Undefined
 from ...lang.op import OBJECTS
 from ...lang.program import Program, node
 from ...question import Question
+from ...questions.gqa.commonplace import is_doing
 from ...questions.gqa.scene_view import FEWEST, MOST, GqaVocabulary, is_thing
 from ...questions.gqa.wording import Unsayable, question_text, read_description
 from ...rng import derive
+from ...scene import Scene
 from ...scene_graph.exclusivity import THRESHOLD, MutualExclusivity, build_exclusivity
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.wordnet import SHIPPED, WordNet
@@ -113,7 +115,7 @@ class ObjectSubstitution:
                 answer = self._data.answer(other, question.scenes)
                 if isinstance(answer, Undefined) or is_same_answer(answer, question.answer):
                     continue
-                if schema.closed or name not in present or answer is not False:
+                if schema.closed or answer is not False or (name not in present and _can_deny(other, scene)):
                     return made, other, answer
         return NO_OTHER
 
@@ -127,7 +129,7 @@ class ObjectSubstitution:
         for other in tried:
             if other == name or not (schema.closed or _is_alike(name, other)):
                 continue
-            if demands and not self._load_places(schema).fits(other, name, demands):
+            if not (schema.closed or self._load_places(schema).fits(other, name, demands)):
                 continue
             rest = [thing for thing in {*present, name} if thing != other]
             if all(m > THRESHOLD for m in overlap.score_exclusivity("object", other, sorted(rest))):
@@ -194,6 +196,14 @@ def _is_alike(name: str, other: str) -> bool:
     """Whether one noun reads well where the other does."""
     same = grammatical_number(name) == grammatical_number(other)
     return same and is_thing(other) and all((name in some) == (other in some) for some in (BARE, THE))
+
+
+def _can_deny(program: Program, scene: Scene) -> bool:
+    """Whether "no" holds of the picture: a region of it does not tell what else is there, only who does what."""
+    if not scene.note("caption"):
+        return True
+    asked = [read_description(program, n.inputs[0]) for n in program.nodes if n.op == "exist" and not n.note("said")]
+    return all(thing is not None and thing.link is not None and is_doing(thing.link.relation) for thing in asked)
 
 
 def _is_single(found: int | Undefined) -> bool:

@@ -78,7 +78,7 @@ class GqaSuite(suites.Suite[GqaSpec]):
         scenes, questions, files = [], [], []
         for number in range(k * spec.shard, min((k + 1) * spec.shard, len(graphs))):
             scene = graphs.scene(number)
-            if found := questioner.generate_questions(scene, spec.questions, split):
+            if found := questioner.generate_questions(scene, spec.questions, split, graphs.list_elsewhere(number)):
                 questions += found
                 scenes.append(scene)
                 files.append(given.files[graphs.sources[number]])

@@ -13,7 +13,8 @@ from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.notations import gqa
 from shiftscope.lang.program import Program, node
 from shiftscope.question import Question
-from shiftscope.questions.gqa.plausibility import has_always, is_worth_asking
+from shiftscope.questions.gqa.commonplace import can_be, has_always, is_always_so
+from shiftscope.questions.gqa.plausibility import is_worth_asking
 from shiftscope.questions.gqa.scene_view import GqaVocabulary, SceneView, find_kind
 from shiftscope.questions.gqa.templates import TEMPLATES, GqaQuestioner
 from shiftscope.questions.gqa.wording import (
@@ -77,7 +78,11 @@ WORDED = {
     "select: table->verify rel: cup,on,s [0]": "Is there a cup on the table?",
     "select: cat->choose rel: table,on|under,o [0]": "Is the cat on or under the table?",
     "select: cat->filter: black [0]->exist: ? [1]": "Is there a black cat?",
-    "select: cat->exist: ? [0]->select: dog->exist: ? [2]->and:  [1, 3]": "Are there both a cat and a dog?",
+    "select: cat->exist: ? [0]->select: dog->exist: ? [2]->and:  [1, 3]": "Is there a cat and a dog?",
+    "select: cat->exist: ? [0]->select: trees->exist: ? [2]->and:  [1, 3]": "Are there trees and a cat?",
+    "select: shirt->query: pattern [0]": "What kind of pattern is on the shirt?",
+    "select: water->relate: animals,above,s [0]->query: name [1]": "What animals are above the water?",
+    "select: man->relate: rope,holding,o [0]->exist: ? [1]": "Is a man holding a rope?",
     "select: cat->exist: ? [0]->select: dog->exist: ? [2]->or:  [1, 3]": "Is there a cat or a dog?",
     "select: cat->verify: black [0]->select: dog->verify: black [2]->and:  [1, 3]": (
         "Are both the cat and the dog black?"
@@ -268,10 +273,37 @@ def test_a_kind_is_as_wide_or_as_narrow_as_wanted():
 def test_what_everybody_has_is_neither_asked_for_nor_denied():
     view = SceneView(graph("1", "man, arm, cup", "0 have 1", "0 holding 2", "0 have 2"))
     asked_for = {(view.names[i], t.relation) for i in view.things for t in view.ties[i] if is_worth_asking(view, i, t)}
-    assert asked_for == {("cup", "holding"), ("cup", "have"), ("man", "holding")}
+    assert asked_for == {("cup", "holding"), ("man", "holding")}
     assert has_always("boy", "eyes")
     assert has_always("plane", "wing")
     assert not has_always("boy", "hat")
+    assert is_always_so("sky", "clouds")
+    assert is_always_so("airplane", "wings")
+    assert not is_always_so("table", "plate")
+
+
+def test_what_annotators_slip_on_is_left_out():
+    assert can_be("man", "walking on", "sidewalk")
+    assert not can_be("sidewalk", "walking on", "man")
+    assert not can_be("man", "playing", "catcher")
+    assert not can_be("people", "sitting on", "chair")
+    assert not can_be("cat", "between", "chair")
+
+
+def test_a_region_does_not_tell_what_else_is_in_the_picture():
+    """What is absent is asked for only as who does something, and not where another region names it."""
+    whole = [graph(str(k), f"{who}, horse, tree", "0 riding 1", "0 near 2") for k, who in enumerate(("man", "dog") * 4)]
+    words = GqaVocabulary.from_scenes(whole)
+    region = replace(graph("r", "man, horse, tree", "0 riding 1", "0 near 2"), notes=(("caption", "a man"),))
+
+    def ask(scene, **how):
+        askers = [GqaQuestioner(words, build_exclusivity(SCHEMA), seed) for seed in range(30)]
+        made = (q for asker in askers for q in asker.generate_questions(scene, 8, **how))
+        return {q.text for q in made if q.provenance.template == "exist"}
+
+    assert ask(region) == {"Is there a man riding a horse?", "Is there a dog riding a horse?"}
+    assert not ask(region, elsewhere=["dog"])
+    assert "Is there a dog?" in ask(whole[0])
 
 
 def test_people_have_no_color():

@@ -82,6 +82,10 @@ def test_something_is_always_said_of_what_is_sought():
     assert left("select: mat->relate: _,on,s [0]->query: name [1]", alone) == "What is on the mat?"
 
 
+def test_who_is_asked_for_stays_described():
+    assert left("select: hat->relate: person,wearing,s [0]->query: name [1]", ROOM) == "Who is wearing the hat?"
+
+
 def test_two_that_are_joined_do_not_become_one():
     empty = graph("d", "mat")
     halves = "select: cat->filter: black [0]->exist: ? [1]->select: cat->filter: white [3]->exist: ? [4]"
@@ -164,13 +168,16 @@ def test_at_100_nothing_redundant_is_left(levels):
         assert not [i for i in list_removable(question.program) if remove_if_redundant(question.program, i, world)]
 
 
+ASKING_FOR_A_NAME = ("query", "choose name")  # whose relation is what is asked
+
+
 def shorter(listed):
     """Every semantic list that is one operation shorter, found on the list and not on the program."""
     for k, step in enumerate(listed):
         verb, text = step["operation"].partition(" ")[0], step["argument"]
         if verb == "filter":
             new, instead = None, step["dependencies"][0]
-        elif verb == "relate" and not text.startswith("_,"):
+        elif verb == "relate" and not text.startswith("_,") and listed[-1]["operation"] not in ASKING_FOR_A_NAME:
             new, instead = {"operation": "select", "argument": text.split(",")[0], "dependencies": []}, k
         else:
             continue
