@@ -10,14 +10,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import is_alive, is_person
+from ...english.nouns import OWN_PARTS, is_person
 from ...rng import PathDice, seed_of
-from ...scene_graph.pack import PackedGraphs, get_noun_attribute
+from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
+from ...scene_graph.relation_exclusivity import classify_target, score_relations
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
+from .attested import has_attribute, has_triple
 from .phrases import is_sayable, spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 
@@ -144,10 +146,25 @@ class SubgraphCase:
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if _are_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
+            if self._is_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
+
+    def _is_comparable(self, one: Distractor) -> bool:
+        """Whether one would compare the two, which differ in one word: not arms on a table with bottles on a table."""
+        if len(one.changes) > 1:
+            return False
+        (change,) = one.changes
+        if change.kind == "relation":
+            return self.exclude_each_other(change.node, change.after)
+        if change.kind != "object" or self.schema.closed:
+            return True
+        if (change.after in OWN_PARTS) != (change.before in OWN_PARTS):
+            return False
+        return change.node > 0 or not list_kinds(self.schema, change.after).isdisjoint(
+            list_kinds(self.schema, change.before)
+        )
 
     def find_holding(self, subgraph: Subgraph, distance: int) -> tuple[int, ...]:
         """Images with another subgraph, at this distance from the case's own."""
@@ -268,11 +285,18 @@ class SubgraphCase:
         found = [code for code, a, b in triples if a + start in ours and b + start in theirs]
         return sum(1 for code in found if graphs.relations[code] != COMPANY) == 1
 
+    def is_seen(self, subject: str, relation: str, target: str) -> bool:
+        """Whether something of the one name, or any person, is so related to something of the other in some graph."""
+        return self.schema.closed or has_triple(self.look.related.graphs, subject, relation, target)
+
+    def exclude_each_other(self, node: int, other: str) -> bool:
+        """Whether of the relation at a node and another one neither may be true besides, in an open vocabulary."""
+        like, own = classify_target(self.nodes[node + 1].name), self.nodes[node].name
+        return self.schema.closed or bool(score_relations(own, other, like) and score_relations(other, own, like))
+
     def is_said_of(self, attribute: str, name: str) -> bool:
         """Whether something of the name has the attribute in some graph."""
-        graphs = self.look.related.graphs
-        codes = graphs.name_codes.get(name, -1), graphs.attribute_codes.get(attribute, -1)
-        return self.schema.closed or codes in _pair_names_with_attributes(graphs)
+        return self.schema.closed or has_attribute(self.look.related.graphs, name, attribute)
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
@@ -318,18 +342,9 @@ class SubgraphCase:
         return (*chosen, *islice(clear, room))
 
 
-def _are_comparable(one: Distractor) -> bool:
-    """Whether one would compare the two: not sheep that have wool with buildings that have a roof, nor with bananas."""
-    replaced = [change for change in one.changes if change.kind == "object"]
-    lively = [is_alive(change.after) == is_alive(change.before) for change in replaced if change.node == 0]
-    return not lively or (all(lively) and len(replaced) == 1)
-
-
-@lru_cache(maxsize=1)
-def _pair_names_with_attributes(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
-    """The codes of names and attributes that some object has both of."""
-    names = graphs.object_names[graphs.attribute_owners]
-    return frozenset(zip(names.tolist(), graphs.object_attributes.tolist(), strict=True))
+@lru_cache(maxsize=4096)
+def list_kinds(schema: Schema, name: str) -> frozenset[str]:
+    return frozenset(schema.kinds_of("name", name))
 
 
 @lru_cache(maxsize=1)

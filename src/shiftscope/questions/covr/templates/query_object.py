@@ -1,21 +1,24 @@
 """To what a thing is related: "What is the woman that is wearing glasses holding?".
 
 The root has a relation, neither to a part nor to clothes, and in its image to one thing only; distractors
-differ in that thing and in something else. What the question names already is no answer.
+differ in that thing and in something else. What the question names already is no answer, nor is a person, for whom
+one asks "who"; and nobody asks what the grass is in, or what the windows are on.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
+from ....english.nouns import is_person
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import phrase_relation
+from ..phrases import is_ground, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+ASIDE = ("on the ", "at the ", "in the ")  # what is the fire escape on the side of
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -24,15 +27,19 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         link, thing = branch.link, branch.rest
         if not is_to_plain_thing(link) or is_relation_mentioned(thing, link):
             continue
+        spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
+        predicate = require_predicate(relation)
+        if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
+            continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
         named = {form for kind, name in thing.nodes() if kind == "object" for form in (name, plural(name))}
-        contexts = tuple(one for one in sets if one.answer not in named)  # the red car is next to another car
+        # The red car is next to another car.
+        contexts = tuple(one for one in sets if one.answer not in named and not is_person(str(one.answer)))
         if not contexts:
             continue
         builder = case.make_program_builder()
         reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
-        spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
         text = ask_about(spelled, partial(_ask, spelled, relation), is_ambiguous(spelled, relation))
         yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
 
