@@ -383,6 +383,6 @@ def test_questions_of_the_official_files_do_as_they_are(tmp_path):
         "There are no fewer than 2 images that contain at least 2 dogs": "False",
         "There are fewer than 2 images that contain at least 2 dogs": "True",
     }
-    turned = found["Either none or only some of the dogs are white"]
+    turned = found["Not all of the dogs are white"]
     assert turned.note("rephrase") is None
     assert covr_compositional.write(turned.program)[-1]["operation"] == "logic_not"
