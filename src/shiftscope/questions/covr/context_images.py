@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import OWN_PARTS, is_person
+from ...english.nouns import OWN_PARTS, is_person, is_worn
 from ...rng import PathDice, seed_of
 from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
@@ -20,7 +20,7 @@ from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
 from .attested import has_attribute, has_triple
-from .phrases import is_sayable, spell_name, spell_subgraph
+from .phrases import ENCOMPASSING, is_sayable, spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 
 MOST_IMAGES = 5
@@ -32,6 +32,7 @@ ENOUGH = 3  # of these are enough for a question that wants certain nodes replac
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
 COMPANY = "with"
+ALIKE = (OWN_PARTS.__contains__, is_worn)  # such things are compared with such: in a jacket, in a doorway
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -160,7 +161,8 @@ class SubgraphCase:
             return self.exclude_each_other(change.node, change.after)
         if change.kind != "object" or self.schema.closed:
             return True
-        if (change.after in OWN_PARTS) != (change.before in OWN_PARTS):
+        both = change.before, change.after
+        if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
             return False
         return change.node > 0 or not list_kinds(self.schema, change.after).isdisjoint(
             list_kinds(self.schema, change.before)

@@ -20,6 +20,7 @@ from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
 from ...schemas.gqa import SCHEMA
 
+SIDES = frozenset({"both", "either", "each"})
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
 HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
@@ -32,6 +33,7 @@ EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "
 WHERE_ELSE = {(one, place) for ones, places in word_groups("nouns", "where else") for one in ones for place in places}
 ANY_GARMENT = word_set("nouns", "garments of any kind")
 ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
+ENCOMPASSING = word_set("nouns", "encompassing")
 GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
 BENEATH = ("under", "below", "beneath", "underneath", "behind")
 OF_THE_LIVING = word_set("relations", "of the living")
@@ -54,7 +56,7 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         return False
     if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
         return False
-    return len(names) < 2 or not _has_stray_attribute(_order_links(thing.relations))
+    return len(names) < 2 or _go_together(_order_links(thing.relations))
 
 
 def has_more_to_say(thing: ObjectNode) -> bool:
@@ -63,11 +65,16 @@ def has_more_to_say(thing: ObjectNode) -> bool:
     return bool(thing.relations) or (phrase is not None and not phrase.before)
 
 
-def _has_stray_attribute(links: Sequence[SubgraphLink]) -> bool:
-    """Whether the first thing's attribute would be read of the second too: a white shirt and shorts."""
+def _go_together(links: Sequence[SubgraphLink]) -> bool:
+    """Whether two relations can be said in a row: not "walking on a road and walking with a dog".
+
+    Nor with an attribute of the first thing that would be read of the second too: a white shirt and shorts.
+    """
+    if not _are_alike(links):
+        doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
+        return len(set(doing)) == len(doing)
     first, last = (link.thing for link in links)
-    bare = not last.attribute and nouns.grammatical_number(last.name) != "one"
-    return bool(first.attribute) and bare and _are_alike(links)
+    return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
 
 
 def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
@@ -86,6 +93,8 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
             return False
     if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
         return False
+    if nouns.grammatical_number(thing.name) == "one" and not SIDES.isdisjoint(predicate.rest.split()):
+        return False  # one lamp on both sides of a bed
     if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
         return False
     lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
@@ -107,6 +116,10 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
     if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
         return False
+    plain = not target.attribute and not target.relations
+    of = [kind for kind, parts in EVERY_ONE_HAS.items() if thing.name in parts]
+    if plain and predicate.is_place and any(nouns.is_kind(target.name, kind) for kind in of):
+        return False  # the roof that is on a building
     if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
         return False
     own_part = thing.name in nouns.OWN_PARTS
@@ -123,13 +136,14 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if predicate.rest.startswith("wearing"):
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
-    if predicate.verb == "have" and not target.attribute and not target.relations:  # as all of them do
+    if predicate.verb == "have" and plain:  # as all of them do
         own = (kind for kind, parts in EVERY_ONE_HAS.items() if target.name in parts)
         if target.name in HARDLY_HAD or any(nouns.is_kind(thing.name, kind) for kind in own):
             return False
     if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
         return False
-    if alive and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
+    human = alive or last in LIKENESSES
+    if human and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
         return bool(target.attribute)
     if alive and predicate.verb == "have":
         return not nouns.is_kind(target.name, "clothing")  # which one wears
@@ -198,7 +212,8 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
         shared = " and ".join(part.removeprefix(start) for part in parts)
         if inner:
             return f"{start}both {shared}"
-        if not after and not any(get_predicate(link).manner for link in links):  # left of a bus and behind a jet
+        alike = not any(get_predicate(link).manner or nouns.is_worn(link.thing.name) for link in links)
+        if alike and not after:  # left of a bus and behind a jet
             return f"{start}{shared}"
     return f"{'both ' if inner else ''}{' and '.join(parts)}"
 

@@ -7,7 +7,7 @@ for the subject, with the number of `plural` or of its own name.
 from collections.abc import Callable
 
 from ...english.inflection import capitalize_first, lower_first
-from ...english.nouns import grammatical_number, is_alive, is_kind, is_plural_noun, pronoun
+from ...english.nouns import grammatical_number, is_alive, is_kind, is_person, is_plural_noun, pronoun
 from ...english.relations import PLACES, RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
 from ...english.word_lists import word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
@@ -15,6 +15,7 @@ from . import phrases
 
 POSTURES = frozenset({"", "sitting", "standing", "lying", "resting"})  # which a thing has none of
 MEASURES = ("color", "size", "shape", "height", "length", "width", "age")  # one is the same color
+UNDER, FACING = frozenset({"under", "below", "beneath"}), frozenset({"in front of", "behind"})
 NO_ALTERNATIVES = word_set("relations", "no alternatives")
 ALSO_ADJECTIVES = word_set("nouns", "also adjectives")
 INTO = frozenset({"in", "on", "on top of", "inside"})  # of water or grass, hard to tell apart
@@ -107,6 +108,11 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     if "have" in (first.verb, second.verb) or first.write_reduced() == second.write_reduced():
         return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
+    if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
+        return False
+    places = {place, other_place}
+    if places & UNDER and places & FACING:  # a desk under a window is in front of it
+        return False
     if NO_ALTERNATIVES & {doing, doing_too, place, other_place} or (place == other_place and not (doing and doing_too)):
         return False
     if place == other_place and subject and (not is_alive(subject) or is_kind(subject, "bird")):

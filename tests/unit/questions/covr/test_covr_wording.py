@@ -382,7 +382,7 @@ def test_what_makes_no_sense_is_refused(subgraph):
 @pytest.mark.parametrize(
     "subgraph",
     [
-        thing("teddy bear", ("have", "eyes")),
+        thing("teddy bear", ("have", ObjectNode("eyes", "blue"))),
         thing("hat", ("on", "chair")),
         thing("bird", ("on", "head")),
         thing("chair", ("have", ObjectNode("legs", "wooden"))),

@@ -13,11 +13,12 @@ from ....english.inflection import lower_first
 from ....english.nouns import OWN_PARTS, are_part_and_whole, is_alive
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
+from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, SubgraphLink
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_ground, is_sayable, require_predicate
+from ..phrases import ENCOMPASSING, is_ground, is_sayable, require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -39,11 +40,16 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
+    place = require_predicate(case.spell_word(branch.link.relation)).rest
 
     def fits(name: str) -> bool:
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
         if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
+            return False
+        if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and place in ("on", "in", "at", "by"):
+            return False  # on a skateboard or on a street
+        if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
             return False
         if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
             return False  # fog on mountains or on a wall

@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
-from ....english.nouns import is_person
+from ....english.nouns import is_person, is_thing
+from ....english.relations import RelationPredicate
+from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import is_ground, phrase_relation, require_predicate
+from ..phrases import BESIDE, is_ground, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
-ASIDE = ("on the ", "at the ", "in the ")  # what is the fire escape on the side of
+HAVING = ("have", "has")
+ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -32,9 +35,10 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
             continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
-        named = {form for kind, name in thing.nodes() if kind == "object" for form in (name, plural(name))}
-        # The red car is next to another car.
-        contexts = tuple(one for one in sets if one.answer not in named and not is_person(str(one.answer)))
+        words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
+        named = words.union(map(plural, words))  # the red car is next to another car, the ceiling fan on the ceiling
+        fits = partial(_fits, case, thing.name, predicate)
+        contexts = tuple(one for one in sets if named.isdisjoint(str(one.answer).split()) and fits(str(one.answer)))
         if not contexts:
             continue
         builder = case.make_program_builder()
@@ -42,6 +46,14 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
         text = ask_about(spelled, partial(_ask, spelled, relation), is_ambiguous(spelled, relation))
         yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
+
+
+def _fits(case: SubgraphCase, name: str, predicate: RelationPredicate, answer: str) -> bool:
+    """Whether one would ask for it: for no person, no whole that has such parts, nothing that is all around."""
+    if is_person(answer) or not is_thing(case.spell_word(answer)):
+        return False
+    around = predicate.rest in BESIDE and classify_target(answer) == "ground"
+    return not around and not any(case.is_seen(answer, verb, name) for verb in HAVING if not case.schema.closed)
 
 
 def _ask(thing: Subgraph, relation: str, it: str, plural: bool) -> str:

@@ -25,7 +25,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     predicates: list[tuple[ObjectNode, tuple[int, ...], str, SubgraphLink | None]] = [
         (branch.rest, tuple(branch.nodes), "", branch.link)
         for branch in split_branches(subgraph)
-        if not has_part(branch.link)
+        if not has_part(branch.link) and branch.link.thing.name != subgraph.name
     ]
     if node is not None and is_predicative(case.spell_word(subgraph.attribute)):
         predicates.insert(0, (subgraph.drop_attribute(), (node,), subgraph.attribute, None))
