@@ -162,7 +162,7 @@ def is_ambiguous(thing: Subgraph, relation: str) -> bool:
     return bool(thing.relations) and (predicate.manner == 0 or " " in predicate.rest)
 
 
-def is_read_on(thing: Subgraph, attribute: str) -> bool:
+def is_read_on(thing: Subgraph, attribute: str = "") -> bool:
     """Whether an attribute after the description could be read of its last noun: "to the left of a rubber jet metal".
 
     So it could after a list, after what is itself an adjective ("under a light silver"), and of what is alive.

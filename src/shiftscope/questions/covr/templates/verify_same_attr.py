@@ -16,7 +16,7 @@ from ....schema import Schema
 from ..context_images import SubgraphCase, list_kinds
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
-from ..wording import be_form_of, phrase_same
+from ..wording import be_form_of, is_read_on, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -48,7 +48,12 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 
 def _ask(one: str, other: str, thing: ObjectNode, family: str) -> str:
-    """Is the one the same color as the other; where English has no such phrase, has it the same flavor."""
+    """Is the one the same color as the other; where English has no such phrase, has it the same flavor.
+
+    Nor is it "behind a metal bus made of the same material".
+    """
+    if family == "material" and is_read_on(thing):
+        return f"Is the {family} of {one} the same as that of {other}"
     if same := phrase_same(family):
         return f"{be_form_of(thing).capitalize()} {one} {same} as {other}"
     return f"{do_form(is_plural_noun(thing.name)).capitalize()} {one} have the same {family} as {other}"
