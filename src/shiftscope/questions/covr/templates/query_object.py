@@ -52,7 +52,7 @@ def _fits(case: SubgraphCase, name: str, predicate: RelationPredicate, answer: s
     """Whether one would ask for it: for no person, no whole that has such parts, nothing that is all around."""
     if is_person(answer) or not is_thing(case.spell_word(answer)):
         return False
-    around = predicate.rest in BESIDE and classify_target(answer) == "ground"
+    around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
     return not around and not any(case.is_seen(answer, verb, name) for verb in HAVING if not case.schema.closed)
 
 
