@@ -109,6 +109,12 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
     return is_fluent(target, above)
 
 
+@lru_cache(maxsize=16384)
+def _has_always(whole: str, part: str) -> bool:
+    """Whether everything of this name has such a part."""
+    return any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items())
+
+
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
     """Annotators' slips, and what is true of everyone."""
     alive = nouns.is_alive(thing.name)
@@ -117,8 +123,7 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
         return False
     plain = not target.attribute and not target.relations
-    of = [kind for kind, parts in EVERY_ONE_HAS.items() if thing.name in parts]
-    if plain and predicate.is_place and any(nouns.is_kind(target.name, kind) for kind in of):
+    if plain and predicate.is_place and _has_always(target.name, thing.name):
         return False  # the roof that is on a building
     if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
         return False
@@ -137,8 +142,7 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
     if predicate.verb == "have" and plain:  # as all of them do
-        own = (kind for kind, parts in EVERY_ONE_HAS.items() if target.name in parts)
-        if target.name in HARDLY_HAD or any(nouns.is_kind(thing.name, kind) for kind in own):
+        if target.name in HARDLY_HAD or _has_always(thing.name, target.name):
             return False
     if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
         return False
