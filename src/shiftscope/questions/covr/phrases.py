@@ -141,9 +141,8 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if predicate.rest.startswith("wearing"):
         dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
-    if predicate.verb == "have" and plain:  # as all of them do
-        if target.name in HARDLY_HAD or _has_always(thing.name, target.name):
-            return False
+    if predicate.verb == "have" and plain and (target.name in HARDLY_HAD or _has_always(thing.name, target.name)):
+        return False  # as all of them do
     if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
         return False
     human = alive or last in LIKENESSES
