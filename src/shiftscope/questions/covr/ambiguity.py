@@ -14,8 +14,8 @@ from ...english.inflection import plural
 from ...english.nouns import grammatical_number, is_many, is_quantity
 from ...scene_graph.exclusivity import MutualExclusivity
 from ...scene_graph.pack import PackedGraphs
-from ...scene_graph.subgraph import Subgraph
-from .program import read_graph
+from ...scene_graph.subgraph import Subgraph, SubgraphLink
+from .program import GraphTable, read_graph
 
 SUBGRAPHS = 8192  # whose colors are kept at hand
 
@@ -27,6 +27,7 @@ class CountAmbiguity:
         self._graphs, self._overlap, self._closed = graphs, overlap, graphs.schema.closed
         self._alike: dict[str, tuple[set[int], set[int]]] = {}  # names that may be this one, and that are not
         self._colors = lru_cache(SUBGRAPHS)(self._list_color_codes)
+        self._narrower = lru_cache(SUBGRAPHS)(self._list_narrower)
         if self._closed:
             return
         names = np.array([is_many(name) for name in graphs.names], bool)
@@ -66,7 +67,8 @@ class CountAmbiguity:
     def has_lookalikes(self, subgraph: Subgraph, graph: int) -> bool:
         """Whether the graph has something that may be one of those described, but is called otherwise.
 
-        It has the attribute and the relations of the subgraph, though perhaps not to the same things.
+        It has the attribute and the relations of the subgraph, though perhaps not to the same things. Or what it is
+        related to may be what the subgraph names, and is called otherwise: a man in a suit wears a jacket.
         """
         if self._closed:
             return False
@@ -81,15 +83,27 @@ class CountAmbiguity:
             code = self._graphs.attribute_codes.get(subgraph.attribute, -1)
             found.append(_find_owners(there.words, there.owners, code))
         things = set.intersection(*found)
-        return bool(things) and self._is_any_alike(subgraph.name, [there.names[thing] for thing in things])
+        if self._is_any_alike(subgraph.name, [there.names[thing] for thing in things]):
+            return True
+        called = {thing for thing in things if there.names[thing] in self._narrower(subgraph.name)}
+        return any(self._leads_to_lookalike(link, there, called) for link in subgraph.relations if called)
+
+    def _leads_to_lookalike(self, link: SubgraphLink, there: GraphTable, subjects: set[int]) -> bool:
+        code = self._graphs.relation_codes[link.relation]
+        triples = zip(there.relations, there.subjects, there.targets, strict=True)
+        targets = [there.names[target] for kind, one, target in triples if kind == code and one in subjects]
+        return self._is_any_alike(link.thing.name, targets)
+
+    def _list_narrower(self, name: str) -> frozenset[int]:
+        """The names of what a name finds."""
+        own = self._graphs.name_codes.get(name, -1)
+        return frozenset(self._graphs.narrower[own].tolist() if own >= 0 else ())
 
     def _is_any_alike(self, name: str, codes: Sequence[int]) -> bool:
         """Whether something of these names may be called this as well, but is not found by it as it is."""
         known = self._alike.get(name)
         if known is None:
-            own = self._graphs.name_codes.get(name, -1)
-            found = set(self._graphs.narrower[own].tolist() if own >= 0 else ())
-            known = self._alike[name] = set(), found
+            known = self._alike[name] = set(), set(self._narrower(name))
         alike, others = known
         if not alike.isdisjoint(codes):
             return True

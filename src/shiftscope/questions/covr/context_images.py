@@ -10,15 +10,17 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...english.adjectives import count_colors
-from ...english.nouns import is_alive, is_person
+from ...english.nouns import OWN_PARTS, is_person, is_worn
 from ...rng import PathDice, seed_of
-from ...scene_graph.pack import PackedGraphs, get_noun_attribute
+from ...scene_graph.pack import get_noun_attribute
 from ...scene_graph.related_images import ContainingImage, Distractor, Edit, RelatedImages, list_edits
+from ...scene_graph.relation_exclusivity import classify_target, score_relations
 from ...scene_graph.subgraph import Subgraph, split_branches, split_modifiers
 from ...scene_graph.subgraph_classifier import RelatedImageChecker
 from ...schema import Schema
 from .ambiguity import CountAmbiguity
-from .phrases import is_sayable, spell_name, spell_subgraph
+from .attested import has_attribute, has_triple
+from .phrases import ENCOMPASSING, is_sayable, spell_name, spell_subgraph
 from .program import CovrProgramBuilder, read_graph
 
 MOST_IMAGES = 5
@@ -30,6 +32,7 @@ ENOUGH = 3  # of these are enough for a question that wants certain nodes replac
 MOST_RANDOM = 12  # random images, where distractors are to be easy
 MOST_RIVALS = 4  # images with what a distractor holds instead
 COMPANY = "with"
+ALIKE = (OWN_PARTS.__contains__, is_worn)  # such things are compared with such: in a jacket, in a doorway
 FAMILIES = ("color", "material", "shape", "pattern", "flavor")  # of open vocabularies: one has one's own
 
 
@@ -144,10 +147,26 @@ class SubgraphCase:
     def rival(self) -> RivalSubgraph | None:
         """What one of the distractors holds instead, if it can be worded; a near one if there is any."""
         for one in sorted(self.make_dice("rival").shuffle(self.distractors), key=lambda other: other.distance):
-            if _are_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
+            if self._is_comparable(one) and is_sayable(self.spell_subgraph(one.subgraph)):
                 graphs = self._filter_confirmed(self._find_containing(one.subgraph, MOST_RIVALS, first=one.graph))
                 return RivalSubgraph(one.subgraph, self._note_images(graphs, one.distance))
         return None
+
+    def _is_comparable(self, one: Distractor) -> bool:
+        """Whether one would compare the two, which differ in one word: not arms on a table with bottles on a table."""
+        if len(one.changes) > 1:
+            return False
+        (change,) = one.changes
+        if change.kind == "relation":
+            return self.exclude_each_other(change.node, change.after)
+        if change.kind != "object" or self.schema.closed:
+            return True
+        both = change.before, change.after
+        if not ENCOMPASSING.isdisjoint(both) or any(test(both[0]) != test(both[1]) for test in ALIKE):
+            return False
+        return change.node > 0 or not list_kinds(self.schema, change.after).isdisjoint(
+            list_kinds(self.schema, change.before)
+        )
 
     def find_holding(self, subgraph: Subgraph, distance: int) -> tuple[int, ...]:
         """Images with another subgraph, at this distance from the case's own."""
@@ -268,11 +287,18 @@ class SubgraphCase:
         found = [code for code, a, b in triples if a + start in ours and b + start in theirs]
         return sum(1 for code in found if graphs.relations[code] != COMPANY) == 1
 
+    def is_seen(self, subject: str, relation: str, target: str) -> bool:
+        """Whether something of the one name, or any person, is so related to something of the other in some graph."""
+        return self.schema.closed or has_triple(self.look.related.graphs, subject, relation, target)
+
+    def exclude_each_other(self, node: int, other: str) -> bool:
+        """Whether of the relation at a node and another one neither may be true besides, in an open vocabulary."""
+        like, own = classify_target(self.nodes[node + 1].name), self.nodes[node].name
+        return self.schema.closed or bool(score_relations(own, other, like) and score_relations(other, own, like))
+
     def is_said_of(self, attribute: str, name: str) -> bool:
         """Whether something of the name has the attribute in some graph."""
-        graphs = self.look.related.graphs
-        codes = graphs.name_codes.get(name, -1), graphs.attribute_codes.get(attribute, -1)
-        return self.schema.closed or codes in _pair_names_with_attributes(graphs)
+        return self.schema.closed or has_attribute(self.look.related.graphs, name, attribute)
 
     def is_attribute_clear(self, subgraph: Subgraph, graph: int, attribute: str) -> bool:
         """Whether such an attribute is plain to see there: no color of what has several."""
@@ -318,18 +344,9 @@ class SubgraphCase:
         return (*chosen, *islice(clear, room))
 
 
-def _are_comparable(one: Distractor) -> bool:
-    """Whether one would compare the two: not sheep that have wool with buildings that have a roof, nor with bananas."""
-    replaced = [change for change in one.changes if change.kind == "object"]
-    lively = [is_alive(change.after) == is_alive(change.before) for change in replaced if change.node == 0]
-    return not lively or (all(lively) and len(replaced) == 1)
-
-
-@lru_cache(maxsize=1)
-def _pair_names_with_attributes(graphs: PackedGraphs) -> frozenset[tuple[int, int]]:
-    """The codes of names and attributes that some object has both of."""
-    names = graphs.object_names[graphs.attribute_owners]
-    return frozenset(zip(names.tolist(), graphs.object_attributes.tolist(), strict=True))
+@lru_cache(maxsize=4096)
+def list_kinds(schema: Schema, name: str) -> frozenset[str]:
+    return frozenset(schema.kinds_of("name", name))
 
 
 @lru_cache(maxsize=1)

@@ -14,11 +14,13 @@ from ...english.inflection import join_list
 from ...english.inflection import plural as several
 from ...english.relations import AFTER_VERBS, RelationPredicate, add_article, be_form, parse_relation
 from ...english.synonyms import Lexicon
-from ...english.word_lists import word_set, word_table
+from ...english.word_lists import word_groups, word_list, word_set, word_table
+from ...scene_graph.relation_exclusivity import classify_target
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from ...schema import Schema
 from ...schemas.gqa import SCHEMA
 
+SIDES = frozenset({"both", "either", "each"})
 BETWEEN = ("between", "among", "amongst", "in between")  # of several things
 BESIDE = ("behind", "in front of", "near", "next to", "beside", "by", "above", "below", "under", "over")
 HARDLY_HAD = ("number", "numbers", "name", "letter", "letters", "word", "words", "shadow", "reflection")
@@ -28,7 +30,14 @@ FACIAL_HAIR = word_set("nouns", "facial hair")
 NOT_IN = word_set("nouns", "not in")
 PICTURES = word_set("nouns", "pictures")
 EVERY_ONE_HAS = {kind: frozenset(parts) for kind, parts in word_table("nouns", "every one has").items()}
+WHERE_ELSE = {(one, place) for ones, places in word_groups("nouns", "where else") for one in ones for place in places}
+ANY_GARMENT = word_set("nouns", "garments of any kind")
+ONE_TO_A_PICTURE = word_set("nouns", "one to a picture")
+ENCOMPASSING = word_set("nouns", "encompassing")
+GROUNDS = word_set("nouns", "grounds").union(ONE_TO_A_PICTURE, *EVERY_ONE_HAS.values())
+BENEATH = ("under", "below", "beneath", "underneath", "behind")
 OF_THE_LIVING = word_set("relations", "of the living")
+SYMMETRIC = tuple(f" {word}" for word in word_list("relations", "symmetric"))
 KNOWN = frozenset(kind for kind, _ in SCHEMA.attribute("name").kinds)  # nouns of which we know what is alive
 LIKENESSES = ("bear", "doll", "statue", "sculpture", "snowman", "mannequin", "figurine", "toy", "puppet", "figure")
 
@@ -45,13 +54,27 @@ def is_fluent(thing: ObjectNode, above: tuple[str, ...] = ()) -> bool:
         return False
     if sum(has_more_to_say(link.thing) for link in thing.relations) > 1:  # no telling what the last one is about
         return False
-    return all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations)
+    if not all(_is_link_fluent(thing, link, (*above, thing.name)) for link in thing.relations):
+        return False
+    return len(names) < 2 or _go_together(_order_links(thing.relations))
 
 
 def has_more_to_say(thing: ObjectNode) -> bool:
     """Whether there is more to say after the thing's noun."""
     phrase = describe_attribute(thing.attribute) if thing.attribute else None
     return bool(thing.relations) or (phrase is not None and not phrase.before)
+
+
+def _go_together(links: Sequence[SubgraphLink]) -> bool:
+    """Whether two relations can be said in a row: not "walking on a road and walking with a dog".
+
+    Nor with an attribute of the first thing that would be read of the second too: a white shirt and shorts.
+    """
+    if not _are_alike(links):
+        doing = [head for link in links if (head := get_predicate(link).rest.partition(" ")[0]).endswith("ing")]
+        return len(set(doing)) == len(doing)
+    first, last = (link.thing for link in links)
+    return not first.attribute or bool(last.attribute) or nouns.grammatical_number(last.name) == "one"
 
 
 def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...]) -> bool:
@@ -65,10 +88,13 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
     if target.name == thing.name:  # next to another man, not wearing another man
         worn = predicate.verb == "have" or predicate.rest.startswith("wearing")
         plain = not target.relations and not target.attribute
-        if worn or nouns.grammatical_number(thing.name) != "one" or not plain:
+        symmetric = f" {predicate.write_reduced()}".endswith(SYMMETRIC)
+        if symmetric or worn or nouns.grammatical_number(thing.name) != "one" or not plain:
             return False
     if predicate.rest in BETWEEN and nouns.grammatical_number(target.name) != "several":
         return False
+    if nouns.grammatical_number(thing.name) == "one" and not SIDES.isdisjoint(predicate.rest.split()):
+        return False  # one lamp on both sides of a bed
     if predicate.rest == "made of" and nouns.grammatical_number(target.name) == "one":
         return False
     lifeless = link.relation == "with" and nouns.is_alive(target.name) and not nouns.is_alive(thing.name)
@@ -83,6 +109,12 @@ def _is_link_fluent(thing: ObjectNode, link: SubgraphLink, above: tuple[str, ...
     return is_fluent(target, above)
 
 
+@lru_cache(maxsize=16384)
+def _has_always(whole: str, part: str) -> bool:
+    """Whether everything of this name has such a part."""
+    return any(part in parts and nouns.is_kind(whole, kind) for kind, parts in EVERY_ONE_HAS.items())
+
+
 def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: ObjectNode) -> bool:
     """Annotators' slips, and what is true of everyone."""
     alive = nouns.is_alive(thing.name)
@@ -90,6 +122,14 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     inanimate = not alive and thing.name in KNOWN and last not in LIKENESSES
     if inanimate and predicate.rest.partition(" ")[0] in OF_THE_LIVING:
         return False
+    plain = not target.attribute and not target.relations
+    if plain and predicate.is_place and _has_always(target.name, thing.name):
+        return False  # the roof that is on a building
+    if (thing.name, target.name) in WHERE_ELSE or (thing.name, target.name.rpartition(" ")[2]) in WHERE_ELSE:
+        return False
+    own_part = thing.name in nouns.OWN_PARTS
+    if (own_part or thing.name in FACIAL_HAIR) and predicate.is_place and nouns.is_alive(target.name):
+        return False  # the hair that is on a man
     if thing.name in FACIAL_HAIR and target.name in KNOWN and not nouns.is_alive(target.name):
         return target.name in nouns.OWN_PARTS or target.name.rpartition(" ")[2] in LIKENESSES
     if predicate.rest in ("in", "inside", "on") and target.name in PICTURES:
@@ -99,17 +139,17 @@ def _is_sensible(thing: ObjectNode, predicate: RelationPredicate, target: Object
     if alive and any(link.thing.name in nouns.OWN_PARTS for link in target.relations):
         return False  # glasses that are on a face, where else
     if predicate.rest.startswith("wearing"):
-        dull = target.name in ("clothes", "clothing") and not target.attribute  # as everyone is
+        dull = target.name in ANY_GARMENT and not target.attribute  # as everyone is
         return not dull and not nouns.is_alive(target.name) and not nouns.is_kind(target.name, "food")
-    if predicate.verb == "have" and not target.attribute and not target.relations:  # as all of them do
-        own = (kind for kind, parts in EVERY_ONE_HAS.items() if target.name in parts)
-        if target.name in HARDLY_HAD or any(nouns.is_kind(thing.name, kind) for kind in own):
-            return False
+    if predicate.verb == "have" and plain and (target.name in HARDLY_HAD or _has_always(thing.name, target.name)):
+        return False  # as all of them do
     if target.name == "sky" and predicate.rest in ("under", "below", "beneath"):  # as everything is
         return False
+    human = alive or last in LIKENESSES
+    if human and not predicate.is_place and target.name in nouns.OWN_PARTS:  # has hair, is touching lips
+        return bool(target.attribute)
     if alive and predicate.verb == "have":
-        return bool(target.attribute) or target.name not in nouns.OWN_PARTS
-    own_part = thing.name in nouns.OWN_PARTS
+        return not nouns.is_kind(target.name, "clothing")  # which one wears
     if target.name in nouns.OWN_PARTS and predicate.is_place and (nouns.is_person(thing.name) or own_part):
         return False  # a man on a stomach, unlike a bird on a head
     if own_part and nouns.is_worn(target.name) and predicate.rest in BESIDE:  # a face behind a shirt
@@ -165,15 +205,20 @@ def build_predicates(thing: ObjectNode, plural: bool, inner: bool = False) -> st
     if _are_alike(links):
         predicate = get_predicate(links[0])
         targets = " and ".join(build_target(link, predicate, thing.name) for link in links)
-        parts.append(f"{predicate.write_finite(plural)} {targets}")
+        parts.append(f"{predicate.write_finite(plural)} {'both ' if inner else ''}{targets}")
     else:
         parts += [phrase_clause(link, plural, thing.name) for link in links]
-    if not inner or len(parts) != 2:
+    if len(parts) != 2:
         return join_list(parts)
     start = f"{be_form(plural)} "
     if all(part.startswith(start) for part in parts):
-        return f"{start}both {' and '.join(part.removeprefix(start) for part in parts)}"
-    return f"both {' and '.join(parts)}"
+        shared = " and ".join(part.removeprefix(start) for part in parts)
+        if inner:
+            return f"{start}both {shared}"
+        alike = not any(get_predicate(link).manner or nouns.is_worn(link.thing.name) for link in links)
+        if alike and not after:  # left of a bus and behind a jet
+            return f"{start}{shared}"
+    return f"{'both ' if inner else ''}{' and '.join(parts)}"
 
 
 def build_short_tail(thing: ObjectNode) -> str | None:
@@ -247,7 +292,10 @@ def _are_alike(links: Sequence[SubgraphLink]) -> bool:
 
 def _order_links(links: Sequence[SubgraphLink]) -> list[SubgraphLink]:
     """What goes on further comes last, so that what follows "and" is about the first noun."""
-    return sorted(links, key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner))
+    return sorted(
+        links,
+        key=lambda k: (has_more_to_say(k.thing), bool(k.modifiers), get_predicate(k).manner, bool(k.thing.attribute)),
+    )
 
 
 def is_sayable(subgraph: Subgraph) -> bool:
@@ -256,6 +304,22 @@ def is_sayable(subgraph: Subgraph) -> bool:
         return False
     had = any(get_predicate(link).verb == "have" for link in subgraph.relations)
     return not (had and subgraph.name in nouns.THE_OR_A)  # there is one sky, with clouds or without
+
+
+def can_be_counted(subgraph: Subgraph) -> bool:
+    """Whether "how many" goes with it: not with water, nor with rivers, nor with tails of whatever it may be."""
+    if not nouns.is_countable(subgraph.name) or subgraph.name in ONE_TO_A_PICTURE:
+        return False
+    return bool(subgraph.relations) or subgraph.name not in nouns.OWN_PARTS
+
+
+def is_ground(name: str, predicate: RelationPredicate) -> bool:
+    """Whether such a place is not asked for: what other things are in or on, a part, a bed that is under a cat."""
+    if not predicate.is_place:
+        return False
+    if nouns.grammatical_number(name) == "mass" or name in GROUNDS or classify_target(name) in ("ground", "part"):
+        return True
+    return predicate.rest in BENEATH and nouns.is_kind(name, "furniture")
 
 
 def is_mass(subgraph: Subgraph) -> bool:

@@ -7,13 +7,17 @@ for the subject, with the number of `plural` or of its own name.
 from collections.abc import Callable
 
 from ...english.inflection import capitalize_first, lower_first
-from ...english.nouns import grammatical_number, is_alive, is_plural_noun, pronoun
-from ...english.relations import RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
+from ...english.nouns import grammatical_number, is_alive, is_kind, is_person, is_plural_noun, pronoun
+from ...english.relations import PLACES, RelationPredicate, be_form, helper_verb, parse_relation, phrase_number
+from ...english.word_lists import word_set
 from ...scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink
 from . import phrases
 
 POSTURES = frozenset({"", "sitting", "standing", "lying", "resting"})  # which a thing has none of
 MEASURES = ("color", "size", "shape", "height", "length", "width", "age")  # one is the same color
+UNDER, FACING = frozenset({"under", "below", "beneath"}), frozenset({"in front of", "behind"})
+NO_ALTERNATIVES = word_set("relations", "no alternatives")
+ALSO_ADJECTIVES = word_set("nouns", "also adjectives")
 INTO = frozenset({"in", "on", "on top of", "inside"})  # of water or grass, hard to tell apart
 
 
@@ -54,7 +58,15 @@ def phrase_two_objects(subject: Subgraph, link: SubgraphLink, other: str) -> str
     """The two things to choose from: "a bottle or a purse"."""
     verb = phrases.get_predicate(link)
     first, second = (phrases.build_object(thing, verb, subject.name) for thing in (link.thing, ObjectNode(other)))
+    if first.startswith("the ") != second.startswith("the ") and (again := _find_preposition(verb.rest)):
+        second = f"{again} {second}"  # in the sky or in an airport
     return f"{first} or {second}{phrases.build_modifiers(link)}"
+
+
+def _find_preposition(words: str) -> str:
+    """The preposition that a predicate ends in: sitting on top of → on top of."""
+    rest = words.split()
+    return next((at for k in range(len(rest)) if (at := " ".join(rest[k:])) in PLACES), "")
 
 
 def ask_either_modifier(
@@ -96,7 +108,14 @@ def are_comparable(link: SubgraphLink, other: str, subject: str = "") -> bool:
     if "have" in (first.verb, second.verb) or first.write_reduced() == second.write_reduced():
         return False
     (doing, place), (doing_too, other_place) = _split_predicate(first), _split_predicate(second)
-    if place == other_place and subject and not is_alive(subject):
+    if {doing, doing_too} == {"sitting", "lying"} and not is_person(subject):  # as cows do
+        return False
+    places = {place, other_place}
+    if places & UNDER and places & FACING:  # a desk under a window is in front of it
+        return False
+    if NO_ALTERNATIVES & {doing, doing_too, place, other_place} or (place == other_place and not (doing and doing_too)):
+        return False
+    if place == other_place and subject and (not is_alive(subject) or is_kind(subject, "bird")):
         return not {doing, doing_too} <= POSTURES
     into = {place, other_place} <= INTO and grammatical_number(link.thing.name) == "mass"
     return not (into and (doing == doing_too or not doing or not doing_too))
@@ -141,6 +160,23 @@ def is_ambiguous(thing: Subgraph, relation: str) -> bool:
     """Whether few words could be misread: "the cup on a table under it", "the man wearing a hat sitting on it"."""
     predicate = phrases.require_predicate(relation)
     return bool(thing.relations) and (predicate.manner == 0 or " " in predicate.rest)
+
+
+def is_read_on(thing: Subgraph, attribute: str = "") -> bool:
+    """Whether an attribute after the description could be read of its last noun: "to the left of a rubber jet metal".
+
+    So it could after a list, after what is itself an adjective ("under a light silver"), and of what is alive.
+    """
+    if len(thing.relations) != 1:
+        return bool(thing.relations)
+    (link,) = thing.relations
+    last = link.thing.name.rpartition(" ")[2]
+    described = link.modifiers or link.thing.attribute or link.thing.relations
+    if described or " " in attribute or not ALSO_ADJECTIVES.isdisjoint((last, attribute)):
+        return True
+    if grammatical_number(last) == "mass":  # that has trim white
+        return True
+    return is_alive(link.thing.name) and attribute.partition(" ")[0].endswith("ing")
 
 
 def phrase_clearly(thing: Subgraph, relation: str) -> str:

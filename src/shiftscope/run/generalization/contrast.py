@@ -1,7 +1,8 @@
 """Contrast sets: a question's quantifier or one of its objects replaced, the answer found anew by execution.
 
 After Zhu et al. (2022), section 4 and Tables 2 and 3. *Quantifiers*: questions over several images, with
-other words of the same meaning (at least → no less than) or of the opposite one (at least → less than).
+other words of the same meaning (at least → no less than) or of the opposite one (at least → less than). The text says
+"fewer" of what is counted and "not all of the" for *either none or only some*; nobody says "fewer than 1".
 *Objects*: questions about one image, with another object's name such that the answer changes (after Bitton et
 al., 2021). A variant's answer is what its program gives on its images; where that is not what the change
 should make of the original's answer, the variant is dropped, and counted.
@@ -87,18 +88,16 @@ class QuantifierChange:
 
 
 CHANGES = (
-    QuantifierChange(facts.COUNT_GROUP_BY, "at least", "no less than", alters=False),
-    QuantifierChange(facts.VERIFY_COUNT, "at least", "no less than", alters=False),
-    QuantifierChange(facts.VERIFY_COUNT, "at least", "less than", alters=True),
-    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False),
-    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True),
+    QuantifierChange(facts.COUNT_GROUP_BY, "at least", "no less than", alters=False, phrase="no fewer than"),
+    QuantifierChange(facts.VERIFY_COUNT, "at least", "no less than", alters=False, phrase="no fewer than"),
+    QuantifierChange(facts.VERIFY_COUNT, "at least", "less than", alters=True, phrase="fewer than"),
+    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "no less than", alters=False, phrase="no fewer than"),
+    QuantifierChange(facts.VERIFY_COUNT_GROUP_BY, "at least", "less than", alters=True, phrase="fewer than"),
     QuantifierChange(facts.VERIFY_QUANT, "no", "some", alters=True),
     QuantifierChange(facts.VERIFY_QUANT, "some", "no", alters=True),
     QuantifierChange(facts.VERIFY_QUANT, "no", "at least one", alters=True, phrase="at least one of the"),
     QuantifierChange(facts.VERIFY_QUANT, "some", "none of the", alters=True),
-    QuantifierChange(
-        facts.VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="either none or only some of the"
-    ),
+    QuantifierChange(facts.VERIFY_QUANT, "all", "either none or only some", alters=True, phrase="not all of the"),
 )
 
 
@@ -122,6 +121,7 @@ KEPT_NOTES = ("nodes", "size", "depth", "structure")  # true of the variant as w
 NO_QUANTIFIER = "no quantifier of the table"
 UNSAID = "it has no quantifier, as in how many images contain a dog"
 NOT_ONCE = "the quantifier's words do not stand in the text exactly once"
+OF_ONE = "fewer than 1 is none, and nobody says no fewer than 1"
 OVER_NOTHING = "the quantifier ranges over nothing"
 DISAGREES = "execution does not give the answer that the change should"
 NO_PROGRAM = "no program"
@@ -209,6 +209,8 @@ def _change_quantifier(
     text = change.change_text(question.text, shape)
     if text is None:
         return UNSAID if shape.kind == facts.COUNT_GROUP_BY and shape.keep < 0 else NOT_ONCE
+    if change.before == "at least" and shape.number == 1:
+        return OF_ONE
     if change.before == "all" and not data.answer(
         facts.truncate_program(question.program, shape.counted), question.scenes
     ):

@@ -365,6 +365,14 @@ def test_different_subgraphs_have_different_words(seed):
         thing("man", ("wearing", "bananas")),
         thing("man", ("wearing", thing("glasses", ("on", "face")))),
         thing("bottle", ("in", "table")),
+        thing("hat", ("on", "head")),
+        thing("clouds", ("in", "sky")),
+        thing("hair", ("on", "man")),
+        thing("beard", ("on", "man")),
+        thing("man", ("wearing", "outfit")),
+        thing("table", ("next to", "table")),
+        thing("man", ("standing near", "man")),
+        thing("man", ("wearing", ObjectNode("shirt", "white")), ("wearing", thing("shorts", ("have", "stripes")))),
     ],
 )
 def test_what_makes_no_sense_is_refused(subgraph):
@@ -374,11 +382,12 @@ def test_what_makes_no_sense_is_refused(subgraph):
 @pytest.mark.parametrize(
     "subgraph",
     [
-        thing("teddy bear", ("have", "eyes")),
-        thing("hat", ("on", "head")),
+        thing("teddy bear", ("have", ObjectNode("eyes", "blue"))),
+        thing("hat", ("on", "chair")),
         thing("bird", ("on", "head")),
         thing("chair", ("have", ObjectNode("legs", "wooden"))),
-        thing("beard", ("on", "man")),
+        thing("beard", ("on", "statue")),
+        thing("hair", ("on", "chair")),
         thing("shelf", ("holding", "books")),
         thing("man", ("with", "dog")),
     ],
@@ -404,3 +413,41 @@ def test_what_could_be_misread_is_named_first():
     assert not inquire.is_ambiguous(thing("man", ("wearing", "hat")), "holding")
     assert inquire.ask_about(near, ask, True) == "The truck that is in front of a bus: what is it behind?"
     assert inquire.ask_about(near, ask, False) == "What is the truck that is in front of a bus behind?"
+
+
+def test_what_has_no_attribute_comes_first_of_two():
+    man = thing("man", ("wearing", ObjectNode("shirt", "white")), ("wearing", "shorts"))
+    assert say.phrase_one(man) == "the man that is wearing shorts and a white shirt"  # which are not white
+
+
+def test_two_places_share_one_verb_and_an_inner_thing_has_both():
+    jet = thing("jet", ("to the left of", "bus"), ("behind", "sedan"))
+    assert say.phrase_many(jet) == "jets that are behind a sedan and to the left of a bus"
+    between = thing("cruiser", ("behind", "bus"), ("behind", "plane"))
+    assert say.phrase_one(thing("wagon", ("near", between)), "a") == (
+        "a wagon that is near a cruiser that is behind both a bus and a plane"
+    )
+
+
+def test_an_attribute_is_not_read_on():
+    assert not inquire.is_read_on(thing("jet", ("behind", "bus")), "red")
+    assert inquire.is_read_on(thing("jet", ("behind", "bus")), "metal")
+    assert inquire.is_read_on(thing("jet", ("behind", ObjectNode("bus", "rubber"))), "red")
+    assert inquire.is_read_on(thing("jet", ("behind", "bus"), ("near", "car")), "red")
+    assert inquire.is_read_on(thing("car", ("under", "light")), "silver")
+    assert inquire.is_read_on(thing("man", ("riding", "horse")), "standing")
+    assert not inquire.is_read_on(thing("man"), "standing")
+
+
+def test_a_preposition_is_said_again_before_another_article():
+    flying = SubgraphLink("flying in", ObjectNode("sky"))
+    assert inquire.phrase_two_objects(thing("airplane"), flying, "valley") == "the sky or in a valley"
+    assert (
+        inquire.phrase_two_objects(thing("airplane"), SubgraphLink("on", ObjectNode("box")), "bed") == "a box or a bed"
+    )
+
+
+def test_what_is_counted():
+    assert say.can_be_counted(thing("man"))
+    assert say.can_be_counted(thing("hand", ("on", "table")))
+    assert not any(map(say.can_be_counted, (thing("river", ("near", "bridge")), thing("tail"), thing("water"))))

@@ -53,26 +53,26 @@ def changed(text, program):
 
 def test_at_least_becomes_no_less_than_in_a_count_of_images():
     found = changed("How many images contain at least 2 gray elephants?", GROUPED)
-    assert found == {"at least → no less than": ("How many images contain no less than 2 gray elephants?", GROUPED)}
+    assert found == {"at least → no less than": ("How many images contain no fewer than 2 gray elephants?", GROUPED)}
 
 
 def test_at_least_becomes_less_than_in_a_statement_of_how_many():
     found = changed("There are at least four people that are buttering pan", "at_least(count(find(person)), 4)")
     assert found == {
         "at least → no less than": (
-            "There are no less than four people that are buttering pan",
+            "There are no fewer than four people that are buttering pan",
             "at_least(count(find(person)), 4)",
         ),
         "at least → less than": (
-            "There are less than four people that are buttering pan",
+            "There are fewer than four people that are buttering pan",
             "less(count(find(person)), 4)",
         ),
     }
 
 
 def test_of_two_at_leasts_the_one_of_images_is_changed():
-    found = changed("At least 1 image contains at least 2 dogs.", f"at_least({GROUPED}, 1)")
-    assert found["at least → less than"] == ("Less than 1 image contains at least 2 dogs.", f"less({GROUPED}, 1)")
+    found = changed("At least 3 images contain at least 2 dogs.", f"at_least({GROUPED}, 3)")
+    assert found["at least → less than"] == ("Fewer than 3 images contain at least 2 dogs.", f"less({GROUPED}, 3)")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_of_two_at_leasts_the_one_of_images_is_changed():
         (
             "All dogs are white",
             f"all(find(dog), {WHITE})",
-            {"all → either none or only some": ("Either none or only some of the dogs are white", f"not(all(find(dog), {WHITE}))")},
+            {"all → either none or only some": ("Not all of the dogs are white", f"not(all(find(dog), {WHITE}))")},
         ),
     ],
 )  # fmt: skip
@@ -353,6 +353,14 @@ def test_an_unknown_set_is_refused(refuses):
         ContrastOptions(("words",))
 
 
+def test_at_least_one_is_left_as_it_is(tmp_path):
+    scenes = {s.id: s for s in (graph("a", "dog"), graph("b", "dog"))}
+    one = asked("q", "There is at least 1 dog.", "at_least(count(find(dog)), 1)", scenes, ("a", "b"))
+    plan = contrast.plan(put(tmp_path, scenes, one), ContrastOptions(("quantifiers",)))
+    assert not plan.test_sets
+    assert sum(count for why, count in dict(plan.left_out).items() if why.endswith(contrast.OF_ONE)) == 2
+
+
 def test_questions_of_the_official_files_do_as_they_are(tmp_path):
     scenes = {s.id: s for s in (graph("61", "black dog, white dog"), graph("62", "white dog"))}
     raw = {
@@ -367,10 +375,10 @@ def test_questions_of_the_official_files_do_as_they_are(tmp_path):
     }
     grouped = {
         "qid": "val_8",
-        "utterance": "There is at least 1 image that contain at least 2 dogs",
+        "utterance": "There are at least 2 images that contain at least 2 dogs",
         "scenes": ["61", "62"],
-        "program": rows("find dog", "group_by_images [0]", "keep_if_values_count_geq 2 [1]", "keys [2]", "count [3]", "geq 1 [4]"),
-        "answer": "True",
+        "program": rows("find dog", "group_by_images [0]", "keep_if_values_count_geq 2 [1]", "keys [2]", "count [3]", "geq 2 [4]"),
+        "answer": "False",
         "pattern_name": "verify_count_group_by",
         "properties": [],
     }  # fmt: skip
@@ -378,11 +386,11 @@ def test_questions_of_the_official_files_do_as_they_are(tmp_path):
     found = {q.text: q for q in contrast.plan(data, ContrastOptions()).test_sets[0].questions}
     assert {text: q.answer for text, q in found.items()} == {
         "All dogs are white": "False",
-        "Either none or only some of the dogs are white": "True",
-        "There is at least 1 image that contain at least 2 dogs": "True",
-        "There is no less than 1 image that contain at least 2 dogs": "True",
-        "There is less than 1 image that contain at least 2 dogs": "False",
+        "Not all of the dogs are white": "True",
+        "There are at least 2 images that contain at least 2 dogs": "False",
+        "There are no fewer than 2 images that contain at least 2 dogs": "False",
+        "There are fewer than 2 images that contain at least 2 dogs": "True",
     }
-    turned = found["Either none or only some of the dogs are white"]
+    turned = found["Not all of the dogs are white"]
     assert turned.note("rephrase") is None
     assert covr_compositional.write(turned.program)[-1]["operation"] == "logic_not"

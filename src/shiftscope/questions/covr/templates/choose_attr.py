@@ -11,7 +11,7 @@ from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
 from ..phrases import phrase_attribute, phrase_short
-from ..wording import ask_about, ask_is, ask_with_pronoun
+from ..wording import ask_about, ask_after_naming, ask_is, ask_with_pronoun, is_read_on
 
 KIND: QuestionType = "or"
 LEAST_NODES = 3
@@ -41,15 +41,16 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     def ask(it: str, plural: bool) -> str:
         return f"{ask_is(spelled, first, plural, it)} or {phrase_attribute(second)}"
 
-    text = ask_about(spelled, ask, spelled.depth > 1)
+    text = ask_about(spelled, ask, is_read_on(spelled, first))
     yield draft_question(case, "choose_attr", text, builder, contexts, thing=spelled, this=first, that=second)
 
 
 def reword(draft: CovrDraft) -> list[str]:
     thing, this, that = draft.slot("thing"), draft.slot("this"), draft.slot("that")
-    question, second = ask_is(thing, this, phrase=phrase_short(thing)), phrase_attribute(that)
-    return [
-        f"{question} or {second}?",
-        f"{question}, or {ask_with_pronoun(thing, lambda it, plural: ask_is(thing, that, plural, it))}?",
-        f"which of these describes {phrase_short(thing)}: {phrase_attribute(this)} or {second}?",
-    ]
+    second = phrase_attribute(that)
+    ways = ask_after_naming(thing, lambda it, plural: f"{ask_is(thing, this, plural, it)} or {second}")
+    if not is_read_on(thing, this):
+        question = ask_is(thing, this, phrase=phrase_short(thing))
+        again = ask_with_pronoun(thing, lambda it, plural: ask_is(thing, that, plural, it))
+        ways = [f"{question} or {second}?", f"{question}, or {again}?"]
+    return [*ways, f"which of these describes {phrase_short(thing)}: {phrase_attribute(this)} or {second}?"]

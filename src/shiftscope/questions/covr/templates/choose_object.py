@@ -10,14 +10,15 @@ from dataclasses import replace
 from functools import partial
 
 from ....english.inflection import lower_first
-from ....english.nouns import OWN_PARTS, are_part_and_whole
+from ....english.nouns import OWN_PARTS, are_part_and_whole, is_alive
 from ....rng import PathDice
 from ....scene_graph import subgraph as subgraphs
+from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphBranch, SubgraphLink
 from .. import wording
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_sayable
+from ..phrases import ENCOMPASSING, is_ground, is_sayable, require_predicate
 from ..program import name_modified_relation
 
 KIND: QuestionType = "or"
@@ -28,6 +29,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     dice = case.make_dice("choose_object")
     for branch in subgraphs.split_branches(case.subgraph):
         if subgraphs.is_to_plain_thing(branch.link) and not subgraphs.is_relation_mentioned(branch.rest, branch.link):
+            if is_ground(case.spell_word(case.subgraph.name), require_predicate(case.spell_word(branch.link.relation))):
+                continue
             yield from _propose_drafts(case, branch, branch.link.relation, dice)
     for branch in subgraphs.split_modifiers(case.subgraph):
         (modifier,) = branch.link.modifiers
@@ -37,12 +40,19 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 def _propose_drafts(case: SubgraphCase, branch: SubgraphBranch, relation: str, dice: PathDice) -> Iterator[CovrDraft]:
     thing, own = branch.rest, case.nodes[branch.thing].name
+    place = require_predicate(case.spell_word(branch.link.relation)).rest
 
     def fits(name: str) -> bool:
         if are_part_and_whole(own, name) or (branch.link.modifiers and name == branch.link.thing.name):
             return False
-        if (own in OWN_PARTS) != (name in OWN_PARTS):  # holding a frisbee or hands
+        if (own in OWN_PARTS, is_alive(own)) != (name in OWN_PARTS, is_alive(name)):  # holding a frisbee or hands
             return False
+        if len({classify_target(one) == "ground" for one in (own, name)}) > 1 and place in ("on", "in", "at", "by"):
+            return False  # on a skateboard or on a street
+        if not ENCOMPASSING.isdisjoint((own, name)):  # in the water or in a zoo
+            return False
+        if not branch.link.modifiers and not case.is_seen(thing.name, branch.link.relation, name):
+            return False  # fog on mountains or on a wall
         return is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({branch.thing: name})))
 
     other, contexts = find_choice(case, thing, branch.thing, branch.nodes, dice, fits, case.is_only_name)

@@ -12,7 +12,7 @@ from ....english.nouns import are_part_and_whole
 from ....scene_graph.subgraph import ObjectNode, Subgraph, SubgraphLink, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_choice
-from ..phrases import is_sayable
+from ..phrases import is_ground, is_sayable, require_predicate
 from ..wording import are_comparable, ask_about, ask_after_naming, ask_either_relation, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "or"
@@ -26,6 +26,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         if link.modifiers or any(k.thing.name == link.thing.name for k in thing.relations):
             continue
         if are_part_and_whole(thing.name, link.thing.name):  # a roof on a building or behind it
+            continue
+        if is_ground(case.spell_word(thing.name), require_predicate(case.spell_word(link.relation))):
             continue
         fits = partial(_is_comparable, case, link, branch.relation)
         is_clear = partial(_is_only_relation, case, thing, link.thing)
@@ -48,6 +50,8 @@ def _is_only_relation(case: SubgraphCase, thing: Subgraph, other: Subgraph, grap
 
 
 def _is_comparable(case: SubgraphCase, link: SubgraphLink, node: int, other: str) -> bool:
+    if not case.is_seen(case.subgraph.name, other, link.thing.name) or not case.exclude_each_other(node, other):
+        return False  # who swings a racket holds it
     if not is_sayable(case.spell_subgraph(case.subgraph.replace_nodes({node: other}))):
         return False
     (spelled,) = case.spell_subgraph(ObjectNode(link.thing.name, "", (link,))).relations

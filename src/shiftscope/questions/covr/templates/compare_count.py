@@ -7,12 +7,11 @@ questions compare numbers of images: "There are more images with a table in a ro
 from collections.abc import Iterator
 from itertools import product
 
-from ....english.nouns import is_countable
 from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, Slot, draft_question, pick_two_answers
-from ..phrases import phrase_many, phrase_one, phrase_short
+from ..phrases import can_be_counted, phrase_many, phrase_one, phrase_short
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -31,7 +30,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     if rival is None:
         return
     thing, other = case.spell_subgraph(case.subgraph), case.spell_subgraph(rival.subgraph)
-    if not is_countable(thing.name) or not is_countable(other.name):
+    if not can_be_counted(thing) or not can_be_counted(other):
         return
     dice = case.make_dice("compare_count")
     word, counted = dice.draw_one(tuple(COMPARATIVES)), dice.draw_one(COUNTED)

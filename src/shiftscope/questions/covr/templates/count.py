@@ -6,10 +6,9 @@ is above 5.
 
 from collections.abc import Iterator
 
-from ....english.nouns import is_countable
 from ..context_images import SubgraphCase
 from ..draft import MOST_COUNT, ContextImages, CovrDraft, QuestionType, draft_question, list_image_sets
-from ..phrases import phrase_short
+from ..phrases import can_be_counted, phrase_short
 from ..wording import ask_how_many
 
 KIND: QuestionType = "how many"
@@ -18,7 +17,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    found = list_image_sets(case) if is_countable(spelled.name) else ()
+    found = list_image_sets(case) if can_be_counted(spelled) else ()
     if not found:
         return
     builder = case.make_program_builder()

@@ -6,10 +6,11 @@ contain one, and some more: to the program an image without any is no group, in 
 
 from collections.abc import Iterator
 
-from ....english.nouns import is_countable, is_plural_noun
+from ....english.nouns import is_plural_noun
 from ....english.relations import be_form
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition
+from ..phrases import can_be_counted
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "how many"
@@ -18,7 +19,7 @@ LEAST_NODES = 1
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    found = draw_image_condition(case, case.make_dice("count_group_by")) if is_countable(spelled.name) else None
+    found = draw_image_condition(case, case.make_dice("count_group_by")) if can_be_counted(spelled) else None
     if found is None:
         return
     builder = case.make_program_builder()

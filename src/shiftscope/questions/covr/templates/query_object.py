@@ -1,21 +1,27 @@
 """To what a thing is related: "What is the woman that is wearing glasses holding?".
 
 The root has a relation, neither to a part nor to clothes, and in its image to one thing only; distractors
-differ in that thing and in something else. What the question names already is no answer.
+differ in that thing and in something else. What the question names already is no answer, nor is a person, for whom
+one asks "who"; and nobody asks what the grass is in, or what the windows are on.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from ....english.inflection import plural
+from ....english.nouns import is_person, is_thing
+from ....english.relations import RelationPredicate
+from ....scene_graph.relation_exclusivity import classify_target
 from ....scene_graph.subgraph import Subgraph, is_relation_mentioned, is_to_plain_thing, split_branches
 from ..context_images import SubgraphCase
 from ..draft import CovrDraft, QuestionType, draft_question, find_references
-from ..phrases import phrase_relation
+from ..phrases import BESIDE, is_ground, phrase_relation, require_predicate
 from ..wording import ask_about, ask_after_naming, ask_what, is_ambiguous, phrase_clearly
 
 KIND: QuestionType = "open"
 LEAST_NODES = 3
+HAVING = ("have", "has")
+ASIDE = ("at", "on the ", "in the ")  # what is the fire escape on the side of
 
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
@@ -24,17 +30,30 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
         link, thing = branch.link, branch.rest
         if not is_to_plain_thing(link) or is_relation_mentioned(thing, link):
             continue
+        spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
+        predicate = require_predicate(relation)
+        if is_ground(spelled.name, predicate) or predicate.rest.startswith(ASIDE):
+            continue
         sets = find_references(case, thing, branch.thing, branch.nodes, dice)
-        named = {form for kind, name in thing.nodes() if kind == "object" for form in (name, plural(name))}
-        contexts = tuple(one for one in sets if one.answer not in named)  # the red car is next to another car
+        words = {word for kind, name in thing.nodes() if kind == "object" for word in name.split()}
+        named = words.union(map(plural, words))  # the red car is next to another car, the ceiling fan on the ceiling
+        fits = partial(_fits, case, thing.name, predicate)
+        contexts = tuple(one for one in sets if named.isdisjoint(str(one.answer).split()) and fits(str(one.answer)))
         if not contexts:
             continue
         builder = case.make_program_builder()
         reached = builder.put("related", builder.find_unique(thing), words=(link.relation, "object"))
         builder.put("query", builder.put("unique", reached), words=(builder.noun,))
-        spelled, relation = case.spell_subgraph(thing), case.spell_word(link.relation)
         text = ask_about(spelled, partial(_ask, spelled, relation), is_ambiguous(spelled, relation))
         yield draft_question(case, "query_object", text, builder, contexts, thing=spelled, relation=relation)
+
+
+def _fits(case: SubgraphCase, name: str, predicate: RelationPredicate, answer: str) -> bool:
+    """Whether one would ask for it: for no person, no whole that has such parts, nothing that is all around."""
+    if is_person(answer) or not is_thing(case.spell_word(answer)):
+        return False
+    around = predicate.rest in (*BESIDE, "against", "around") and classify_target(answer) == "ground"
+    return not around and not any(case.is_seen(answer, verb, name) for verb in HAVING if not case.schema.closed)
 
 
 def _ask(thing: Subgraph, relation: str, it: str, plural: bool) -> str:

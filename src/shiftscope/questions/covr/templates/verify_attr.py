@@ -12,7 +12,7 @@ from ....scene_graph.subgraph import root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, find_references
 from ..phrases import phrase_short, phrase_state
-from ..wording import ask_about, ask_after_naming, ask_is
+from ..wording import ask_about, ask_after_naming, ask_is, is_read_on
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -30,7 +30,7 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     builder.put("verify", builder.find_unique(thing), words=(builder.get_attribute(value), value))
     spelled, word = case.spell_subgraph(thing), case.spell_word(value)
-    text = ask_about(spelled, lambda it, plural: ask_is(spelled, word, plural, it), spelled.depth > 1)
+    text = ask_about(spelled, lambda it, plural: ask_is(spelled, word, plural, it), is_read_on(spelled, word))
     contexts = [ContextImages(one.graphs, one.answer == value) for one in found]
     yield draft_question(case, "verify_attr", text, builder, contexts, thing=spelled, attribute=word)
 
@@ -39,7 +39,7 @@ def reword(draft: CovrDraft) -> list[str]:
     thing, attribute = draft.slot("thing"), draft.slot("attribute")
     the, state = phrase_short(thing), phrase_state(attribute, is_plural_noun(thing.name))
     return [
-        f"{ask_is(thing, attribute, phrase=the)}?",
+        *([] if is_read_on(thing, attribute) else [f"{ask_is(thing, attribute, phrase=the)}?"]),
         f"would you say that {the} {state}?",
         f"is it true that {the} {state}?",
         *ask_after_naming(thing, lambda it, plural: ask_is(thing, attribute, plural, it)),

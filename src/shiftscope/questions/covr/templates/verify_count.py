@@ -6,7 +6,6 @@ many. "There are 2" is not asked where there are 5: it is not plainly wrong.
 
 from collections.abc import Iterator
 
-from ....english.nouns import is_countable
 from ....english.relations import be_form
 from ..context_images import SubgraphCase
 from ..draft import (
@@ -19,6 +18,7 @@ from ..draft import (
     judge_number,
     list_image_sets,
 )
+from ..phrases import can_be_counted
 from ..wording import phrase_quantity, phrase_short_quantity
 
 KIND: QuestionType = "true/false"
@@ -27,7 +27,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
-    found = list_image_sets(case) if is_countable(spelled.name) else ()
+    found = list_image_sets(case) if can_be_counted(spelled) else ()
     if not found:
         return
     dice = case.make_dice("verify_count")

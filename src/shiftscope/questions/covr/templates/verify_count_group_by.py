@@ -7,10 +7,10 @@ As for counting such images; the number of images is smaller than in any context
 from collections.abc import Iterator
 from typing import Any
 
-from ....english.nouns import is_countable
 from ....english.relations import be_form, phrase_number
 from ..context_images import SubgraphCase
 from ..draft import TESTS, ContextImages, CovrDraft, QuestionType, draft_question, draw_image_condition, judge_number
+from ..phrases import can_be_counted
 from ..wording import phrase_short_quantity
 
 KIND: QuestionType = "true/false"
@@ -20,7 +20,7 @@ LEAST_NODES = 1
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     spelled = case.spell_subgraph(case.subgraph)
     dice = case.make_dice("verify_count_group_by")
-    found = draw_image_condition(case, dice) if is_countable(spelled.name) else None
+    found = draw_image_condition(case, dice) if can_be_counted(spelled) else None
     if found is None:
         return
     test = dice.draw_one(tuple(TESTS))

@@ -6,12 +6,12 @@ The other is what a distractor holds instead of the subgraph.
 from collections.abc import Iterator
 from operator import or_
 
-from ....english.nouns import THE, is_countable, is_plural_noun
+from ....english.nouns import THE, is_plural_noun
 from ....rng import PathDice
 from ....scene_graph.subgraph import Subgraph
 from ..context_images import MOST_IMAGES, RivalSubgraph, SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import is_mass, phrase_many, phrase_one, phrase_short
+from ..phrases import can_be_counted, is_mass, phrase_many, phrase_one, phrase_short
 from ..wording import be_form_of
 
 KIND: QuestionType = "true/false"
@@ -39,9 +39,14 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
 
 
 def _phrase_two(logic: str, *two: Subgraph) -> str:
-    """Both: several and several, or some and some; either: of one "a" is enough. "" where they do not go together."""
+    """Both: several and several, or some and some; either: of one "a" is enough. "" where they do not go together.
+
+    Nor do they where the first goes on: "both jets behind a bus and a sedan and bikes behind it".
+    """
+    if two[0].depth > 1 or len(two[0].relations) > 1:
+        return ""
     some = [is_mass(one) and one.name not in THE for one in two]  # water, but not the rain
-    plural = [is_countable(one.name) or is_plural_noun(one.name) for one in two]
+    plural = [can_be_counted(one) or is_plural_noun(one.name) for one in two]
     if logic == "both":
         verb = "Is" if all(some) else "Are" if all(plural) else ""
         return f"{verb} there both {' and '.join(map(phrase_many, two))}?" if verb else ""

@@ -6,13 +6,12 @@ there are at least two.
 
 from collections.abc import Iterator
 
-from ....english.nouns import is_countable
 from ....rng import PathDice
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ..context_images import SubgraphCase
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
-from ..phrases import phrase_many, phrase_short
-from ..wording import phrase_same
+from ..phrases import can_be_counted, phrase_many, phrase_short
+from ..wording import is_read_on, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 2
@@ -22,7 +21,9 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     node, family = root_attribute(case.subgraph), case.queryable_attribute
     thing = case.subgraph.drop_attribute()
     spelled = case.spell_subgraph(thing)
-    if node is None or not family or not is_countable(spelled.name):
+    if node is None or not family or not can_be_counted(spelled):
+        return
+    if family == "material" and is_read_on(spelled):  # behind a metal bus made of the same material
         return
     contexts = pick_two_answers(_build_contexts(case, thing, node, family, case.make_dice("verify_quant_attr")))
     if not contexts:
@@ -30,7 +31,8 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     builder = case.make_program_builder()
     found = builder.find_described(thing)
     builder.put("alike", found, found, words=(family,))
-    text = f"Do all {phrase_many(spelled)} have the same {family}?"
+    them = f"all {phrase_many(spelled)}"
+    text = f"Are {them} {phrase_same(family)}?" if family == "material" else f"Do {them} have the same {family}?"
     yield draft_question(case, "verify_quant_attr", text, builder, contexts, thing=spelled, family=family)
 
 

@@ -1,22 +1,22 @@
-"""Whether two things are alike: "Do the pillow on a bed and the pillow on a couch have the same color?".
+"""Whether two things are alike: "Is the pillow on a bed the same color as the pillow on a couch?".
 
 The root has an attribute of a kind that a thing has one value of; the second thing is described by what a
 distractor holds instead, and is called the same or is of the same kind. Each description fits one thing in all images.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import product
 
-from ....english.nouns import is_person
+from ....english.nouns import THE, is_person, is_plural_noun
+from ....english.relations import do_form
 from ....rng import PathDice
 from ....scene_graph.related_images import Distractor
 from ....scene_graph.subgraph import ObjectNode, root_attribute
 from ....schema import Schema
-from ..context_images import SubgraphCase
+from ..context_images import SubgraphCase, list_kinds
 from ..draft import ContextImages, CovrDraft, QuestionType, draft_question, pick_two_answers
 from ..phrases import is_sayable, phrase_one, phrase_short
-from ..wording import be_form_of, phrase_same
+from ..wording import be_form_of, is_read_on, phrase_same
 
 KIND: QuestionType = "true/false"
 LEAST_NODES = 3
@@ -24,7 +24,7 @@ LEAST_NODES = 3
 
 def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     node, family = root_attribute(case.subgraph), case.queryable_attribute
-    if node is None or not family:
+    if node is None or not family or case.subgraph.name in THE:  # the sky is one
         return
     dice = case.make_dice("verify_same_attr")
     thing = case.subgraph.drop_attribute()
@@ -41,22 +41,29 @@ def propose(case: SubgraphCase) -> Iterator[CovrDraft]:
     left = builder.put("query", builder.find_unique(thing), words=(family,))
     builder.put("equal", left, builder.put("query", builder.find_unique(other), words=(family,)))
     first, last = case.spell_subgraph(thing), case.spell_subgraph(other)
-    text = f"Do {phrase_one(first)} and {phrase_one(last)} have the same {family}?"
+    text = f"{_ask(phrase_one(first), phrase_one(last), first, family)}?"
     yield draft_question(
         case, "verify_same_attr", text, builder, contexts, (second.subgraph,), thing=first, other=last, family=family
     )
+
+
+def _ask(one: str, other: str, thing: ObjectNode, family: str) -> str:
+    """Is the one the same color as the other; where English has no such phrase, has it the same flavor.
+
+    Nor is it "behind a metal bus made of the same material".
+    """
+    if family == "material" and is_read_on(thing):
+        return f"Is the {family} of {one} the same as that of {other}"
+    if same := phrase_same(family):
+        return f"{be_form_of(thing).capitalize()} {one} {same} as {other}"
+    return f"{do_form(is_plural_noun(thing.name)).capitalize()} {one} have the same {family} as {other}"
 
 
 def _are_comparable(schema: Schema, name: str, other: str) -> bool:
     """Whether one would ask about both together: two dogs, a dog and a cat; not a sink and a letter, nor a person."""
     if is_person(other):
         return False
-    return schema.closed or name == other or not _list_kinds(schema, name).isdisjoint(_list_kinds(schema, other))
-
-
-@lru_cache(maxsize=4096)
-def _list_kinds(schema: Schema, name: str) -> frozenset[str]:
-    return frozenset(schema.kinds_of("name", name))
+    return schema.closed or name == other or not list_kinds(schema, name).isdisjoint(list_kinds(schema, other))
 
 
 def _build_contexts(
@@ -89,4 +96,4 @@ def reword(draft: CovrDraft) -> list[str]:
         f"do {first} and {second} share the same {family}?",
         f"is the {family} of {first} the same as that of {second}?",
     ]
-    return [f"{be_form_of(thing)} {first} {same} as {second}?", *ways] if (same := phrase_same(family)) else ways
+    return [f"{_ask(first, second, thing, family)}?", *ways]
