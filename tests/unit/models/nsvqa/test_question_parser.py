@@ -157,8 +157,8 @@ def test_random_weights_write_well_typed_programs(seed, longest):
             part.mul_(20)
     for found in decode.parse(module, [*TEXTS, *STRANGE]):
         check(found, SCHEMA)
-        # A node is written once however often it is read, so limits on tokens are limits on nodes.
-        assert len(found) <= longest
+        # A node is written once however often it is read; two relations to one thing are three nodes.
+        assert len(found) <= 1.5 * longest
 
 
 def test_random_walks_of_the_grammar_are_well_typed_and_read_nodes_again():
