@@ -1,6 +1,7 @@
 """Programs as tokens and back, and the numbers of words and tokens."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,12 +12,15 @@ from lazy import lazy
 from parser_tokens import build_program, decode_program, tokenize_program
 from random_programs import generate_random_program
 from shiftscope.errors import UserError
+from shiftscope.lang.exec.exact import execute
 from shiftscope.lang.exec.packed import PACKED_OPS
+from shiftscope.lang.execution_world import ExecutionWorld
 from shiftscope.lang.op import OBJECT, PARTS, Type
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program
 from shiftscope.rng import derive
 from shiftscope.schemas import clevr, superclevr
+from worlds import random_scene
 
 tokens_module = lazy("shiftscope.models.nsvqa.question_parser.tokens")
 vocabulary = lazy("shiftscope.models.nsvqa.question_parser.vocabulary")
@@ -118,16 +122,17 @@ def test_a_program_with_shared_nodes_comes_back(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_a_program_of_many_relations_means_the_same_when_it_comes_back(seed):
     """Of all things that stand in some relations to some things, which are described once and named often."""
-    scene = sample_scene(7, "test", seed % 4)
     rng = derive("relations", seed)
+    scene = next(s for k in range(10 * seed, 10 * seed + 10) if len((s := random_scene(SCHEMA, k)).objects) > 2)
     nodes, things = [], []
-    for thing in range(3):
-        nodes += [node("scene"), node("filter", (len(nodes),), ("color", scene.objects[thing].get("color")))]
+    for thing in scene.objects[:3]:
+        start = len(nodes)
+        nodes += [node("scene"), *(node("filter", (start + k,), pair) for k, pair in enumerate(thing.attributes))]
         nodes.append(node("unique", (len(nodes) - 1,)))
         things.append(len(nodes) - 1)
     at = None
     for _ in range(6):
-        nodes.append(node("relate", (things[rng.integers(3)],), (SCHEMA.relations[rng.integers(4)],)))
+        nodes.append(node("relate", (things[rng.integers(len(things))],), (SCHEMA.relations[rng.integers(4)],)))
         both = (at, len(nodes) - 1) if rng.random() < 0.5 else (len(nodes) - 1, at)
         nodes += [node("intersect", both)] if at is not None else []
         at = len(nodes) - 1
@@ -137,7 +142,8 @@ def test_a_program_of_many_relations_means_the_same_when_it_comes_back(seed):
     back = build_program(tokens)
     assert tokenize_program(back) == tokens
     run, again = (execute(p, ExecutionWorld((scene,))) for p in (program, back))
-    assert (run.answer, run.is_defined) == (again.answer, again.is_defined)
+    assert run.is_defined == again.is_defined
+    assert not run.is_defined or run.answer == again.answer
 
 
 def test_many_programs_are_read_as_one_is():
