@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lazy import lazy
-from parser_tokens import decode_program, tokenize_program
+from parser_tokens import build_program, decode_program, tokenize_program
 from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
@@ -202,7 +202,7 @@ def test_stripped_questions_say_what_their_programs_ask(variant):
             check(meant, SCHEMA)
             assert faithful(text, meant), (text, meant)
             changed += meant != before.canonicalize()
-            ops = [Counter(n.op for n in p.nodes) for p in (before, meant)]
+            ops = [Counter(n.op for n in p.nodes) for p in (build_program(tokenize_program(before)), meant)]
             assert not ops[1] - ops[0]
             fewer += ops[1]["relate"] < ops[0]["relate"]
             words = text.split()

@@ -230,7 +230,12 @@ def test_a_config_from_before_questions_were_stripped_is_read():
 
 
 @pytest.mark.parametrize(
-    "shares, said", [({"stripped": 1.5}, "are shares"), ({"enriched": 0.7, "stripped": 0.4}, "together are 1 at most")]
+    "shares, said",
+    [
+        ({"stripped": 1.5}, "are shares"),
+        ({"longest_program": 400}, "at most 341 tokens"),
+        ({"enriched": 0.7, "stripped": 0.4}, "together are 1 at most"),
+    ],
 )
 def test_shares_that_can_not_be_are_refused(shares, said):
     with pytest.raises(UserError, match=said):
@@ -365,7 +370,7 @@ def test_an_epoch_gives_the_same_batches_wherever_it_is_begun(together):
     for k in (3, 2):
         again = late.batch(torch.from_numpy(rows[k]))
         assert torch.equal(again.words, batches[k].words) and torch.equal(again.tokens, batches[k].tokens)
-    for some, batch in zip(rows, batches, strict=True):
+    for batch in batches:
         first = (batch.words != vocabulary_module.PAD).sum(1)
         assert torch.equal(batch.lengths, torch.stack([first, (batch.tokens != vocabulary_module.PAD).sum(1)], 1))
         assert list(batch.lengths.amax(0)) == [batch.words.shape[1], batch.tokens.shape[1]]

@@ -134,7 +134,8 @@ def _make_lists(vocabulary: ParserVocabulary) -> list[RelationList]:
     """So many of each length, from one thing up."""
     numbers = {t: k for k, t in enumerate(vocabulary.tokens, SPECIAL_TOKENS)}
     unique = numbers.get(ParserToken("unique", (), (OBJECTS,), OBJECT), PAD)
-    relations = {t.words[0] for t in numbers if t.op == RELATE}
+    worded = {t.words[0]: min(SYNONYMS.get(t.words[0], t.words), key=len) for t in numbers if t.op == RELATE}
+    relations = {r for r, said in worded.items() if UNKNOWN not in vocabulary.encode_text(said)}
     options = [[None, *(r for r in pair if r in relations)] for pair in PAIRED]
     held = [tuple(r for r in pair if r) for pair in ((a, b) for a in options[0] for b in options[1])]
     held = [pair for pair in held if pair]
@@ -153,7 +154,6 @@ def _make_lists(vocabulary: ParserVocabulary) -> list[RelationList]:
     nouns = [name for name in values if name not in vocabulary.adjectives]
     if unique == PAD or not held or len(nouns) != 1:
         return []
-    worded = {r: min(SYNONYMS.get(r, (r,)), key=len) for r in relations}
     relate: dict[tuple[str, ...], tuple[int, ...]] = {}
     for some in held:
         types = ((RELATED, OBJECTS), (OBJECT, RELATED)) if len(some) > 1 else ((OBJECT, OBJECTS),)
@@ -171,8 +171,9 @@ def _make_lists(vocabulary: ParserVocabulary) -> list[RelationList]:
     for length in range(1, LONGEST + 1):
         for _ in range(LISTS):
             kinds = [_draw_one(held, random) for _ in range(1 + int(random.integers(4)))]  # few, as in a scene
-            pairs = sorted(_draw_one(kinds, random) for _ in range(length))
-            things = [describe() for _ in pairs]
+            distinct = {ids: said for said, ids in (describe() for _ in range(length))}  # rarely fewer
+            things = [(said, ids) for ids, said in distinct.items()]
+            pairs = sorted(_draw_one(kinds, random) for _ in things)
             flat = [(r, i) for i, pair in enumerate(pairs) for r in pair]
             pieces = write_clause(flat, {i: text for i, (text, _) in enumerate(things)}, worded)
             items = tuple((*relate[pair], *ids) for pair, (_, ids) in zip(pairs, things, strict=True))

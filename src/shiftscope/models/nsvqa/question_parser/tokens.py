@@ -207,7 +207,9 @@ class ProgramReader:
             plan = [(at, self._nodes.setdefault(key, _NodeCache(self.tokens, *key))) for at, key in layout]
             if len(self._plans) < CACHED_SKELETONS and len(shape) <= CACHED_NODES:
                 self._plans[shape] = plan
-        return Program(tuple([nodes[numbers[at]] for at, nodes in plan]))
+        made = [nodes[numbers[at]] for at, nodes in plan]
+        listed = sum([n.op == INTERSECT for n in made]) > 1
+        return Program(tuple(_merge_things(made) if listed else made))
 
 
 class _NodeCache(dict[int, Node]):
@@ -220,6 +222,28 @@ class _NodeCache(dict[int, Node]):
         token = self.tokens[number]
         self[number] = made = node(self.op, self.inputs) if self.op else node(token.op, self.inputs, token.words)
         return made
+
+
+def _merge_things(nodes: Sequence[Node]) -> list[Node]:
+    """The same program, in which a thing that relations lead to is found once, however often it is named."""
+    related = {n.inputs[0] for n in nodes if n.op == RELATE}
+    out: list[Node] = []
+    place: list[int] = []  # of each node as it was
+    begun = 0  # where in the new program the last thing of the scene was begun
+    found: dict[tuple[tuple[str, ...], ...], int] = {}
+    for i, n in enumerate(nodes):
+        if n.op == "scene":
+            begun = len(out)
+        inputs = tuple([place[j] for j in n.inputs])
+        out.append(n if inputs == n.inputs else node(n.op, inputs, n.params))
+        if i in related and n.op == "unique" and all(m.op == FILTER for m in out[begun + 1 : -1]):
+            known = found.setdefault(tuple([m.params for m in out[begun + 1 : -1]]), len(out) - 1)
+            if known != len(out) - 1:
+                del out[begun:]
+            place.append(known)
+        else:
+            place.append(len(out) - 1)
+    return out
 
 
 def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[str, tuple[int, ...]]]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ....errors import UserError
 from ....lang.op import OBJECT, OBJECTS, PAIR, PART, PARTS, Type, get_op
-from ....lang.program import Node, Program
+from ....lang.program import MAX_NODES, Node, Program
 from ....schema import Schema
 from .tokens import (
     AGAIN,
@@ -194,13 +194,15 @@ class QuestionParserConfig:
     forget: float = 0.1  # share of the words that are known by their schema terms alone, in training
     enriched: float = 0.5  # share of the questions that get more adjectives and relations, in training
     stripped: float = 0.25  # share of the questions that lose some, in training
-    listed: float = 0.4  # share of the enriched ones that get lists of relations, as rd+ words them
+    listed: float = 0.8  # share of the enriched ones that get lists of relations, as rd+ words them
     positions: bool = True  # whether a word is known by its place in the text as well
-    longest_program: int = 400  # tokens; the generated programs stay below 40, with all relations below 350
+    longest_program: int = 340  # tokens; the generated programs stay below 40, with all relations below 300
 
     def __post_init__(self) -> None:
         if min(self.width, self.heads, self.longest_program) < 1 or self.width % self.heads:
             raise UserError("a question parser has sizes from 1 up, and its heads share the width evenly")
+        if 3 * self.longest_program > 2 * MAX_NODES:  # two tokens may be three nodes
+            raise UserError(f"a question parser writes at most {2 * MAX_NODES // 3} tokens, not {self.longest_program}")
         if not all(0 <= share <= 1 for share in self._list_shares()):
             raise UserError("dropout, forget, enriched, stripped and listed are shares from 0 to 1")
         if self.enriched + self.stripped > 1:
