@@ -25,9 +25,9 @@ from shiftscope.suites.superclevr.variants import VARIANTS
 
 TEXT, PAGE = Path(__file__).with_suffix(".md"), Path("docs/results/fidelity.md")
 DATASETS = {
-    "superclevr": ("superclevr", "--study", "--images", 180),
-    "clevr_hyp": ("clevr_hyp", "--images", 210, "--no-images"),
-    "covr": ("covr", "--world", "superclevr", "-n", 360, "--size", "240x160", "--questions", "1500,300,300"),
+    "superclevr": ("superclevr", "--study", "--images", 60),
+    "clevr_hyp": ("clevr_hyp", "--images", 70, "--no-images"),
+    "covr": ("covr", "--world", "superclevr", "-n", 180, "--size", "120x80", "--questions", "600,120,120"),
 }
 
 
@@ -83,7 +83,7 @@ def measure_superclevr(study: Path) -> dict[str, str]:
         "object_questions": f"{sum(not is_part(q) for q in questions['default']) / len(images):.2f}",
         "part_questions": f"{sum(map(is_part, questions['default'])) / len(images):.2f}",
         "part_names": percent(
-            sum(q.kind == "query_name" for q in questions["default"]), sum(map(is_part, questions["default"]))
+            sum(q.kind == "partquery_partname" for q in questions["default"]), sum(map(is_part, questions["default"]))
         ),
         "shares": " / ".join(percent(data["default"].count(s)[0], len(images)) for s in ("train", "val", "test")),
     }

@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from .answer import Answer, spell
-from .english.inflection import plural
+from .english.inflection import plural, spell_file_name
 from .schema import Schema
 
 
@@ -41,7 +41,8 @@ def expect_value(schema: Schema, attribute: str, *, part: bool = False) -> Expec
         return ANYTHING
     values = schema.attribute(attribute, part=part).terms
     synonyms = dict(schema.synonyms)
-    return expect_words((word, v) for v in values for word in (v, *synonyms.get(v, ()), *_ADJECTIVES.get(v, ())))
+    named = [(word, v) for v in values for word in (v, *synonyms.get(v, ()), *_ADJECTIVES.get(v, ()))]
+    return expect_words([*named, *((spell_file_name(v.rstrip("*")), v) for v in values)])
 
 
 def expect_words(words: Iterable[tuple[str, str]]) -> ExpectedAnswer:

@@ -50,7 +50,7 @@ for level, questions in generate_levels(vehicles, builtin_templates(SCHEMA), per
 """
 
 # Of all that is printed, found on ARM; x86 must give the same scenes, programs, questions and answers.
-DIGEST = "eb96568ba76d6b0dc13347ddedfd08a6"
+DIGEST = "553b5ce63f6517b869bb9a02c17ec521"
 
 
 def output(hash_seed: str) -> str:

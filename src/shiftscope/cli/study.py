@@ -41,6 +41,9 @@ def command(
     workers: Annotated[int, typer.Option(min=0, help="Processes that make data; 0 for one per core.")] = 0,
     tables: Annotated[bool, typer.Option("--tables", help="Train nothing: print tables of stored entries.")] = False,
     page: Annotated[Path | None, typer.Option(help="With --tables: write them to this file, as Markdown.")] = None,
+    data_version: Annotated[
+        int | None, typer.Option(help="With --tables: entries of this version of the suite's data, not of today's.")
+    ] = None,
     merge: Annotated[list[Path] | None, typer.Option(help="Add the records of these files to the entries.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
@@ -51,6 +54,8 @@ def command(
     kept = cells or (out or Path()) / CELLS
     if page is not None and not tables:
         raise UserError("--page writes the tables of stored entries; add --tables")
+    if data_version is not None and not tables:
+        raise UserError("--data-version chooses among stored entries; add --tables")
     if merge:
         _merge(merge, kept, as_json)
         return
@@ -90,7 +95,7 @@ def command(
         if not has_statistics_extra():
             print("tables need scipy and statsmodels: where these are, use --tables", file=sys.stderr)
             return
-    _print_tables(suite, kept, page, out, as_json)
+    _print_tables(suite, kept, page, out, data_version, as_json)
 
 
 for _suite in STUDIES.names():
@@ -141,19 +146,22 @@ def _print_record(record: StudyRecord, as_json: bool) -> None:
         print("  ".join(f"{v:.2f}" if isinstance(v, float) else v for v in line.values()), flush=True)
 
 
-def _print_tables(suite: str, cells: Path, page: Path | None, out: Path | None, as_json: bool) -> None:
+def _print_tables(
+    suite: str, cells: Path, page: Path | None, out: Path | None, data_version: int | None, as_json: bool
+) -> None:
     """The tables of what is stored, on the terminal and in files."""
     from ..files import write_whole
-    from ..report.study_page import describe_scale, list_tables, render_markdown, write_study_page
+    from ..report.study_page import describe_data, describe_scale, list_tables, render_markdown, write_study_page
     from ..run.study.entry_store import EntryStore, build_transfer_matrix, list_scales
 
     records = EntryStore(cells).read_records()
     scales = list_scales(records)
     if not scales:
         raise UserError(f"{cells}: no entries there yet; make some with shiftscope study {suite} --out DIR")
-    matrix = build_transfer_matrix(records, scales[0])
-    if not as_json and describe_scale(matrix):
-        print(describe_scale(matrix).strip("*"))
+    matrix = build_transfer_matrix(records, scales[0], data_version)
+    if not as_json:
+        for text in filter(None, (describe_scale(matrix), describe_data(matrix))):
+            print(text.strip("*"))
     for one in list_tables(matrix):
         columns, *rows = one.list_text()
         if as_json:
@@ -165,9 +173,9 @@ def _print_tables(suite: str, cells: Path, page: Path | None, out: Path | None, 
             print(one.note)
     written = []
     if page is not None:
-        write_whole(page, render_markdown(records).encode())
+        write_whole(page, render_markdown(records, data_version).encode())
         written.append(page)
     if out is not None:
-        written.append(write_study_page(out / PAGE, records))
+        written.append(write_study_page(out / PAGE, records, data_version))
     if written and not as_json:
         print(f"\nwrote {', '.join(map(str, written))}")

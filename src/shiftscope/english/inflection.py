@@ -112,3 +112,14 @@ def capitalize_first(text: str) -> str:
 
 def lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
+
+
+SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they precede a part
+SEVERAL = "s"  # ends a part's name in the files: exhaust_left_s
+
+
+def spell_file_name(name: str) -> str:
+    """A part's name in the files as Super-CLEVR's own questions spell it: door_mid_left → mid left door."""
+    pieces = name.removesuffix(f"_{SEVERAL}").split("_")
+    last = next((i for i in range(len(pieces), 0, -1) if pieces[i - 1] not in SIDES), 0)
+    return " ".join(pieces[last:] + pieces[:last])

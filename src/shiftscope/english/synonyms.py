@@ -7,15 +7,13 @@ says which words mean a value; the table chooses among them where not all of the
 from dataclasses import dataclass
 
 from ..schema import Attribute, Schema, Words
-from .inflection import plural
+from .inflection import SIDES, plural, spell_file_name
 from .word_lists import word_table
 
 THING, PART = "thing", "part"  # for descriptions without a noun
 
 SYNONYMS = word_table("synonyms", "closed")
-SIDES = ("front", "mid", "center", "back", "left", "right")  # in the order they precede a part
 SIDE_WORDS = {"mid": "middle"}
-SEVERAL = "s"  # ends a part's name in the files: exhaust_left_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +63,6 @@ def noun_attribute(attributes: tuple[Attribute, ...]) -> str:
 def generic_noun(schema: Schema) -> str:
     """The plainest noun for whatever a schema's scenes hold: thing, vehicle."""
     return next(iter(dict(schema.synonyms).get(THING, ())), THING)
-
-
-def spell_file_name(name: str) -> str:
-    """A part's name in the files as Super-CLEVR's own questions spell it: door_mid_left → mid left door."""
-    pieces = name.removesuffix(f"_{SEVERAL}").split("_")
-    last = next((i for i in range(len(pieces), 0, -1) if pieces[i - 1] not in SIDES), 0)
-    return " ".join(pieces[last:] + pieces[:last])
 
 
 def _spell_name(word: str) -> str:

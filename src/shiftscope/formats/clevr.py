@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import json_files as _json
 from ..answer import Answer, read_answer
-from ..english.synonyms import spell_file_name
+from ..english.inflection import spell_file_name
 from ..errors import UserError
 from ..files import read_bytes
 from ..lang.notations import clevr as clevr_notation

@@ -14,7 +14,7 @@ from ..schema import Schema
 from .op import PART, PARTS, SCENE_TYPES, VALUE, Op, Type, all_ops, fits, get_op
 from .ops.attributes import COMPARATIVES
 from .ops.images import SIZE_TESTS
-from .program import Node, NodeShape, Program, ProgramError
+from .program import Node, Program, ProgramError
 
 WORDS = {  # params that take one of a few words, whatever the scene
     "role": ("subject", "object"),
@@ -73,7 +73,7 @@ def plan_program(program: Program) -> ProgramPlan:
     skeleton = program.skeleton()
     plan = _plans.get(skeleton)
     if plan is None:
-        plan = _build_plan([(n.op, n.inputs, len(n.params)) for n in nodes])
+        plan = _build_plan(nodes)
         if len(_plans) < MAX_PLANS and len(nodes) <= LONGEST_KEPT:
             _plans[skeleton] = plan
     for at, left, right in plan.same_attribute:
@@ -96,21 +96,25 @@ MAX_PLANS = 100_000
 LONGEST_KEPT = 64  # nodes of a program whose plan is kept; longer ones (rd+) hardly ever share a skeleton
 
 
-def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
+def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
     types: list[Type] = []
     steps: list[PlanStep] = []
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
     kinds: list[int] = []  # the numbers of the types
     straight, looks_at_parts = True, False
-    for i, (name, inputs, words) in enumerate(skeleton):
-        key: tuple[str | int, ...] = (name, words, *[kinds[j] for j in inputs])
+    for i, n in enumerate(nodes):
+        inputs = n.inputs
+        if len(inputs) == 1:
+            key: tuple[int, ...] = (n.shape, kinds[inputs[0]])
+        else:
+            key = (n.shape, *[kinds[j] for j in inputs])
         step = _typed_steps.get(key)
         if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({name})", name, [types[j] for j in inputs], words)
+            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [types[j] for j in inputs])
         types.append(step.output)
         kinds.append(step.number)
-        steps.append(PlanStep(step.op, inputs, step.on_parts))
+        steps.append(step.step)
         if step.compares:
             same.append((i, inputs[0], inputs[1]))
         if step.constrained:
@@ -121,9 +125,9 @@ def _build_plan(skeleton: list[NodeShape]) -> ProgramPlan:
 
 
 class TypedStep(NamedTuple):
-    """An op on inputs of given types."""
+    """A node's op on inputs of given types."""
 
-    op: Op
+    step: PlanStep
     output: Type
     number: int  # of the output's type
     on_parts: bool
@@ -132,11 +136,12 @@ class TypedStep(NamedTuple):
     straight: bool  # neither a sub-program nor an edit
 
 
-_typed_steps: dict[tuple[str | int, ...], TypedStep] = {}  # by name, number of words, numbers of the inputs' types
+_typed_steps: dict[tuple[int, ...], TypedStep] = {}  # by the node's shape and the numbers of its inputs' types
 _type_numbers: dict[Type, int] = {}
 
 
-def _type_step(where: str, name: str, given: list[Type], words: int) -> TypedStep:
+def _type_step(where: str, n: Node, given: list[Type]) -> TypedStep:
+    name, words = n.op, len(n.params)
     if name not in all_ops():
         raise ProgramError(f"{where}: there is no such op{did_you_mean(name, all_ops())}")
     op = get_op(name)
@@ -145,11 +150,12 @@ def _type_step(where: str, name: str, given: list[Type], words: int) -> TypedSte
     if (words % 2 or words == 0) if op.pairs else words != len(op.params):
         raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
     output = _infer_output(op, given, where)
+    on_parts = bool(given) and given[0] in (PART, PARTS)
     return TypedStep(
-        op=op,
+        step=PlanStep(op, n.inputs, on_parts),
         output=output,
         number=_type_numbers.setdefault(output, len(_type_numbers)),
-        on_parts=bool(given) and given[0] in (PART, PARTS),
+        on_parts=on_parts,
         compares=name == "equal" and given[0].name == "Value",
         constrained=bool(WORDS.keys() & set(op.params)) or "number" in op.params,
         straight=not (op.edits or op.body is not None or name == "it"),

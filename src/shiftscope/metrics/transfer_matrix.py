@@ -120,6 +120,7 @@ class TransferMatrix:
     trainings: dict[Any, Any]  # by training
     diagnoses: tuple[Any, ...]
     left_out: tuple[tuple[str, str], ...]  # file, reason
+    data_version: int | None = None  # of the suite's data, where these are not today's
     _accuracies: dict[str, tuple[dict[EntryKey, Score], ResampledAccuracies[EntryKey] | None]] = field(
         default_factory=dict
     )

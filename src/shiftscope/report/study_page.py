@@ -20,26 +20,28 @@ from .table import Table
 DIGITS = 2  # of a percentage, as in the paper
 
 
-def read_matrix(records: Iterable[StudyRecord]) -> TransferMatrix:
+def read_matrix(records: Iterable[StudyRecord], data_version: int | None = None) -> TransferMatrix:
     """The matrix of the largest scale that there are entries of; smaller ones are never shown beside it."""
     listed = list(records)
     scales = list_scales(listed)
     if not scales:
         raise UserError("there are no entries to make a page of; run shiftscope study SUITE first")
-    return build_transfer_matrix(listed, scales[0])
+    return build_transfer_matrix(listed, scales[0], data_version)
 
 
-def render_markdown(records: Iterable[StudyRecord]) -> str:
+def render_markdown(records: Iterable[StudyRecord], data_version: int | None = None) -> str:
     """The page as Markdown, as docs/results has it."""
-    matrix = read_matrix(records)
+    matrix = read_matrix(records, data_version)
     study = matrix.study
     made_by = f"shiftscope study {study.suite} --tables --cells docs/results/cells --page docs/results/{study.suite}.md"
+    made_by += f" --data-version {data_version}" if data_version is not None else ""
     done = sum((model, *pair) in matrix.entries for model in study.models for pair in study.pairs)
     begun = set(study.pairs) & set(matrix.list_pairs())
     parts = [
         f"<!-- made by `{made_by}`; do not edit -->",
         f"# {study.title}, measured",
         describe_scale(matrix),
+        describe_data(matrix),
         f"{study.describe_scale(matrix.scale)} {done} of {len(study.models) * len(study.pairs)} entries of the "
         f"transfer matrix are finished ({count_noun(len(begun), 'pair')} of training and test set, each with up to "
         f"{len(study.models)} models; other seeds of the default are not counted); a dash is an entry that is not. The "
@@ -70,6 +72,17 @@ def describe_scale(matrix: TransferMatrix) -> str:
     )
 
 
+def describe_data(matrix: TransferMatrix) -> str:
+    """That the figures are of data as an earlier version made them."""
+    today = load_suite(matrix.study.suite).spec.version
+    if matrix.data_version in (None, today):
+        return ""
+    return (
+        f"**All entries are of version {matrix.data_version} of the suite's data. Today's code makes version {today} "
+        "(CHANGELOG.md), on which figures may differ.**"
+    )
+
+
 def describe_mixed_rows(matrix: TransferMatrix) -> list[str]:
     """A sentence for each thing that the rows shown do not have in common."""
     sentences = []
@@ -84,9 +97,9 @@ def describe_mixed_rows(matrix: TransferMatrix) -> list[str]:
     return sentences
 
 
-def write_study_page(out: Path, records: Iterable[StudyRecord]) -> Path:
+def write_study_page(out: Path, records: Iterable[StudyRecord], data_version: int | None = None) -> Path:
     """Write the page of the largest scale there is; one that is there is replaced."""
-    matrix = read_matrix(records)
+    matrix = read_matrix(records, data_version)
     with lock_path(out):
         return write_page(build_study_page(matrix), out).path
 
@@ -97,10 +110,10 @@ def build_study_page(matrix: TransferMatrix) -> Page:
         f"Scale {matrix.scale.name}: {matrix.scale.images * 2 // 3:,} training images, "
         f"{matrix.scale.test_images:,} test images; {count_noun(len(matrix.entries), 'entry', 'entries')}."
     )
-    warning = describe_scale(matrix).strip("*")
+    warnings = [text.strip("*") for text in (describe_scale(matrix), describe_data(matrix)) if text]
     opening = [
         tag("p", lead, class_="lead"),
-        tag("p", tag("b", warning), class_="verdict") if warning else None,
+        [tag("p", tag("b", text), class_="verdict") for text in warnings],
         [tag("p", text) for text in (*describe_mixed_rows(matrix), *matrix.study.terms.values())],
     ]
     return Page("study", matrix, matrix.study.title, opening)

@@ -230,6 +230,10 @@ class Suite(Generic[S]):
         """The scenes and questions of shard k: a function of the arguments alone."""
         raise NotImplementedError
 
+    def sample_grounded(self, spec: S, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        """As `sample`, with the questions' grounding where the suite has any: what is stored."""
+        return self.sample(spec, split, k, inputs)
+
     def draw(self, spec: S, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         from ._scene_images import render_stored_images
 
@@ -237,7 +241,7 @@ class Suite(Generic[S]):
 
     def make_shard(self, spec: Mapping[str, Any], split: str, k: int, inputs: Any = None) -> ShardRecords:
         own = self.spec.of(spec)
-        plan = self.sample(own, split, k, inputs)
+        plan = self.sample_grounded(own, split, k, inputs)
         return plan.images or self.draw(own, split, plan, inputs), plan.questions
 
     def check(self, spec: S, inputs: Any = None) -> None:

@@ -63,16 +63,21 @@ class SuperClevrNotation(ClevrNotation):
 def _note_functions(program: Program, listed: list[Any]) -> Program:
     """Notes `uniquepart`, and functions for objects that query a part, as the engine lets them."""
     try:
-        steps = plan_program(program).steps
+        plan = plan_program(program)
     except ProgramError:  # the check of its types says what is wrong
         return program
-    nodes = list(program.nodes)
-    for i, n in enumerate(nodes):
+    if not plan.on_parts:
+        return program
+    nodes: list[Node] | None = None
+    for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
+        if not step.on_parts or n.op not in ("unique", "query"):
+            continue
         raw = listed[int(n.note("at", str(i)))]
         function = raw.get("function") or raw["type"]
-        if steps[i].on_parts and n.op in ("unique", "query") and function not in ("unique", *PART_QUERIES):
+        if function != "unique" and function not in PART_QUERIES:
+            nodes = nodes or list(program.nodes)
             nodes[i] = node(n.op, n.inputs, n.params, (*n.notes, (AS, function)))
-    return Program(tuple(nodes))
+    return Program(tuple(nodes)) if nodes else program
 
 
 def expand_part_names(program: Program) -> Program:
@@ -98,8 +103,10 @@ def expand_part_names(program: Program) -> Program:
 
 def fold_part_names(program: Program) -> Program:
     """The program with one filter for each union of names that is a term of ours."""
+    if "union" not in [n.op for n in program.nodes]:
+        return program
     filters = _find_name_filters(program)
-    if len(filters) < 2 or all(n.op != "union" for n in program.nodes):
+    if len(filters) < 2:
         return program
     uses = Counter(j for n in program.nodes for j in n.inputs)
     members = _list_members()

@@ -11,7 +11,7 @@ from ...answer import Answer
 from ...english.synonyms import Lexicon
 from ...errors import UserError
 from ...lang.exec.exact import execute
-from ...question import Notes, Provenance, Question
+from ...question import GroundedPhrase, Notes, Provenance, Question
 from ...rng import seed_of
 from ...scene import Scene
 from ...scene_table import SceneTable
@@ -72,7 +72,7 @@ class ClevrQuestionGenerator:
         self._provenance: dict[tuple[int, str], Provenance] = {}  # one object for all questions of a template
 
     def build_traced_questions(
-        self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int
+        self, scenes: PackedScenes, found: TemplateMatches, split: str, start: int, grounding: bool = False
     ) -> list[TracedQuestion]:
         """Dress up what was found; each answer is computed again by the plain executor."""
         made: list[TracedQuestion] = []
@@ -82,7 +82,7 @@ class ClevrQuestionGenerator:
                 at, place = s, 0
                 world = scenes.get_world(s)
                 (scene,) = world.scenes
-                notes, parts = build_image_notes(scene), list_scene_parts(scene)
+                notes, parts = build_image_notes(scene), list_scene_parts(scene) if grounding else []
                 where = split or str(scene.note("split", ""))
                 named, ids = f"{scene.id}_{self.name}", (scene.id,)
             family = self.families[t]
@@ -96,7 +96,12 @@ class ClevrQuestionGenerator:
             if type(run.answer) is not type(answer) or run.answer != answer:
                 on = f"{family.template.location} on scene {scene.id}"
                 raise AnswerMismatch(f"{on}: search says {answer!r}, execution {run.answer!r}")
-            text, spans = family.text.word_phrases(values, dice)
+            phrases: tuple[GroundedPhrase, ...] = ()
+            if grounding:
+                text, spans = family.text.word_phrases(values, dice)
+                phrases = ground_phrases(spans, program, ends, run.values, parts)
+            else:
+                text = family.text(values, dice)
             question = Question(
                 id=f"{named}{place}",
                 text=text,
@@ -106,7 +111,7 @@ class ClevrQuestionGenerator:
                 kind=family.kind,
                 provenance=source,
                 notes=(("question_index", start + len(made)), *notes),
-                grounding=ground_phrases(spans, program, ends, run.values, parts),
+                grounding=phrases,
             )
             made.append((question, run.values))
             place += 1
@@ -157,18 +162,19 @@ def generate_questions(
     shard: int = 0,
     start: int = 0,
     attempts: int = ATTEMPTS,
+    grounding: bool = False,
 ) -> list[Question]:
     """The questions of one shard: a function of its scenes, the templates, seed, split and shard number.
 
     Sets of templates that differ in name ask independently, and give their questions different ids.
 
     Answers are balanced over the scenes given here. `start` numbers the first question. A scene that too few
-    templates fit gets fewer questions.
+    templates fit gets fewer questions. With `grounding`, questions list what their noun phrases refer to.
     """
     subjects = PackedScenes.from_scenes(scenes)
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
-    return [question for question, _ in generator.build_traced_questions(subjects, found, split, start)]
+    return [question for question, _ in generator.build_traced_questions(subjects, found, split, start, grounding)]
 
 
 def generate_all_questions(

@@ -351,7 +351,7 @@ def _build_same(schema: Schema, attribute: str) -> tuple[TemplateBuilder, int]:
 
 def _fill_same_texts(sketch: TemplateBuilder, key: str, attribute: str) -> list[str]:
     word = sketch.get_attribute_word(attribute)
-    texts = get_texts(f"same {word}" if word in ("material", "model") else "same")[key]
+    texts = get_texts({"material": "same material", "model": "same model"}.get(word, "same"))[key]
     return fill_texts(texts, a=word, things=plural(generic_noun(sketch.schema)))
 
 

@@ -75,6 +75,7 @@ class TokenizedText:
     """A text cut into tokens; `options` are the spans that may be left out."""
 
     tokens: tuple[WordingToken, ...]
+    marked: tuple[WordingToken, ...]  # the same, with a mark after each noun that ends a phrase
     options: tuple[tuple[int, int], ...]
     has_other: bool
     phrases: list[Phrase]
@@ -87,7 +88,7 @@ class QuestionWording:
         self._phrases = PhraseFinder(template, lexicon)
         self.cuts = tuple(self._tokenize_text(text) for text in template.texts)
         self.rivals = _find_rival_slots(template) if any(c.has_other for c in self.cuts) else ()
-        self._flat: dict[tuple[int, int, bool], FlatText] = {}
+        self._flat: dict[tuple[int, int, bool, bool], FlatText] = {}
 
     def __call__(
         self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
@@ -97,12 +98,28 @@ class QuestionWording:
         `other`: whether the thing that others are like is one of them; by default the words must tell.
         `clauses` are what stands at the marks for clauses, by number.
         """
-        return self.word_phrases(values, dice, other, clauses)[0]
+        tokens, _ = self._choose_tokens(values, dice, other, False)
+        text = _join_words(tokens, values, dice, clauses)
+        return capitalize_first(text.replace(PHRASE_MARK, "") if clauses else text)
 
     def word_phrases(
         self, values: list[int], dice: int, other: bool | None = None, clauses: Mapping[int, Clause] | None = None
     ) -> tuple[str, list[PhraseSpan]]:
         """The question, and where its noun phrases stand in it."""
+        tokens, referents = self._choose_tokens(values, dice, other, True)
+        if clauses is not None:
+            referents = tuple(_insert_things(referents, clauses))
+        pieces = _join_words(tokens, values, dice, clauses).split(PHRASE_MARK)  # every second one is a phrase
+        spans: list[PhraseSpan] = []
+        end, rest = 0, iter(pieces)
+        for before, phrase, referent in zip(rest, rest, referents, strict=False):
+            assert not isinstance(referent, ClauseToken)
+            start = end + len(before)
+            end = start + len(phrase)
+            spans.append((start + 1 if phrase[0] == " " else start, end, referent))
+        return capitalize_first("".join(pieces)), spans
+
+    def _choose_tokens(self, values: list[int], dice: int, other: bool | None, marked: bool) -> FlatText:
         which = (dice >> OPTION_BITS) % len(self.cuts)
         cut = self.cuts[which]
         kept = _draw_option_bits(dice, len(cut.options))
@@ -113,55 +130,11 @@ class QuestionWording:
             for left, right in self.rivals:
                 a, b = values[left], values[right]
                 other = other and (a < 0 or b < 0 or both_fit[a][b])
-        key = (which, kept, other)
+        key = (which, kept, other, marked)
         flat = self._flat.get(key)
         if flat is None:
-            flat = self._flat[key] = _flatten_tokens(cut, kept, other)
-        tokens, referents = flat
-        if clauses is not None:
-            referents = tuple(_insert_things(referents, clauses))
-        words: list[str] = []
-        articles: list[int] = []
-        head = ""
-        for token in tokens:
-            if type(token) is str:
-                words.append(head + token)
-                head = ""
-            elif type(token) is WordingSlot:
-                ways, shift = token.ways[values[token.slot]]
-                if ways:
-                    said = ways[(dice >> shift & 255) % len(ways)] if len(ways) > 1 else ways[0]
-                    words.append(head + said)
-                    head = ""
-            elif type(token) is ClosingMark:
-                if words and not head:
-                    words[-1] += token.text
-                else:
-                    words.append(head + token.text)
-                    head = ""
-            elif type(token) is OpeningMark:
-                head += token.text
-            elif type(token) is ClauseToken:
-                clause = (clauses or {})[token.number].words
-                words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
-                if token.style == WITH_COMMA and WITH_COMMA in clause:
-                    words[-1] += WITH_COMMA
-            else:
-                articles.append(len(words))
-                words.append(head + "a")
-                head = ""
-        for at in articles:
-            if words[at][-1] == "a" and at + 1 < len(words):
-                words[at] = words[at][:-1] + article(words[at + 1].strip(OPENING + PHRASE_MARK))
-        pieces = (" ".join(words) + head).split(PHRASE_MARK)  # every second one is a phrase
-        spans: list[PhraseSpan] = []
-        end, rest = 0, iter(pieces)
-        for before, phrase, referent in zip(rest, rest, referents, strict=False):
-            assert not isinstance(referent, ClauseToken)
-            start = end + len(before)
-            end = start + len(phrase)
-            spans.append((start + 1 if phrase[0] == " " else start, end, referent))
-        return capitalize_first("".join(pieces)), spans
+            flat = self._flat[key] = _flatten_tokens(cut, kept, other, marked)
+        return flat
 
     def _tokenize_text(self, text: str) -> TokenizedText:
         tokens: list[WordingToken] = []
@@ -187,11 +160,13 @@ class QuestionWording:
         words = [t.lower() for t in tokens if isinstance(t, str)]
         plain = [t if isinstance(t, str) else t.slot if isinstance(t, WordingSlot) else None for t in tokens]
         phrases = self._phrases.find(plain)
+        marked = list(tokens)
         for last in {p.last for p in phrases}:
             token = tokens[last]
             if isinstance(token, WordingSlot) and token.slot in self._phrases.nouns:  # never empty
-                tokens[last] = self._build_slot(token.slot, token.several, token.ending + PHRASE_MARK)
-        return TokenizedText(tuple(tokens), tuple(options), OTHER in words or ANOTHER in words, phrases)
+                marked[last] = self._build_slot(token.slot, token.several, token.ending + PHRASE_MARK)
+        has_other = OTHER in words or ANOTHER in words
+        return TokenizedText(tuple(tokens), tuple(marked), tuple(options), has_other, phrases)
 
     def _build_slot(self, slot: int, several: bool, ending: str) -> WordingSlot:
         attribute = self.template.params[slot].attribute
@@ -224,6 +199,45 @@ def _list_phrases(said: WordForms, several: bool, ending: str) -> PhraseChoices:
     return (tuple(w + ending for w in ways) if ending else ways, said.shift)
 
 
+def _join_words(
+    tokens: tuple[WordingToken, ...], values: list[int], dice: int, clauses: Mapping[int, Clause] | None
+) -> str:
+    words: list[str] = []
+    articles: list[int] = []
+    head = ""
+    for token in tokens:
+        if type(token) is str:
+            words.append(head + token)
+            head = ""
+        elif type(token) is WordingSlot:
+            ways, shift = token.ways[values[token.slot]]
+            if ways:
+                said = ways[(dice >> shift & 255) % len(ways)] if len(ways) > 1 else ways[0]
+                words.append(head + said)
+                head = ""
+        elif type(token) is ClosingMark:
+            if words and not head:
+                words[-1] += token.text
+            else:
+                words.append(head + token.text)
+                head = ""
+        elif type(token) is OpeningMark:
+            head += token.text
+        elif type(token) is ClauseToken:
+            clause = (clauses or {})[token.number].words
+            words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
+            if token.style == WITH_COMMA and WITH_COMMA in clause:
+                words[-1] += WITH_COMMA
+        else:
+            articles.append(len(words))
+            words.append(head + "a")
+            head = ""
+    for at in articles:
+        if words[at][-1] == "a" and at + 1 < len(words):
+            words[at] = words[at][:-1] + article(words[at + 1].strip(OPENING + PHRASE_MARK))
+    return " ".join(words) + head
+
+
 def _draw_option_bits(dice: int, options: int) -> int:
     """A random bit for each of a text's optional words."""
     bits, size = dice >> (64 - SPARE_BITS), SPARE_BITS
@@ -233,17 +247,17 @@ def _draw_option_bits(dice: int, options: int) -> int:
     return bits & ((1 << options) - 1)
 
 
-def _flatten_tokens(cut: TokenizedText, kept: int, other: bool) -> FlatText:
+def _flatten_tokens(cut: TokenizedText, kept: int, other: bool, marked: bool) -> FlatText:
     """The tokens of one variant: options taken or left, "other" in or out, articles found, words joined.
 
-    Phrases are marked; with the tokens comes what each refers to.
+    Phrases may be marked; with the tokens then comes what each refers to.
     """
     left_out = {i for n, (first, last) in enumerate(cut.options) if not kept >> n & 1 for i in range(first, last)}
-    phrases = [p for p in cut.phrases if not left_out.issuperset(range(p.first, p.last + 1))]
+    phrases = [p for p in cut.phrases if marked and not left_out.issuperset(range(p.first, p.last + 1))]
     firsts, lasts = {p.first: p.referent for p in phrases}, {p.last for p in phrases}
     tokens: list[WordingToken] = []
     references: list[Reference | ClauseToken] = []
-    for i, token in enumerate(cut.tokens):
+    for i, token in enumerate(cut.marked if marked else cut.tokens):
         if i in firsts:
             tokens.append(OpeningMark(PHRASE_MARK))
             references.append(firsts[i])

@@ -124,19 +124,27 @@ V = TypeVar("V", bound=Hashable)
 
 
 @lru_cache(maxsize=256)
-def hash_test_data(tested: Any, scale: Any) -> str:
-    """Names the data that today's code makes for a test set."""
-    return content_id(tested.build_spec(scale).spec())
+def hash_test_data(tested: Any, scale: Any, version: int | None = None) -> str:
+    """Names the data that today's code makes for a test set, or those of an earlier version with the same options."""
+    return content_id(_build_spec(tested, scale, version))
 
 
 @lru_cache(maxsize=256)
-def hash_train_data(suite: str, trained: Any, scale: Any) -> str:
-    """Names the data that today's code trains on, part by part."""
-    return content_id([part.domain.build_spec(scale).spec() for part in load_study(suite).list_parts(trained, scale)])
+def hash_train_data(suite: str, trained: Any, scale: Any, version: int | None = None) -> str:
+    """Names the data that today's code trains on, part by part, or those of an earlier version."""
+    parts = load_study(suite).list_parts(trained, scale)
+    return content_id([_build_spec(part.domain, scale, version) for part in parts])
 
 
-def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> TransferMatrix:
-    """The records of a scale that fit together.
+def _build_spec(domain: Any, scale: Any, version: int | None) -> dict[str, Any]:
+    spec: dict[str, Any] = domain.build_spec(scale).spec()
+    return spec if version is None else spec | {"version": version}
+
+
+def build_transfer_matrix(
+    records: Iterable[StudyRecord], scale: Any, data_version: int | None = None
+) -> TransferMatrix:
+    """The records of a scale that fit together, of today's data or of an earlier version of them.
 
     Left out are entries of data that today's code would make otherwise, and, where a test set had several forms, or
     a part was trained several times, all but the form or training with the most entries (the latest, where these
@@ -159,8 +167,10 @@ def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> Transfe
         keep_matching(lambda e: by(e) == chosen[group(e)], reason)
         return chosen
 
-    keep_matching(lambda e: e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale), OLD_TRAINING)
-    keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale), OLD_TEST)
+    keep_matching(
+        lambda e: e.origin.train_order == hash_train_data(e.origin.suite, e.trained, scale, data_version), OLD_TRAINING
+    )
+    keep_matching(lambda e: e.test.spec == hash_test_data(e.tested, scale, data_version), OLD_TEST)
     forms = keep_majority(lambda e: e.tested, lambda e: e.test.questions, OTHER_TEST)
     for number, part in enumerate(others, 1):
         keep_majority(
@@ -196,9 +206,8 @@ def build_transfer_matrix(records: Iterable[StudyRecord], scale: Any) -> Transfe
         if one.origin.weights == rows.get(one.trained) and one.test.questions == forms.get(one.tested):
             older = diagnoses.get((one.trained, one.tested))
             diagnoses[one.trained, one.tested] = one.merge_older(older) if older else one
-    return TransferMatrix(
-        study, scale, dict(sorted(latest.items())), trainings, tuple(diagnoses.values()), tuple(sorted(left))
-    )
+    shown = dict(sorted(latest.items()))
+    return TransferMatrix(study, scale, shown, trainings, tuple(diagnoses.values()), tuple(sorted(left)), data_version)
 
 
 def list_scales(records: Iterable[StudyRecord]) -> list[Any]:

@@ -57,7 +57,7 @@ class ClevrSuite(Suite[ClevrSpec]):
     trainable = True
     has_sheets = True
 
-    def sample(self, spec: ClevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def sample(self, spec: ClevrSpec, split: str, k: int, inputs: Any = None, grounding: bool = False) -> ShardPlan:
         rules = world.ClevrRules(size=spec.size)
         which = spec.shard_range(split, k)
         scenes = [world.sample_scene(spec.seed, split, i, rules) for i in which]
@@ -71,8 +71,12 @@ class ClevrSuite(Suite[ClevrSpec]):
                 split=split,
                 shard=k,
                 start=which.start * spec.questions,
+                grounding=grounding,
             )
         return ShardPlan(scenes, questions)
+
+    def sample_grounded(self, spec: ClevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        return self.sample(spec, split, k, inputs, grounding=True)
 
     def build_sheets(self, seed: int) -> dict[str, Any]:
         return {"clevr_solids.png": draw_solids(), "clevr_scenes.png": draw_scenes(seed)}

@@ -217,7 +217,7 @@ def draw_questions(seed: int) -> Any:
     scenes = [world.sample_scene(seed, "gallery", i, world.SuperClevrRules()) for i in range(SCENES)]
     images = {image.id: image for image in render_stored_images(scenes, SIZE)}
     sets = builtin_templates(scenes[0].schema), builtin_part_templates(scenes[0].schema)
-    asked = [generate_questions(scenes, templates, per_image=1, seed=seed) for templates in sets]
+    asked = [generate_questions(scenes, templates, per_image=1, seed=seed, grounding=True) for templates in sets]
     drawn = [draw_question(q, images[q.scenes[0]]) for both in zip(*asked, strict=True) for q in both]
     opened = [Image.open(BytesIO(png)) for png in drawn]
     tallest = max(picture.height for picture in opened)

@@ -155,7 +155,9 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
         "no_images": Option("Do not render the given scenes.", default=False),
     }
 
-    def sample(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+    def sample(
+        self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None, grounding: bool = False
+    ) -> ShardPlan:
         """Inputs are a user's scenes, or the folder of the finished dataset whose scenes a twin changes, or nothing."""
         images, rules = None, spec.rules()
         if isinstance(inputs, _inputs.UserScenes):
@@ -172,7 +174,10 @@ class SuperclevrSuite(suites.Suite[SuperclevrSpec]):
                 scenes = [world.concept_twin(s, spec.seed, rules) for s in scenes]
         else:
             scenes = [world.sample_scene(spec.seed, split, i, rules) for i in spec.shard_range(split, k)]
-        return ShardPlan(scenes, make_questions(spec, scenes, split, k), images=images)
+        return ShardPlan(scenes, make_questions(spec, scenes, split, k, grounding), images=images)
+
+    def sample_grounded(self, spec: SuperclevrSpec, split: str, k: int, inputs: Any = None) -> ShardPlan:
+        return self.sample(spec, split, k, inputs, grounding=True)
 
     def draw(self, spec: SuperclevrSpec, split: str, plan: ShardPlan, inputs: Any = None) -> Sequence[StoredImage]:
         if isinstance(inputs, _inputs.UserScenes):
@@ -298,11 +303,13 @@ def _refuse_conflicts(given: Mapping[str, Any]) -> None:
             raise UserError(f"--{name} is for new scenes; omit it with --scenes")
 
 
-def make_questions(spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int) -> list[Question]:
+def make_questions(
+    spec: SuperclevrSpec, scenes: Sequence[Scene], split: str, k: int, grounding: bool
+) -> list[Question]:
     """The questions of a shard, image by image: first about the vehicles, then about their parts."""
     first, level = k * spec.shard, spec.kind.redundancy
     subjects = PackedScenes(scenes)
-    where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k}
+    where: dict[str, Any] = {"seed": spec.seed, "split": split, "shard": k, "grounding": grounding}
     found: list[Question] = []
     if spec.questions:
         where |= {"per_image": spec.questions, "start": first * spec.questions}

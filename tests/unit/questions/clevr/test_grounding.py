@@ -1,6 +1,7 @@
 """Every phrase of a question refers to what its words and its part of the program say."""
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -24,14 +25,15 @@ SETS = (OBJECTS, OBJECT, PARTS, PART_TYPE)
 
 
 @cache
-def ask(kind):
+def ask(kind, grounding=True):
     world = clevr if kind == "clevr" else superclevr
     scenes = [world.sample_scene(1, "ground", i) for i in range(30)]
     schema = scenes[0].schema
     if kind in LEVELS:
-        asked = generate_levels(scenes, builtin_templates(schema), (kind,))[kind]
+        asked = generate_levels(scenes, builtin_templates(schema), (kind,), grounding=grounding)[kind]
     else:
-        asked = generate_questions(scenes, (builtin_part_templates if kind == "parts" else builtin_templates)(schema))
+        templates = (builtin_part_templates if kind == "parts" else builtin_templates)(schema)
+        asked = generate_questions(scenes, templates, grounding=grounding)
     by_id = {scene.id: scene for scene in scenes}
     return [(q, by_id[q.scenes[0]]) for q in asked]
 
@@ -150,6 +152,11 @@ def test_the_one_thing_a_phrase_names_is_one_and_counts_are_of_their_phrase(kind
             assert q.answer in sizes, q.text
         if q.kind == "exist":
             assert (0 in sizes) == (q.answer is False) or kind == "parts", q.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_grounding_is_left_out_unless_asked_for_and_changes_nothing_else(kind):
+    assert [q for q, _ in ask(kind, False)] == [replace(q, grounding=()) for q, _ in ask(kind)]
 
 
 def test_a_twin_keeps_the_grounding_of_what_it_keeps():

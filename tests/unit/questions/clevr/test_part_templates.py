@@ -172,7 +172,7 @@ def test_what_is_asked_about_is_seen():
     least = RULES.scale_pixels(RULES.part_pixels)
     assert (RULES.part_pixels, least) == (50, 25.0)
     scenes = [sample_scene(7, "parts", k) for k in range(4)]
-    planes = render(scenes, layers=("parts",)).parts
+    planes = render(scenes, layers=("listed",)).listed
     for one, plane in zip(scenes, planes, strict=True):
         count = sum(len(o.parts) for o in one.objects)
         assert count

@@ -138,7 +138,7 @@ def test_a_twin_names_its_original(base):
 )
 def test_a_question_has_a_name_of_its_variant_and_a_twin_names_its_base(order, name, twin):
     order = replace(order, images=6, size=(160, 112), questions=1, part_questions=0)
-    (question,) = make_questions(order, [sample_scene(0, "test", 0, order.rules())], "test", 0)
+    (question,) = make_questions(order, [sample_scene(0, "test", 0, order.rules())], "test", 0, False)
     assert (question.id, question.note("twin")) == (name, twin)
     assert question.scenes == ("superclevr_test_000000",)
 

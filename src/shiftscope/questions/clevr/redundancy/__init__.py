@@ -42,6 +42,7 @@ def generate_levels(
     shard: int = 0,
     start: int = 0,
     attempts: int = ATTEMPTS,
+    grounding: bool = False,
 ) -> dict[str, list[Question]]:
     """The questions that `generate_questions` gives for the same arguments, at each level."""
     for level in levels:
@@ -50,8 +51,8 @@ def generate_levels(
     subjects = PackedScenes.from_scenes(scenes)
     generator = get_generator(templates, subjects.table.schema)
     found = generator.find_matches(subjects, per_image, attempts, ("ask", seed, split, shard))
-    traced = generator.build_traced_questions(subjects, found, split, start)
-    return {level: build_level(level, generator, subjects, found, traced) for level in levels}
+    traced = generator.build_traced_questions(subjects, found, split, start, grounding)
+    return {level: build_level(level, generator, subjects, found, traced, grounding) for level in levels}
 
 
 def build_level(
@@ -60,11 +61,12 @@ def build_level(
     scenes: PackedScenes,
     found: TemplateMatches,
     traced: Sequence[tuple[Question, Sequence[Any]]],
+    grounding: bool = False,
 ) -> list[Question]:
     """The questions that the generator made of what it found, each at the level given."""
     words = get_rewording(generator)
     return [
-        build_twin(level, question, scenes.get_world(s), words, t, dice, trace)
+        build_twin(level, question, scenes.get_world(s), words, t, dice, trace, grounding)
         for s, t, dice, (question, trace) in zip(found.scene, found.template, found.dice, traced, strict=True)
     ]
 
@@ -77,21 +79,24 @@ def build_twin(
     template: int,
     dice: int,
     trace: Sequence[Any],
+    grounding: bool = False,
 ) -> Question:
     """One question at the level; `dice` are the random bits that it was worded with, `template` its number.
 
     The same bits choose the same phrases, so that the texts differ in what was dropped or added alone.
     `trace` is the value of every node on this world.
     """
-    program, text, where, grounding = question.program, question.text, question.provenance, question.grounding
+    program, text, where, phrases = question.program, question.text, question.provenance, question.grounding
     assert program is not None
     stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
     if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
         fitted, codes = words.fit(last, template)
-        bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
-        program, wording, clauses = bare, fitted.text, None
-        if any(step.relations for step in list_steps(last)):
+        wording, clauses, relates = fitted.text, None, any(step.relations for step in list_steps(last))
+        if grounding or not relates:
+            bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
+            program = bare
+        if relates:
             things = describe_unique_objects(world, words.schema)
             program, _ = write_program(last, things)
             wording, clauses = words.word_clauses(fitted, last, things, dice)
@@ -100,9 +105,13 @@ def build_twin(
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
         if (fitted.template.file, fitted.template.family) != (where.template, where.family):
             where = replace(where, template=fitted.template.file, family=fitted.template.family)
-        text, spans = wording.word_phrases(codes, dice, _is_one_of_them(last, world), clauses)
-        values = (run if program is bare else execute(bare, world)).values
-        grounding = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
+        other = _is_one_of_them(last, world)
+        if grounding:
+            text, spans = wording.word_phrases(codes, dice, other, clauses)
+            values = (run if program is bare else execute(bare, world)).values
+            phrases = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
+        else:
+            text = wording(codes, dice, other, clauses)
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
@@ -115,7 +124,7 @@ def build_twin(
         kind=question.kind,
         provenance=where,
         notes=notes,
-        grounding=grounding,
+        grounding=phrases,
     )
 
 
