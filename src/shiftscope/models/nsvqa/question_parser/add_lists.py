@@ -20,7 +20,7 @@ from .add_modifiers import KINDS, Random, insert_pieces, mark_tokens, mark_words
 from .drop_modifiers import EDGE, DescriptionMatch, ModifierDropper, take_at
 from .network import TableModule
 from .tokens import AGAIN, FILTER, INTERSECT, RELATE, RELATED, ParserToken
-from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, pad_rows
+from .vocabulary import LONGEST_TEXT, PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, pad_rows
 
 PLACES = 4  # lists in a question
 LONGEST = 14  # things in a list
@@ -91,19 +91,12 @@ class ListAdder(TableModule):
         which = torch.where(draw(1) < SAME, which[:, :1], which)
         style, alone = self._choose_styles(words, tokens, found, at)
         end, to = (take_at(t, at) + 1 for t in (found.end, found.match + found.noun.long()))
+        texts, added = self.texts[which, style], self.added[which, alone.long()]
+        length = (texts != PAD).sum(2) * used
+        used &= (words != PAD).sum(1, keepdim=True) + length.cumsum(1) <= LONGEST_TEXT
         for k in range(drawn.shape[1]):
-            one = used[:, k]
-            for table, places, pieces in (
-                ("words", end, self.texts[which[:, k], style[:, k]]),
-                ("tokens", to, self.added[which[:, k], alone[:, k].long()]),
-            ):
-                here = places[:, k].clone()
-                if table == "words":
-                    words = insert_pieces(words, here, pieces, one)
-                else:
-                    tokens = insert_pieces(tokens, here, pieces, one)
-                longer = ((pieces != PAD).sum(1) * one)[:, None]
-                places += longer * (places > here[:, None])
+            words, end = _insert_list(words, end, k, texts[:, k], used[:, k])
+            tokens, to = _insert_list(tokens, to, k, added[:, k], used[:, k])
         return words, tokens
 
     def _choose_styles(
@@ -117,6 +110,13 @@ class ListAdder(TableModule):
         style = torch.where(single, WHICH, torch.where(several, ARE, IS))
         style = style + (~self.marks[take_at(words, end + 1)]).long()
         return torch.where(alone, style, BRACKETS), alone
+
+
+def _insert_list(table: Tensor, places: Tensor, k: int, pieces: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The table with a piece at the k-th place of some rows, and where the places are then."""
+    here = places[:, k : k + 1]
+    longer = ((pieces != PAD).sum(1) * rows)[:, None]
+    return insert_pieces(table, here[:, 0], pieces, rows), places + longer * (places > here)
 
 
 def _stack_rows(rows: Sequence[Sequence[int]], each: int) -> Tensor:

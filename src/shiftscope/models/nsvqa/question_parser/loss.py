@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -41,6 +42,12 @@ class QuestionAugmenter(nn.Module):
                 words, tokens = self.enrich.add_adjectives(words, tokens, some, random)
             words, tokens = self.list(words, tokens, some, random)
         return words, tokens
+
+
+@lru_cache(maxsize=2)
+def find_augmenter(config: QuestionParserConfig, device: torch.device) -> QuestionAugmenter:
+    """The same one each time: what it may add is drawn when it is made."""
+    return QuestionAugmenter(config).to(device)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,10 @@ The answer comes first and every node stands before its inputs, so that the type
 ends. Nodes that filter one after another are written innermost first, as adjectives are; a node that is read
 again is written once and then named by its op and its place among those of the op: `again(parts, 0)`.
 
-What stands in many relations is an intersection of sets, which is written from left to right: a token for each but the
-last that more follows, then what is intersected. A thing that several relations lead to is written each time, as it is
-named each time; two relations in a row to one thing are written before it, "left of and behind the bus". The first of
-them reads what the second gives, a set of its own type.
+What stands in many relations is an intersection of sets, which is written from left to right, a list of relations to
+things first: a token for each but the last that more follows, then what is intersected. A thing that several relations
+lead to is written each time, as it is named each time; two relations in a row to one thing are written before it, "left
+of and behind the bus". The first of them reads what the second gives, a set of its own type.
 """
 
 from collections import Counter
@@ -168,6 +168,8 @@ class _TokenOrder:
                 found[-1] = (found[-1][0], j)
             else:
                 found.append((j,))
+        if any(len(some) > 1 for some in found):  # a list, which a text says before what else is said of the set
+            found.sort(key=lambda some: nodes[some[0]].op != RELATE or not self.is_plain(nodes[some[0]].inputs[0]))
         return found
 
     def is_pair(self, i: int, j: int) -> bool:
@@ -195,6 +197,7 @@ class ProgramReader:
         # what a layout depends on
         keys = [(t.op, t.words if t.op == AGAIN else (), len(t.inputs), t.inputs == (RELATED,)) for t in tokens]
         self.shape = [shapes.setdefault(key, len(shapes)) for key in keys]
+        self._paired = {k for k, t in enumerate(tokens) if t.inputs == (RELATED,)}
         self._plans: dict[tuple[int, ...], list[tuple[int, _NodeCache]]] = {}
         self._nodes: dict[tuple[str, tuple[int, ...]], _NodeCache] = {}
 
@@ -208,8 +211,7 @@ class ProgramReader:
             if len(self._plans) < CACHED_SKELETONS and len(shape) <= CACHED_NODES:
                 self._plans[shape] = plan
         made = [nodes[numbers[at]] for at, nodes in plan]
-        listed = sum([n.op == INTERSECT for n in made]) > 1
-        return Program(tuple(_merge_things(made) if listed else made))
+        return Program(tuple(made if self._paired.isdisjoint(numbers) else _merge_things(made)))
 
 
 class _NodeCache(dict[int, Node]):
@@ -273,13 +275,13 @@ def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[str,
         at += 1
         if tokens[k].op == AGAIN:
             return made[numbers[tokens[k].words]]
-        inputs = tuple([place_node() for _ in tokens[k].inputs])
-        if tokens[k].inputs == (RELATED,):
-            _, (_, thing) = out[inputs[0]]
-            out.append((k, ("", thing)))
-            out.append((k, (INTERSECT, (len(out) - 1, inputs[0]))))
-        else:
-            out.append((k, ("", inputs)))
+        paired = tokens[k].inputs == (RELATED,)
+        both = [k, meant[at]] if paired else [k]
+        at += paired
+        inputs = tuple([place_node() for _ in tokens[both[-1]].inputs])
+        out.extend((one, ("", inputs)) for one in both)
+        if paired:
+            out.append((k, (INTERSECT, (len(out) - 2, len(out) - 1))))
         made[k] = len(out) - 1
         return len(out) - 1
 
