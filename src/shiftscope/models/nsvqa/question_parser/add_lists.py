@@ -1,7 +1,8 @@
 """Augmentation: add lists of relations to a question and its program alike, worded as rd+ words them.
 
-"The red bus" becomes "the red bus, which is left of and behind the small jet and the sedan, and right of the truck,".
-Which things a list names, and how they are related, is drawn by chance and belongs to no scene.
+"The red bus" becomes "the red bus (left of and behind the small jet and the sedan, and right of the truck)", or "the
+red bus, which is left of …" where the sentence ends. Which things a list names, and how they are related, is drawn by
+chance and belongs to no scene.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,9 @@ LISTS = 128  # of each length, drawn once
 ALL_PLACES = 0.6  # share of the questions that get a list wherever there is room
 SAME = 0.3  # share of the questions whose lists are all the same
 SILENT = 0.1  # share of the adjectives that the things in a list go without
-STYLES = ("( {} )", ", which is {}", ", which is {} ,", "that is {}", "that is {} ,", "that are {}", "that are {} ,")
-BRACKETS, WHICH, IS, ARE = 0, 1, 3, 5  # of these; after all but the first comes the same with a comma
+STYLES = ("( {} )", ", which is {}", "that is {}", "that are {}")
+BRACKETS, WHICH, IS, ARE = range(len(STYLES))
+BRACKETED = 0.25  # share of the questions that have brackets even where the last list ends the sentence
 PAIRED = (("left", "right"), ("behind", "front"))  # a thing stands in one of each at most
 
 T = TypeVar("T")
@@ -51,7 +53,7 @@ class ListAdder(TableModule):
         scene = next((k for t, k in numbers.items() if t.op == "scene"), PAD)
         cross = numbers.get(ParserToken(INTERSECT, (), (OBJECTS, OBJECTS), OBJECTS), PAD)
         self.lists = _make_lists(v) if scene != PAD and cross != PAD else []
-        texts = [v.encode_text(_fill_style(style, one.text))[1:] for one in self.lists for style in STYLES]
+        texts = [v.encode_text(style.format(one.text))[1:] for one in self.lists for style in STYLES]
         inside = [[k for item in one.items for k in (cross, *item, scene)] for one in self.lists]
         # Of all things no more is intersected than the list, whose last relation is read in place of the scene.
         alone = [[*row[: -len(one.items[-1]) - 2], *one.items[-1]] for row, one in zip(inside, self.lists, strict=True)]
@@ -59,7 +61,8 @@ class ListAdder(TableModule):
             texts=_stack_rows(texts, len(STYLES)),
             # [list, whether all things, token]
             added=_stack_rows([row for both in zip(inside, alone, strict=True) for row in both], 2),
-            marks=torch.tensor([bool(w) and not w.isalnum() and w != "(" for w in v.words]),
+            counts=mark_tokens(v, lambda t: t.op == "count"),
+            stops=mark_words(v, *".?!"),
             scene=mark_tokens(v, lambda t: t.op == "scene"),
             single=mark_tokens(v, lambda t: t.op == "unique"),
             goes_on=mark_tokens(v, lambda t: t.op in (RELATE, INTERSECT, "same") and t.output == OBJECTS),
@@ -89,8 +92,9 @@ class ListAdder(TableModule):
         length = (draw(1) ** 1.5 * longest).long()  # of the longest list, less one
         which = (draw(drawn.shape[1]) * (length + 1)).long() * LISTS + (draw(drawn.shape[1]) * LISTS).long()
         which = torch.where(draw(1) < SAME, which[:, :1], which)
-        style, alone = self._choose_styles(words, tokens, found, at)
-        end, to = (take_at(t, at) + 1 for t in (found.end, found.match + found.noun.long()))
+        to = take_at(found.match + found.noun.long(), at) + 1
+        alone = self.scene[take_at(tokens, to)]  # nothing else tells of the set
+        style, end = self._choose_places(words, tokens, found, at, alone & (draw(1) >= BRACKETED))
         texts, added = self.texts[which, style], self.added[which, alone.long()]
         length = (texts != PAD).sum(2) * used
         used &= (words != PAD).sum(1, keepdim=True) + length.cumsum(1) <= LONGEST_TEXT
@@ -99,17 +103,17 @@ class ListAdder(TableModule):
             tokens, to = _insert_list(tokens, to, k, added[:, k], used[:, k])
         return words, tokens
 
-    def _choose_styles(
-        self, words: Tensor, tokens: Tensor, found: DescriptionMatch, at: Tensor
+    def _choose_places(
+        self, words: Tensor, tokens: Tensor, found: DescriptionMatch, at: Tensor, ends: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """[question, place] how the list at each place is worded, and whether nothing else tells of the set."""
-        match, end = (take_at(t, at) for t in (found.match, found.end))
-        alone = self.scene[take_at(tokens, match + take_at(found.noun.long(), at) + 1)]
-        single = self.single[take_at(tokens, take_at(found.tokens.first, match) - 1)]
-        several = self.matcher.several[take_at(words, end)]
-        style = torch.where(single, WHICH, torch.where(several, ARE, IS))
-        style = style + (~self.marks[take_at(words, end + 1)]).long()
-        return torch.where(alone, style, BRACKETS), alone
+        """[question, place] how each list is worded and before which word it stands; brackets unless it may end."""
+        first, end = take_at(found.tokens.first, take_at(found.match, at)), take_at(found.end, at) + 1
+        reader = take_at(tokens, first - 1)
+        several = self.matcher.several[take_at(words, end - 1)]
+        counted = ends & several & self.counts[reader] & (first == 2)  # how many buses are there that are …?
+        end = end.where(~counted, (words != PAD).sum(1, keepdim=True) - 1)
+        style = torch.where(self.single[reader], WHICH, torch.where(several, ARE, IS))
+        return style.where(ends & self.stops[take_at(words, end)], BRACKETS), end
 
 
 def _insert_list(table: Tensor, places: Tensor, k: int, pieces: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,11 +127,6 @@ def _stack_rows(rows: Sequence[Sequence[int]], each: int) -> Tensor:
     """[list, one of so many, place]"""
     table = torch.from_numpy(pad_rows(rows)).long()
     return table.view(len(rows) // each, each, table.shape[1])
-
-
-def _fill_style(style: str, text: str) -> str:
-    """The comma after "that are" stands where there is one in the list."""
-    return style.format(text) if "," in text or not style.startswith("that") else style.rstrip(" ,").format(text)
 
 
 def _make_lists(vocabulary: ParserVocabulary) -> list[RelationList]:
