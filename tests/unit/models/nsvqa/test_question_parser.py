@@ -13,6 +13,7 @@ from shiftscope.errors import UserError
 from shiftscope.lang.check import check
 from shiftscope.lang.program import Program, node
 from shiftscope.lang.text import parse_program as program
+from shiftscope.models.nsvqa.training import QuestionParserStage
 from shiftscope.schemas import clevr, superclevr
 
 add_modifiers = lazy("shiftscope.models.nsvqa.question_parser.add_modifiers")
@@ -144,6 +145,14 @@ def test_measure_counts_what_is_wrong():
     counts = decode.measure(trained()[0], batch)
     assert counts["exact"] == (0, 16)
     assert counts["token"][0] < counts["token"][1]
+
+
+def test_measure_counts_varied_questions_too_and_an_epoch_is_chosen_by_both():
+    counts = decode.measure(made(enriched=0.5), everything().take(torch.arange(16)))
+    assert counts["varied"] == (0, 16) and decode.find_augmenter.cache_info().currsize
+    assert "varied" not in decode.measure(made(), everything().take(torch.arange(16)))
+    assert QuestionParserStage().choose_by({"exact": 1.0, "varied": 0.5, "token": 0.0}) == 0.75
+    assert QuestionParserStage().choose_by({"exact": 0.5, "token": 0.0}) == 0.5
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -146,6 +146,21 @@ def test_a_program_of_many_relations_means_the_same_when_it_comes_back(seed):
     assert not run.is_defined or run.answer == again.answer
 
 
+def test_a_list_of_relations_is_written_before_what_else_is_said_of_the_set():
+    """The red bus (left of and behind the jet) that is behind the car (right of and behind the jet)."""
+    nodes = [node("scene"), node("filter", (0,), ("shape", "jet")), node("unique", (1,))]
+    nodes += [node("relate", (2,), ("right",)), node("relate", (2,), ("behind",)), node("intersect", (3, 4))]
+    nodes += [node("filter", (5,), ("shape", "car")), node("unique", (6,)), node("relate", (7,), ("behind",))]
+    nodes += [node("relate", (2,), ("left",)), node("intersect", (8, 9)), node("relate", (2,), ("behind",))]
+    nodes += [node("intersect", (10, 11)), node("filter", (12,), ("color", "red")), node("count", (13,))]
+    tokens = tokenize_program(Program(tuple(nodes)))
+    said = " ".join(t.words[-1] for t in tokens if t.words)
+    assert said == "red left behind jet behind car right behind jet"
+    back = build_program(tokens)
+    assert back == back.canonicalize() and tokenize_program(back) == tokens
+    assert len([n for n in back.nodes if n.params == ("shape", "jet")]) == 1  # it is found once
+
+
 def test_many_programs_are_read_as_one_is():
     made = [generate_random_program(derive("many", k), SCHEMA, OPS, depth=6) for k in range(200)]
     written = [tokenize_program(program) for program in (*made, SHARED)]

@@ -29,6 +29,8 @@ MOST = 36  # things in a question's lists, together
 LISTS = 128  # of each length, drawn once
 ALL_PLACES = 0.6  # share of the questions that get a list wherever there is room
 SAME = 0.3  # share of the questions whose lists are all the same
+UNLIKE = 0.5  # by which share a list may be shorter than the longest of its question
+PAIRS = 4  # times as often as one relation, two lead to a thing
 SILENT = 0.1  # share of the adjectives that the things in a list go without
 STYLES = ("( {} )", ", which is {}", "that is {}", "that are {}")
 BRACKETS, WHICH, IS, ARE = range(len(STYLES))
@@ -89,8 +91,8 @@ class ListAdder(TableModule):
         drawn, at = (draw(words.shape[1]) * good).topk(min(PLACES, words.shape[1]), 1)
         used = (drawn > 0) & ((draw(1) < ALL_PLACES) | (draw(drawn.shape[1]) < 0.5))
         longest = (MOST // used.sum(1, keepdim=True).clamp(min=1)).clamp(max=LONGEST)
-        length = (draw(1) ** 1.5 * longest).long()  # of the longest list, less one
-        which = (draw(drawn.shape[1]) * (length + 1)).long() * LISTS + (draw(drawn.shape[1]) * LISTS).long()
+        most = draw(1) * longest  # in a list of this question
+        which = ((1 - UNLIKE * draw(drawn.shape[1])) * most).long() * LISTS + (draw(drawn.shape[1]) * LISTS).long()
         which = torch.where(draw(1) < SAME, which[:, :1], which)
         to = take_at(found.match + found.noun.long(), at) + 1
         alone = self.scene[take_at(tokens, to)]  # nothing else tells of the set
@@ -137,7 +139,7 @@ def _make_lists(vocabulary: ParserVocabulary) -> list[RelationList]:
     relations = {r for r, said in worded.items() if UNKNOWN not in vocabulary.encode_text(said)}
     options = [[None, *(r for r in pair if r in relations)] for pair in PAIRED]
     held = [tuple(r for r in pair if r) for pair in ((a, b) for a in options[0] for b in options[1])]
-    held = [pair for pair in held if pair]
+    held = [pair for pair in held if pair for _ in range(PAIRS if len(pair) > 1 else 1)]
     spelled: dict[int | None, list[str]] = {}
     for w, word in enumerate(vocabulary.words):
         spelled.setdefault(vocabulary.find_spelled_term(w), []).append(word)
