@@ -45,28 +45,31 @@ class ClauseWriter:
 
     def join(self, relations: Sequence[tuple[str, int]], phrases: Mapping[int, str]) -> Clause:
         """The list as one text, its phrases marked."""
-        pieces = self.write(relations, phrases)
+        pieces = write_clause(relations, phrases, self.relations)
         words = [p.words if p.thing == NOWHERE else f"{PHRASE_MARK}{p.words}{PHRASE_MARK}" for p in pieces]
         return Clause("".join(words), tuple(p.thing for p in pieces if p.thing != NOWHERE))
 
-    def write(self, relations: Sequence[tuple[str, int]], phrases: Mapping[int, str]) -> list[ClausePiece]:
-        """The pieces of the list; things that stand in the same relations share them. `phrases` say what each is."""
-        by_thing: dict[int, tuple[str, ...]] = {}
-        for relation, thing in relations:
-            by_thing[thing] = (*by_thing.get(thing, ()), relation)
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for thing, held in by_thing.items():
-            groups.setdefault(held, []).append(thing)
-        found: list[ClausePiece] = []
-        for g, held in enumerate(sorted(groups)):
-            start = "" if g == 0 else ", and " if g == len(groups) - 1 else ", "
-            found.append(ClausePiece(f"{start}{' and '.join([self.relations[r] for r in held])} "))
-            last = groups[held][-1]
-            for thing in groups[held]:
-                if thing != groups[held][0]:
-                    found.append(ClausePiece(" and " if thing == last else ", "))
-                found.append(ClausePiece(phrases[thing], thing))
-        return found
+
+def write_clause(
+    relations: Sequence[tuple[str, int]], phrases: Mapping[int, str], worded: Mapping[str, str]
+) -> list[ClausePiece]:
+    """The pieces of a list; things that stand in the same relations share them. `phrases` say what each is."""
+    by_thing: dict[int, tuple[str, ...]] = {}
+    for relation, thing in relations:
+        by_thing[thing] = (*by_thing.get(thing, ()), relation)
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for thing, held in by_thing.items():
+        groups.setdefault(held, []).append(thing)
+    found: list[ClausePiece] = []
+    for g, held in enumerate(sorted(groups)):
+        start = "" if g == 0 else ", and " if g == len(groups) - 1 else ", "
+        found.append(ClausePiece(f"{start}{' and '.join([worded[r] for r in held])} "))
+        last = groups[held][-1]
+        for thing in groups[held]:
+            if thing != groups[held][0]:
+                found.append(ClausePiece(" and " if thing == last else ", "))
+            found.append(ClausePiece(phrases[thing], thing))
+    return found
 
 
 def add_clause_marks(template: Template, nodes: Sequence[int], noun: str) -> Template:
