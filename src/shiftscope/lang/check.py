@@ -109,18 +109,21 @@ def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
     worded: list[int] = []
     straight, looks_at_parts = True, False
     for i, n in enumerate(nodes):
-        key = n.shape
-        for j in n.inputs:
-            key = key << TYPE_BITS | kinds[j]
+        key, inputs = n.shape, n.inputs
+        if len(inputs) == 1:
+            key = key << TYPE_BITS | kinds[inputs[0]]
+        else:
+            for j in inputs:
+                key = key << TYPE_BITS | kinds[j]
         step = _typed_steps.get(key)
         if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in n.inputs])
+            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
         typed.append(step)
         kinds.append(step.number)
         if step.plain:
             continue
         if step.compares:
-            same.append((i, n.inputs[0], n.inputs[1]))
+            same.append((i, inputs[0], inputs[1]))
         if step.constrained:
             worded.append(i)
         straight = straight and step.straight

@@ -38,15 +38,16 @@ class ClauseWriter:
         self._forms: dict[FullDescription, list[tuple[tuple[str, ...], int]]] = {}
 
     def describe(self, thing: FullDescription, dice: int) -> str:
-        """`the small red rubber cube`; `dice` choose the synonyms."""
+        """`the small red rubber cube` between two marks; `dice` choose the synonyms."""
         forms = self._forms.get(thing)
         if forms is None:
             found = [self.lexicon.get_forms(term) for _, term in thing]
             forms = self._forms[thing] = [(f.one, f.shift) for f in found]
-        return "the " + " ".join([one[(dice >> shift & 255) % len(one)] for one, shift in forms])
+        words = " ".join([one[(dice >> shift & 255) % len(one)] for one, shift in forms])
+        return f"{PHRASE_MARK}the {words}{PHRASE_MARK}"
 
     def join(self, relations: Sequence[tuple[str, int]], phrases: Mapping[int, str]) -> Clause:
-        """The list as one text, its phrases marked."""
+        """The list as one text; the phrases are marked."""
         return _join_relations(relations, phrases, self.relations)
 
 
@@ -54,7 +55,8 @@ def write_clause(
     relations: Sequence[tuple[str, int]], phrases: Mapping[int, str], worded: Mapping[str, str]
 ) -> list[ClausePiece]:
     """The pieces of a list; things that stand in the same relations share them. `phrases` say what each is."""
-    text, things = _join_relations(relations, phrases, worded)
+    marked = {thing: f"{PHRASE_MARK}{words}{PHRASE_MARK}" for thing, words in phrases.items()}
+    text, things = _join_relations(relations, marked, worded)
     found = [
         ClausePiece(words, things[k // 2] if k % 2 else NOWHERE) for k, words in enumerate(text.split(PHRASE_MARK))
     ]
@@ -74,7 +76,7 @@ def _join_relations(
     order: list[int] = []
     for sides in sorted(groups):
         things = groups[sides]
-        said = [f"{PHRASE_MARK}{phrases[thing]}{PHRASE_MARK}" for thing in things]
+        said = [phrases[thing] for thing in things]
         listed.append(f"{' and '.join([worded[side] for side in sides])} {join_last(said, ', ', ' and ')}")
         order += things
     return Clause(join_last(listed, ", ", ", and "), tuple(order))

@@ -218,7 +218,7 @@ def add_all(steps: list[TreeStep], world: ExecutionWorld, schema: Schema, seed: 
         added = sum([adding.add_words(n) for n in range(len(adding.own))])
         added += sum([adding.add_relations(n) for n in range(len(adding.own))])
         total += added
-        if not adding.suspected or not added:
+        if not adding.refused or not added:
             return total
 
 
@@ -232,6 +232,7 @@ class _Saturation:
         self.own = own
         self.silent = _list_silent_attributes(listed, self.own)
         self.suspected = select_suspects(listed)
+        self.refused = False  # something that would have given the answer away; it may be added after something else
         self.referents = [s.inputs[0] for s in listed if s.op == "unique"]
         self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
         spoken = 0  # what the question is about: a relation to it would go round in a circle, or tell what is asked
@@ -244,36 +245,42 @@ class _Saturation:
         step = self.own[n]
         if not step.value:
             return 0 if self.like[n] else self.add_words_for_nothing(n)
-        return self.add_shared_words(n, step.value, bool(self.suspected))
+        kept, silent = step.words, self.silent[n]
+        added = self.add_shared_words(n, step.value, False)
+        if added and not self.is_fine():
+            step.words, self.silent[n] = kept, silent
+            added = self.add_shared_words(n, step.value, True)
+        return added
 
     def add_words_for_nothing(self, n: int) -> int:
         """Add to the empty set n what the first stand-in shares that will do; how many words came."""
         step = self.own[n]
         kept, silent = step.words, self.silent[n]
         for like in list_stand_ins(step, self.world, self.schema, f"{self.seed} {n}"):
-            step.words, self.silent[n] = list(kept), set(silent)
             added = self.add_shared_words(n, like, False)
             if self.is_fine():
                 self.like[n] = like
                 return added
-        step.words, self.silent[n] = kept, silent
+            step.words, self.silent[n] = kept, silent
         return 0
 
     def add_shared_words(self, n: int, these: int, each: bool) -> int:
-        """Add to set n what these share; `each` word may have to go since it would give the answer away."""
+        """Add to set n what these share; `each` word is left out if it would give the answer away."""
         step, silent = self.own[n], self.silent[n]
         referents = list_referents(step, self.referents)
-        before = len(step.words)
+        words = step.words = list(step.words)
+        new: list[str] = []
         for attribute, values in self.shared.list_words(these):
             for value in () if attribute in silent else values:
-                step.words.append(FilterWord("filter", attribute, value))
-                if not (referents and names_any(step, referents, self.schema)) and (not each or self.is_fine()):
-                    silent.add(attribute)
+                words.append(FilterWord("filter", attribute, value))
+                if not (referents and names_any(step, referents, self.schema)) and not (each and not self.is_fine()):
+                    new.append(attribute)
                     break
-                step.words.pop()
-        if len(step.words) > before:
-            step.words.sort(key=lambda w: self.shared.rank[w.attribute])
-        return len(step.words) - before
+                words.pop()
+        if new:
+            words.sort(key=lambda w: self.shared.rank[w.attribute])
+            self.silent[n] = silent.union(new)
+        return len(new)
 
     def add_relations(self, n: int) -> int:
         """Add to set n every relation that all its members stand in; how many came."""
@@ -300,7 +307,10 @@ class _Saturation:
         return any(s.relations for s in self.referents if s is not step and s.value == step.value)
 
     def is_fine(self) -> bool:
-        return not self.suspected or not gives_itself_away(self.suspected, self.schema, self.shared.things)
+        if not self.suspected or not gives_itself_away(self.suspected, self.schema, self.shared.things):
+            return True
+        self.refused = True
+        return False
 
 
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:

@@ -106,13 +106,19 @@ def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
 
 
 def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> Program:
-    """The program of a tree, depth first.
+    """The program of a tree: first what finds the things that added relations lead to, each once, then depth first.
 
-    `things` are the descriptions of what added relations lead to; each is found once, however often it is mentioned.
+    `things` are their descriptions.
     """
     nodes: list[Node] = []
-    placed: dict[TreeStep, int] = {}
     found: dict[int, int] = {}
+    for step in list_steps(last):
+        for _, thing in step.relations:
+            if thing not in found:
+                nodes.extend(_write_description(things[thing], len(nodes)))
+                found[thing] = len(nodes) - 1
+    placed: dict[TreeStep, int] = {}
+    append = nodes.append
 
     def place(step: TreeStep) -> int:
         at = placed.get(step, -1)
@@ -122,17 +128,16 @@ def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> Prog
             inputs = tuple([place(s) for s in step.inputs])
             nodes.append(node(step.op, inputs, step.params))
             at = len(nodes) - 1
+        end = len(nodes)
         for relation, thing in step.relations:
-            if thing not in found:
-                nodes.extend(_write_description(things[thing], len(nodes)))
-                found[thing] = len(nodes) - 1
-            nodes.append(_write_relation(found[thing], relation))
+            append(_write_relation(found[thing], relation))
             if at >= 0:
-                nodes.append(_write_intersection(at, len(nodes) - 1))
-            at = len(nodes) - 1
-        for word in step.words:
-            nodes.append(node(word.op, (at,), (word.attribute, word.value)))
-            at = len(nodes) - 1
+                append(_write_intersection(at, end))
+                end += 1
+            at, end = end, end + 1
+        for op, attribute, value in step.words:
+            append(node(op, (at,), (attribute, value)))
+            at, end = end, end + 1
         placed[step] = at
         return at
 
@@ -140,7 +145,7 @@ def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> Prog
     return Program(tuple(nodes))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=10_000)
 def _write_description(thing: FullDescription, at: int) -> tuple[Node, ...]:
     """The nodes that find a thing, from node `at` on."""
     return (
