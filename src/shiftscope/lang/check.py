@@ -4,9 +4,10 @@ Programs of one skeleton (ops and wiring, whatever their words) are typed once. 
 checked for each: that two compared values are of one attribute, that an edit's states are not mixed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..edit import ON
 from ..errors import did_you_mean
@@ -24,11 +25,15 @@ WORDS = {  # params that take one of a few words, whatever the scene
 
 
 class PlanStep(NamedTuple):
-    """One node, ready to run."""
+    """One node, typed."""
 
     op: Op
     inputs: tuple[int, ...]
     on_parts: bool  # whether the things it looks at are parts
+
+
+OBJECTS_VIEW, PARTS_VIEW, WORLD_VIEW = range(3)  # what an op looks at
+StepCall = tuple[Callable[..., Any], int, int, int]  # one node, ready to run: function, view, inputs or -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class ProgramPlan:
 
     types: tuple[Type, ...]
     steps: tuple[PlanStep, ...]
+    calls: tuple[StepCall, ...]
     same_attribute: tuple[tuple[int, int, int], ...]  # node, and the two nodes whose values it compares
     constrained: tuple[int, ...]  # nodes whose words must be of WORDS, or numbers
     straight: bool  # neither sub-programs nor edits
@@ -97,46 +103,57 @@ LONGEST_KEPT = 64  # nodes of a program whose plan is kept; longer ones (rd+) ha
 
 
 def _build_plan(nodes: tuple[Node, ...]) -> ProgramPlan:
-    types: list[Type] = []
-    steps: list[PlanStep] = []
+    typed: list[TypedStep] = []
+    kinds: list[int] = []  # the numbers of the types
     same: list[tuple[int, int, int]] = []
     worded: list[int] = []
-    kinds: list[int] = []  # the numbers of the types
     straight, looks_at_parts = True, False
     for i, n in enumerate(nodes):
-        inputs = n.inputs
+        key, inputs = n.shape, n.inputs
         if len(inputs) == 1:
-            key: tuple[int, ...] = (n.shape, kinds[inputs[0]])
+            key = key << TYPE_BITS | kinds[inputs[0]]
         else:
-            key = (n.shape, *[kinds[j] for j in inputs])
+            for j in inputs:
+                key = key << TYPE_BITS | kinds[j]
         step = _typed_steps.get(key)
         if step is None:
-            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [types[j] for j in inputs])
-        types.append(step.output)
+            step = _typed_steps[key] = _type_step(f"node {i} ({n.op})", n, [typed[j].output for j in inputs])
+        typed.append(step)
         kinds.append(step.number)
-        steps.append(step.step)
+        if step.plain:
+            continue
         if step.compares:
             same.append((i, inputs[0], inputs[1]))
         if step.constrained:
             worded.append(i)
         straight = straight and step.straight
-        looks_at_parts = looks_at_parts or step.on_parts
-    return ProgramPlan(tuple(types), tuple(steps), tuple(same), tuple(worded), straight, looks_at_parts)
+        looks_at_parts = looks_at_parts or step.step.on_parts
+    return ProgramPlan(
+        tuple([t.output for t in typed]),
+        tuple([t.step for t in typed]),
+        tuple([t.call for t in typed]),
+        tuple(same),
+        tuple(worded),
+        straight,
+        looks_at_parts,
+    )
 
 
 class TypedStep(NamedTuple):
     """A node's op on inputs of given types."""
 
-    step: PlanStep
     output: Type
+    step: PlanStep
+    call: StepCall
     number: int  # of the output's type
-    on_parts: bool
+    plain: bool  # on objects, and none of the below
     compares: bool  # two values
     constrained: bool  # its words must be of WORDS, or numbers
     straight: bool  # neither a sub-program nor an edit
 
 
-_typed_steps: dict[tuple[int, ...], TypedStep] = {}  # by the node's shape and the numbers of its inputs' types
+TYPE_BITS = 16  # for the number of a type
+_typed_steps: dict[int, TypedStep] = {}  # by the node's shape and the numbers of its inputs' types
 _type_numbers: dict[Type, int] = {}
 
 
@@ -151,14 +168,20 @@ def _type_step(where: str, n: Node, given: list[Type]) -> TypedStep:
         raise ProgramError(f"{where}: expected the words of {op.usage}, got {words} words")
     output = _infer_output(op, given, where)
     on_parts = bool(given) and given[0] in (PART, PARTS)
+    view = WORLD_VIEW if op.looks_at == "world" else PARTS_VIEW if on_parts else OBJECTS_VIEW
+    left, right = (*n.inputs, -1, -1)[:2]
+    compares = name == "equal" and given[0].name == "Value"
+    constrained = bool(WORDS.keys() & set(op.params)) or "number" in op.params
+    straight = not (op.edits or op.body is not None or name == "it")
     return TypedStep(
-        step=PlanStep(op, n.inputs, on_parts),
         output=output,
+        step=PlanStep(op, n.inputs, on_parts),
+        call=(op.exact, view, left, right),
         number=_type_numbers.setdefault(output, len(_type_numbers)),
-        on_parts=on_parts,
-        compares=name == "equal" and given[0].name == "Value",
-        constrained=bool(WORDS.keys() & set(op.params)) or "number" in op.params,
-        straight=not (op.edits or op.body is not None or name == "it"),
+        plain=straight and not (compares or constrained or on_parts),
+        compares=compares,
+        constrained=constrained,
+        straight=straight,
     )
 
 

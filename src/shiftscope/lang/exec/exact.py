@@ -69,16 +69,15 @@ def _execute_straight(plan: ProgramPlan, program: Program, world: ExecutionWorld
     """The common case, kept free of everything else: 40,000 programs a second depend on it."""
     values: list[Any] = []
     append = values.append
-    objects, parts = world.objects, world.parts
+    views = (world.objects, world.parts, world)
     try:
-        for (op, inputs, on_parts), node in zip(plan.steps, program.nodes, strict=True):
-            view = world if op.looks_at == "world" else (parts if on_parts else objects)
-            if len(inputs) == 1:
-                append(op.exact(view, values[inputs[0]], *node.params))
-            elif inputs:
-                append(op.exact(view, values[inputs[0]], values[inputs[1]], *node.params))
+        for (exact, view, left, right), node in zip(plan.calls, program.nodes, strict=True):
+            if left < 0:
+                append(exact(views[view], *node.params))
+            elif right < 0:
+                append(exact(views[view], values[left], *node.params))
             else:
-                append(op.exact(view, *node.params))
+                append(exact(views[view], values[left], values[right], *node.params))
     except IllFounded as error:
         return Execution(Undefined(error.reason, len(values), error.detail), tuple(values))
     return Execution(values[-1], tuple(values))

@@ -112,16 +112,25 @@ FUNCTIONS: dict[str, Meaning] = {  # the words that follow the fixed ones are th
 class ClevrNotation:
     """A notation whose nodes correspond one to one to ours."""
 
-    def __init__(self, name: str, table: dict[str, Meaning], values: dict[str, int]) -> None:
+    def __init__(
+        self, name: str, table: dict[str, Meaning], values: dict[str, int], marked: frozenset[str] = frozenset()
+    ) -> None:
         self.name = name
         self.table = table
         self.values = values  # how many value_inputs a function takes, where any
+        self.marked = marked  # functions that make a notation look at a program more closely
         self._nodes: dict[tuple[Any, ...], Node] = {}
+        self._marked_nodes: dict[tuple[Any, ...], Node] = {}
 
     def read(self, listed: Iterable[Any]) -> Program:
         """The program of a file's node list."""
+        return self._read_marked(listed)[0]
+
+    def _read_marked(self, listed: Iterable[Any]) -> tuple[Program, bool]:
+        """The program, and whether any of its functions is marked."""
         made: list[Node] = []
         known = self._nodes
+        marked = False
         for at, raw in enumerate(listed):
             try:  # the common case: a released node seen before, its inputs before it
                 if len(raw) == 3 and type(raw["inputs"]) is type(raw["value_inputs"]) is list:
@@ -129,17 +138,26 @@ class ClevrNotation:
                     if found.reach < at:
                         made.append(found)
                         continue
-            except (KeyError, TypeError):
+            except KeyError as error:
+                again = self._marked_nodes.get(error.args[0])
+                if again is not None and again.reach < at:
+                    made.append(again)
+                    marked = True
+                    continue
+            except TypeError:
                 pass
             entry = read_entry(raw, at)
             if any(not 0 <= i < at for i in entry.inputs):
                 return self._read_reordered(listed)
             made.append(self._build_node(at, entry))
+            marks = entry.function in self.marked
+            marked = marked or marks
             if not entry.notes:
-                known[entry.function, *entry.inputs, None, *entry.values] = made[-1]
-        return Program(tuple(made))
+                kept = self._marked_nodes if marks else known
+                kept[entry.function, *entry.inputs, None, *entry.values] = made[-1]
+        return Program(tuple(made)), marked
 
-    def _read_reordered(self, listed: Iterable[Any]) -> Program:
+    def _read_reordered(self, listed: Iterable[Any]) -> tuple[Program, bool]:
         entries = [read_entry(raw, at) for at, raw in enumerate(listed)]
         order = order_entries(entries)
         place = {old: new for new, old in enumerate(order)}
@@ -148,7 +166,7 @@ class ClevrNotation:
             inputs = tuple(place[i] for i in entries[old].inputs)
             notes = (*entries[old].notes, ("at", str(old)))
             nodes.append(self._build_node(old, entries[old]._replace(inputs=inputs, notes=notes)))
-        return Program(tuple(nodes))
+        return Program(tuple(nodes)), any(entry.function in self.marked for entry in entries)
 
     def _build_node(self, at: int, entry: ClevrEntry) -> Node:
         meaning = self.table.get(entry.function)

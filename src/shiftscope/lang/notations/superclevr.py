@@ -25,14 +25,20 @@ PART_FUNCTIONS: dict[str, Meaning] = {
     "equal_partname": ("equal", ()),
     **{f"part{op}_{theirs}": (op, (ours,)) for op in ("filter", "query") for theirs, ours in PART_ATTRIBUTES.items()},
 }
-PART_QUERIES = tuple(f"partquery_{theirs}" for theirs in PART_ATTRIBUTES)
+OWN_NAMES = {"unique", *(f"partquery_{theirs}" for theirs in PART_ATTRIBUTES)}  # that we write of parts
 AS = "as"  # note: the function's name in the file, where we would write another
 
 
 class SuperClevrNotation(ClevrNotation):
     def read(self, listed: Iterable[Any]) -> Program:
-        kept = list(listed)
-        return fold_part_names(_note_functions(super().read(kept), kept))
+        kept = listed if isinstance(listed, list) else list(listed)
+        program, on_parts = self._read_marked(kept)
+        if not on_parts:
+            return program
+        functions = [raw.get("function") or raw["type"] for raw in kept]
+        if not NOTED.isdisjoint(functions):
+            program = _note_functions(program, functions)
+        return fold_part_names(program) if "union" in functions else program
 
     def write(self, program: Program) -> list[dict[str, Any]]:
         return super().write(expand_part_names(program))
@@ -60,24 +66,18 @@ class SuperClevrNotation(ClevrNotation):
         return made
 
 
-def _note_functions(program: Program, listed: list[Any]) -> Program:
+def _note_functions(program: Program, functions: list[str]) -> Program:
     """Notes `uniquepart`, and functions for objects that query a part, as the engine lets them."""
     try:
         plan = plan_program(program)
     except ProgramError:  # the check of its types says what is wrong
         return program
-    if not plan.on_parts:
-        return program
-    nodes: list[Node] | None = None
-    for i, (n, step) in enumerate(zip(program.nodes, plan.steps, strict=True)):
-        if not step.on_parts or n.op not in ("unique", "query"):
-            continue
-        raw = listed[int(n.note("at", str(i)))]
-        function = raw.get("function") or raw["type"]
-        if function != "unique" and function not in PART_QUERIES:
-            nodes = nodes or list(program.nodes)
+    nodes = list(program.nodes)
+    for i, (n, step) in enumerate(zip(nodes, plan.steps, strict=True)):
+        function = functions[int(n.note("at", str(i)))] if step.on_parts else ""
+        if function in NOTED:
             nodes[i] = node(n.op, n.inputs, n.params, (*n.notes, (AS, function)))
-    return Program(tuple(nodes)) if nodes else program
+    return Program(tuple(nodes))
 
 
 def expand_part_names(program: Program) -> Program:
@@ -103,8 +103,6 @@ def expand_part_names(program: Program) -> Program:
 
 def fold_part_names(program: Program) -> Program:
     """The program with one filter for each union of names that is a term of ours."""
-    if "union" not in [n.op for n in program.nodes]:
-        return program
     filters = _find_name_filters(program)
     if len(filters) < 2:
         return program
@@ -177,5 +175,7 @@ def finds(word: str) -> set[str]:
 
 
 TABLE = FUNCTIONS | PART_FUNCTIONS
-NOTATION = SuperClevrNotation("Super-CLEVR", TABLE, VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES})
+NOTED = frozenset({name for name, (op, _) in TABLE.items() if op in ("unique", "query")} - OWN_NAMES)
+TAKEN = VALUES | {f"partfilter_{a}": 1 for a in PART_ATTRIBUTES}
+NOTATION = SuperClevrNotation("Super-CLEVR", TABLE, TAKEN, frozenset({"object2part"}))  # nothing else leads to parts
 read, write = NOTATION.read, NOTATION.write

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,7 +148,7 @@ class QuestionParserStage(TrainStage):
         return measure(module, batch)
 
     def choose_by(self, shares: Mapping[str, float]) -> float:
-        return shares["exact"]
+        return (shares["exact"] + shares.get("varied", shares["exact"])) / 2
 
     def batch_to_measure(self, device: str) -> int | None:
         return MEASURED if device != "cpu" else None
@@ -202,17 +201,12 @@ class QuestionExamples:
 
     def epoch(self, batch: int, random: np.random.Generator) -> list[Rows]:
         """Texts of similar length together."""
-        from .question_parser.loss import QuestionEpoch, make_batches
+        from .question_parser.loss import QuestionEpoch, find_augmenter, make_batches
 
         rows = make_batches(self.all.lengths[:, 0].numpy(), batch, random)
-        self.under_way = QuestionEpoch(self.all, rows, self.augmenter, random)
+        vary = find_augmenter(self.config, self.all.words.device)
+        self.under_way = QuestionEpoch(self.all, rows, vary, random)
         return rows
-
-    @cached_property
-    def augmenter(self) -> Any:
-        from .question_parser.loss import QuestionAugmenter
-
-        return QuestionAugmenter(self.config).to(self.all.words.device)
 
     def batch(self, rows: torch.Tensor) -> Any:
         """Augmented, if it is one of the epoch that is under way."""

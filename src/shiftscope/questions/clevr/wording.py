@@ -26,7 +26,7 @@ CLOSING = ".,;:?!)…"  # a token that starts so stands right after the last wor
 OPENING = "\"'(«“‘„"
 PHRASE_MARK = "\x02"  # before and after each noun phrase, until all words are joined
 CLAUSE_MARK = "\ue000"  # before the number of a clause that a text has room for
-IN_BRACKETS, WITH_COMMA = "(", ","  # after it: a clause in brackets; one with a comma after it, if there is one in it
+IN_BRACKETS = "("  # after it: a clause in brackets
 
 PhraseChoices = tuple[tuple[str, ...], int]  # phrases, shift
 
@@ -61,7 +61,7 @@ class Clause(NamedTuple):
 
 class ClauseToken(NamedTuple):
     number: int  # of the clause that stands here
-    style: str  # IN_BRACKETS, WITH_COMMA or neither
+    in_brackets: bool
 
 
 WordingToken = str | WordingSlot | ClosingMark | OpeningMark | ArticleToken | ClauseToken
@@ -168,8 +168,7 @@ class QuestionWording:
                 tokens.append(self._build_slot(self.template.find_slot(name), bool(several), ending))
                 tokens += [ClosingMark(after)] if after else []
             elif raw[0] == CLAUSE_MARK:
-                number = raw[1:].rstrip(IN_BRACKETS + WITH_COMMA)
-                tokens.append(ClauseToken(int(number), raw[1 + len(number) :]))
+                tokens.append(ClauseToken(int(raw[1:].rstrip(IN_BRACKETS)), raw.endswith(IN_BRACKETS)))
             else:
                 word = "" if raw[0] in CLOSING else raw.rstrip(CLOSING)
                 tokens += [word] if word else []
@@ -243,9 +242,7 @@ def _join_words(
             head += token.text
         elif type(token) is ClauseToken:
             clause = (clauses or {})[token.number].words
-            words.append(f"({clause})" if token.style == IN_BRACKETS else clause)
-            if token.style == WITH_COMMA and WITH_COMMA in clause:
-                words[-1] += WITH_COMMA
+            words.append(f"({clause})" if token.in_brackets else clause)
         else:
             articles.append(len(words))
             words.append(head + "a")

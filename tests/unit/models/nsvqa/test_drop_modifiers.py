@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lazy import lazy
-from parser_tokens import decode_program, tokenize_program
+from parser_tokens import build_program, decode_program, tokenize_program
 from shiftscope.english.inflection import article, plural
 from shiftscope.english.synonyms import Lexicon
 from shiftscope.lang.check import check
@@ -190,11 +190,11 @@ def faithful(text, meant):
     return said == filters and relations == relates and not related - leads
 
 
-@pytest.mark.parametrize("variant", ["rd-", "default"])  # rd+ has lists that it does not read; nobody trains on them
+@pytest.mark.parametrize("variant", ["rd+", "default"])
 def test_stripped_questions_say_what_their_programs_ask(variant):
-    """For questions that the slow reader can read as they are, which are nearly all."""
+    """For questions that the slow reader can read as they are: nearly all but those with lists of relations."""
     readable = [pair for pair in asked(variant) if faithful(*pair)]
-    assert len(readable) > 0.95 * len(asked(variant))
+    assert len(readable) > (0.6 if variant == "rd+" else 0.95) * len(asked(variant))
     changed = fewer = 0
     for seed in range(2):
         pairs, _, _ = stripped(readable, variant, seed)
@@ -202,15 +202,15 @@ def test_stripped_questions_say_what_their_programs_ask(variant):
             check(meant, SCHEMA)
             assert faithful(text, meant), (text, meant)
             changed += meant != before.canonicalize()
-            ops = [Counter(n.op for n in p.nodes) for p in (before, meant)]
+            ops = [Counter(n.op for n in p.nodes) for p in (build_program(tokenize_program(before)), meant)]
             assert not ops[1] - ops[0]
             fewer += ops[1]["relate"] < ops[0]["relate"]
             words = text.split()
             for one, other in pairwise(words):
                 if one in ("a", "an") and "an" in learned(variant).words:
                     assert one == article("SUV" if other == "suv" else other), text
-    assert changed > 0.5 * 2 * len(readable)
-    assert fewer > (0 if variant == "rd-" else 0.02) * 2 * len(readable)
+    assert changed > 0.6 * 2 * len(readable)
+    assert fewer > 0.02 * 2 * len(readable)
 
 
 def test_the_slow_reader_finds_what_is_wrong():
@@ -290,7 +290,7 @@ def test_a_question_is_enriched_or_stripped_or_left_alone():
     more, _ = varied(0.4, 0.0)
     less, _ = varied(0.0, 0.3)
     both, _ = varied(0.4, 0.3)
-    assert (more >= 0).all() and 0.15 < (more > 0).float().mean() < 0.42
+    assert (more >= 0).all() and 0.2 < (more > 0).float().mean() < 0.42
     assert (less <= 0).all() and 0.15 < (less < 0).float().mean() < 0.32
     assert torch.equal(both < 0, less < 0)  # the same questions, as the same are drawn
     assert not ((both > 0) & (less < 0)).any()

@@ -114,8 +114,8 @@ def test_a_relation_that_is_needed_stays_and_its_thing_gets_relations_of_its_own
         "How large is the sphere to the right of the blue thing?",
         "How large is the sphere to the right of the blue sphere?",
         "How large is the red metal sphere (right of the small red rubber cube, and right of and in front of the "
-        "large green rubber cylinder) to the right of the large blue metal sphere, which is left of and in front of "
-        "the large green rubber cylinder, and right of the small red rubber cube?",
+        "large green rubber cylinder) that is to the right of the large blue metal sphere, which is left of and in "
+        "front of the large green rubber cylinder, and right of the small red rubber cube?",
     ]
 
 
@@ -191,6 +191,30 @@ def test_nothing_is_described_like_something():
     )
 
 
+def test_what_is_counted_is_not_called_what_is_singled_out_already():
+    """It is a small red rubber cube like the one that it is right of, but not said to be a cube."""
+    where = scene(
+        thing("small red rubber cube", -2), thing("large blue metal sphere", -1), thing("small red rubber cube", 0)
+    )
+    program = (
+        "count(filter(relate(unique(filter(relate(unique(filter(scene(), color=blue)), left), "
+        "shape=cube)), right), color=red))"
+    )
+    assert said(program, "two_hop.json", 0, where)[-1] == (
+        "How many small red rubber things are to the right of the small red rubber cube that is to the left of the "
+        "large blue metal sphere?"
+    )
+
+
+def test_the_sentence_never_goes_on_after_a_list_without_brackets():
+    made = generate_levels([vehicles(k) for k in range(60)], builtin_templates(superclevr.SCHEMA), ["rd+"])["rd+"]
+    found = [rest for q in made for rest in re.findall(",[^.?]*", re.sub(r"\([^()]*\)", "", q.text))]
+    lists = [rest for rest in found if not rest.startswith((", taken together", ", how many"))]
+    assert len(lists) > 200
+    for rest in lists:
+        assert not re.search(r" (?:same|also|or|than|as|have|made|how|what)\b|;", rest), rest
+
+
 def test_no_relation_leads_to_what_the_question_speaks_of():
     """It would go round in a circle; the three spheres are all alike, so that nothing can be related to them."""
     where = scene(
@@ -261,9 +285,8 @@ def test_a_thing_is_not_told_by_the_relation_to_itself_what_is_asked_of_it():
         "color=blue)), left), size=small)), color)"
     )
     assert said(program, "two_hop.json", 3, where)[-1] == (
-        "What color is the small rubber cube (left of the small gray metal cylinder) to the left of the large blue "
-        "metal sphere (left of the small gray metal cylinder) that is to the right of the small rubber cube, which is "
-        "left of the small gray metal cylinder?"
+        "What color is the small rubber cube (left of the small gray metal cylinder) that is to the left of the large "
+        "blue metal sphere (left of the small gray metal cylinder) that is to the right of the small rubber cube?"
     )
 
 

@@ -11,7 +11,7 @@ from ....english.synonyms import SYNONYMS
 from ....lang.op import OBJECT, OBJECTS, PARTS
 from ....rng import derive
 from .network import TableModule
-from .tokens import AGAIN, FILTER, ParserToken
+from .tokens import AGAIN, FILTER, RELATE, ParserToken
 from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, pad_rows
 
 NONE = -1
@@ -123,7 +123,7 @@ class ModifierAdder(DescriptionTables):
             some = chosen & (torch.rand(many, device=device, generator=random) < 0.5)
             words, tokens = self._add_relations(words, tokens, some, random)
         for _ in range(ROUNDS if len(self.new_word) else 0):
-            words, tokens = self._add_adjectives(words, tokens, chosen, random)
+            words, tokens = self.add_adjectives(words, tokens, chosen, random)
         return words, tokens
 
     def _find_anchors(self, words: Tensor, tokens: Tensor, random: Random) -> tuple[Tensor, Tensor, Tensor]:
@@ -140,7 +140,7 @@ class ModifierAdder(DescriptionTables):
         counts = found.new_zeros(len(found), self.spells.shape[1] - NONE)
         return counts.scatter_add_(1, found - NONE, torch.ones_like(found))
 
-    def _add_adjectives(
+    def add_adjectives(
         self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None
     ) -> tuple[Tensor, Tensor]:
         at, to, good = self._find_anchors(words, tokens, random)
@@ -153,7 +153,7 @@ class ModifierAdder(DescriptionTables):
         good &= self.token_rank[tokens[rows, (to - 1).clamp(min=0)]] < rank
         good &= self.rank[words[rows, (at - 1).clamp(min=0)]] < rank
         word = self.new_word[which]
-        return _insert_pieces(words, at, word[:, None], good), _insert_pieces(tokens, to, token[:, None], good)
+        return insert_pieces(words, at, word[:, None], good), insert_pieces(tokens, to, token[:, None], good)
 
     def _add_relations(
         self, words: Tensor, tokens: Tensor, chosen: Tensor, random: Random = None
@@ -171,8 +171,8 @@ class ModifierAdder(DescriptionTables):
         good &= (self.token_kind[tokens[rows, to]] == 0) & ~self.bound[words[rows, end]]
         which = torch.randint(len(self.clause), (len(words),), device=words.device, generator=random)
         return (
-            _insert_pieces(words, end, self.clause[which], good),
-            _insert_pieces(tokens, to + 1, self.clause_token[which], good),
+            insert_pieces(words, end, self.clause[which], good),
+            insert_pieces(tokens, to + 1, self.clause_token[which], good),
         )
 
 
@@ -181,7 +181,7 @@ def _make_clauses(
 ) -> list[tuple[list[int], list[int]]]:
     """Relations to things, such as "left of the red car": their words and their tokens."""
     numbers = {t: k for k, t in enumerate(vocabulary.tokens, SPECIAL_TOKENS)}
-    relations = [t for t in vocabulary.tokens if t.op == "relate"]
+    relations = [t for t in vocabulary.tokens if t.op == RELATE and (t.inputs, t.output) == ((OBJECT,), OBJECTS)]
     unique = numbers.get(ParserToken("unique", (), (OBJECTS,), OBJECT))
     usual = [a for a in adjectives if a.tokens[0] != PAD]
     if unique is None or not relations or not usual or not nouns:
@@ -211,7 +211,7 @@ def _make_clauses(
     return made
 
 
-def _insert_pieces(table: Tensor, at: Tensor, pieces: Tensor, rows: Tensor) -> Tensor:
+def insert_pieces(table: Tensor, at: Tensor, pieces: Tensor, rows: Tensor) -> Tensor:
     """The table with a piece before place `at` in some rows; the piece of each row is padded behind."""
     wide = table.shape[1] + pieces.shape[1]
     places = torch.arange(wide, device=table.device).expand(len(table), -1)

@@ -6,13 +6,14 @@ import torch
 from torch import Tensor
 
 from ....lang.program import Program
-from .loss import QuestionParserBatch
+from .loss import QuestionParserBatch, find_augmenter
 from .network import QuestionParser, use_one_thread
 from .tokens import ProgramReader
 from .vocabulary import BEGIN, PAD, SPECIAL_TOKENS, pad_rows
 
 BATCH = 256  # texts at a time on a processor
 GPU_BATCH = 16384  # a step takes as many launches, and nearly the same time, for few
+MOST_WORDS = 1 << 20  # of the texts of a batch, with the padding: long texts need memory
 PAUSE = 4  # tokens between two looks at which programs have ended; a GPU would wait at every look
 
 
@@ -25,7 +26,10 @@ def parse(module: QuestionParser, texts: Sequence[str], batch: int | None = None
     ids = [vocabulary.encode_text(text) for text in texts]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))  # texts of like length together
     with use_one_thread(device):
-        for some in (order[start : start + batch] for start in range(0, len(order), batch)):
+        while order:
+            some = order[:batch]
+            some = some[: max(1, MOST_WORDS // len(ids[some[-1]]))]
+            order = order[len(some) :]
             words = torch.from_numpy(pad_rows([ids[i] for i in some])).to(device).long()
             made = decode_greedily(module, words)
             long = (made != PAD).sum(1).tolist()
@@ -64,15 +68,29 @@ def decode_greedily(module: QuestionParser, words: Tensor) -> Tensor:
 Counts = dict[str, tuple[int, int]]  # name -> right, of
 
 
+VARIED_SPLITS = 8  # of a batch that is varied, by length
+
+
 @torch.inference_mode()
 def measure(module: QuestionParser, batch: QuestionParserBatch) -> Counts:
-    """Exact: every token is right, which means that the canonical programs are equal."""
+    """Exact: every token is right, which means that the canonical programs are equal; varied: the same where
+    questions have more or less in them, as in training."""
     module.eval()
+    counts = {"exact": (_count_exact(module, batch), len(batch))}
+    if module.config.enriched or module.config.stripped:
+        vary = find_augmenter(module.config, module.bias.device)
+        varied = batch.augment(vary, torch.Generator(module.bias.device).manual_seed(0)).sort()
+        parts = varied.split(1 + len(varied) // VARIED_SPLITS)
+        counts["varied"] = (sum(_count_exact(module, part) for part in parts), len(batch))
+    true = batch.tokens[:, 1:]
+    counted = true != PAD
+    right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
+    return counts | {"token": (int(right.sum()), int(counted.sum()))}
+
+
+def _count_exact(module: QuestionParser, batch: QuestionParserBatch) -> int:
     true = batch.tokens[:, 1:]
     wide = max(true.shape[1], module.config.longest_program)
     both = (decode_greedily(module, batch.words), true)
     decoded, expected = (torch.nn.functional.pad(t, (0, wide - t.shape[1]), value=PAD) for t in both)
-    exact = int((decoded == expected).all(1).sum())
-    counted = true != PAD
-    right = (module(batch.words, batch.tokens[:, :-1], batch.lengths[:, 0]).argmax(-1) == true) & counted
-    return {"exact": (exact, len(true)), "token": (int(right.sum()), int(counted.sum()))}
+    return int((decoded == expected).all(1).sum())

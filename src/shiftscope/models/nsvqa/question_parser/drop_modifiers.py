@@ -88,21 +88,22 @@ class ModifierDropper(DescriptionTables):
         words, tokens = self._drop_adjectives(words, tokens, share * chosen, random)
         return words[:, : wide[0]], tokens[:, : wide[1]]
 
-    def _find_descriptions(self, words: Tensor, tokens: Tensor) -> DescriptionMatch:
+    def find_descriptions(self, words: Tensor, tokens: Tensor) -> DescriptionMatch:
+        """Those that text and program say once in the same words; EDGE columns of both are to be empty."""
         adjectives = self._find_runs(self.rank[words], self.term[words], torch.zeros_like(words))
         filters = self._find_runs(self.token_rank[tokens], self.token_term[tokens], self.token_kind[tokens])
         keys = filters.key.masked_fill(filters.key == NONE, NONE - 1)  # nothing is not like nothing
         equal = adjectives.key[:, :, None] == keys[:, None]
         match = equal.view(torch.uint8).argmax(2)
-        good = (equal.sum(2) == 1) & (_take_at(equal.sum(1), match) == 1)
-        follows = _take_at(tokens, match + 1)
-        kind = self.token_kind[_take_at(tokens, match)]
+        good = (equal.sum(2) == 1) & (take_at(equal.sum(1), match) == 1)
+        follows = take_at(tokens, match + 1)
+        kind = self.token_kind[take_at(tokens, match)]
         noun = (self.token_rank[follows] == self.noun) & (self.token_kind[follows] == kind)
         term = self.token_term[follows].clamp(min=0)
         end = _number_columns(words)
         going = good
         for k in range(1 + LONGEST_NOUN):  # "road bike" ends with its second word
-            word = _take_at(words, end + 1)
+            word = take_at(words, end + 1)
             spells = noun & self.spells[word, term]
             going = going & (spells if k else spells | ~noun & self.bare[word])
             good = good if k else going
@@ -127,32 +128,32 @@ class ModifierDropper(DescriptionTables):
 
     def _drop_relations(self, words: Tensor, tokens: Tensor, share: Tensor, random: Random) -> tuple[Tensor, Tensor]:
         """Without some of the relations that end a chain of them: "(that is) left of the red car"."""
-        found = self._find_descriptions(words, tokens)
+        found = self.find_descriptions(words, tokens)
         begins = found.words.held & (found.words.first == _number_columns(words))
         after = _find_next(begins, found.end)  # where the next description starts
-        other = _take_at(found.words.last, after)  # and where its adjectives end
+        other = take_at(found.words.last, after)  # and where its adjectives end
         to = found.match + found.noun.long()  # the last filter of this description
-        there = _take_at(found.match, other)
-        gone = there + _take_at(found.noun.long(), other)  # the last filter of the other one
-        linked = _take_at(self.that[words], found.end + 1) & _take_at(self.being[words], found.end + 2)
+        there = take_at(found.match, other)
+        gone = there + take_at(found.noun.long(), other)  # the last filter of the other one
+        linked = take_at(self.that[words], found.end + 1) & take_at(self.being[words], found.end + 2)
         before = found.end + 2 * linked.long()  # the relation starts behind
-        good = found.good & _take_at(found.good, other) & (after > before + 2) & _take_at(self.the[words], after - 1)
+        good = found.good & take_at(found.good, other) & (after > before + 2) & take_at(self.the[words], after - 1)
         strange = (~self.relating[words]).cumsum(1)
-        good &= _take_at(strange, after - 2) == _take_at(strange, before)
-        good &= _take_at(self.relates[tokens], to + 1) & _take_at(self.single[tokens], to + 2)
-        good &= (_take_at(found.tokens.first, there) == to + 3) & _take_at(self.ends[tokens], gone + 1)
+        good &= take_at(strange, after - 2) == take_at(strange, before)
+        good &= take_at(self.relates[tokens], to + 1) & take_at(self.single[tokens], to + 2)
+        good &= (take_at(found.tokens.first, there) == to + 3) & take_at(self.ends[tokens], gone + 1)
         good &= torch.rand(words.shape, device=words.device, generator=random) < share
-        lost = _mark_between(words, found.end + 1, _take_at(found.end, other), good)
+        lost = _mark_between(words, found.end + 1, take_at(found.end, other), good)
         return _remove_marked(words, lost), _remove_marked(tokens, _mark_between(tokens, to + 1, gone, good))
 
     def _drop_adjectives(self, words: Tensor, tokens: Tensor, share: Tensor, random: Random) -> tuple[Tensor, Tensor]:
         """Without some of the adjectives and nouns."""
-        found = self._find_descriptions(words, tokens)
+        found = self.find_descriptions(words, tokens)
         places, runs = _number_columns(words), found.words
         drawn = torch.rand(words.shape, device=words.device, generator=random) < share
-        lost = drawn & runs.held & _take_at(found.good, runs.last)
-        lost_tokens = _mark_places(tokens, _take_at(found.match, runs.last) - runs.last + places, lost)
-        noun = found.good & found.noun & (self.token_kind[_take_at(tokens, found.match)] == 0)
+        lost = drawn & runs.held & take_at(found.good, runs.last)
+        lost_tokens = _mark_places(tokens, take_at(found.match, runs.last) - runs.last + places, lost)
+        noun = found.good & found.noun & (self.token_kind[take_at(tokens, found.match)] == 0)
         noun &= torch.rand(words.shape, device=words.device, generator=random) < share
         noun &= len(self.things) > 0
         lost_tokens |= _mark_places(tokens, found.match + 1, noun)
@@ -160,7 +161,7 @@ class ModifierDropper(DescriptionTables):
         lost |= _mark_between(words, places + 1, found.end - 1, noun)
         if len(self.things):
             which = torch.randint(len(self.things), words.shape, device=words.device, generator=random)
-            new = self.things[which, self.several[_take_at(words, found.end)].long()]
+            new = self.things[which, self.several[take_at(words, found.end)].long()]
             spare = functional.pad(words, (0, 1), value=PAD)  # a column for what is not written
             words = spare.scatter(1, torch.where(noun, found.end, words.shape[1]), new)[:, :-1]
         words = _remove_marked(words, lost)
@@ -173,9 +174,9 @@ class ModifierDropper(DescriptionTables):
     ) -> tuple[Tensor, Tensor]:
         """With "other" in place of the first adjective of what is like something, if it is lost."""
         runs = found.words
-        match = _take_at(found.match + found.noun.long(), runs.last)
+        match = take_at(found.match + found.noun.long(), runs.last)
         before = functional.pad(words[:, :-1], (1, 0), value=PAD)
-        good = lost & (runs.first == _number_columns(words)) & _take_at(self.alike[tokens], match + 1)
+        good = lost & (runs.first == _number_columns(words)) & take_at(self.alike[tokens], match + 1)
         another = good & self.articles[before] & (self.another != UNKNOWN)
         other = good & ~another & ~self.articles[before] & ~self.otherwise[before] & (self.other != UNKNOWN)
         words = torch.where(other, self.other, words)
@@ -194,7 +195,7 @@ def _number_columns(table: Tensor) -> Tensor:
     return torch.arange(table.shape[1], device=table.device).expand_as(table)
 
 
-def _take_at(table: Tensor, places: Tensor) -> Tensor:
+def take_at(table: Tensor, places: Tensor) -> Tensor:
     """What stands at these places of each row; at a place outside it, what stands at the edge."""
     return table.gather(1, places.clamp(0, table.shape[1] - 1))
 
@@ -203,7 +204,7 @@ def _find_next(begins: Tensor, after: Tensor) -> Tensor:
     """The first place behind another where something begins; 0 where nothing does."""
     wide = begins.shape[1]
     ahead = torch.where(begins, _number_columns(begins), wide).flip(1).cummin(1).values.flip(1)
-    found = torch.where(after + 1 < wide, _take_at(ahead, after + 1), wide)
+    found = torch.where(after + 1 < wide, take_at(ahead, after + 1), wide)
     return torch.where(found == wide, 0, found)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ....trainable import Rows
-from .add_modifiers import ModifierAdder, Random
+from .add_lists import ListAdder
+from .add_modifiers import ROUNDS, ModifierAdder, Random
 from .drop_modifiers import ModifierDropper
 from .network import QuestionParser
 from .vocabulary import PAD, Ids, QuestionParserConfig
@@ -23,7 +25,9 @@ class QuestionAugmenter(nn.Module):
     def __init__(self, config: QuestionParserConfig) -> None:
         super().__init__()
         self.enriched, self.stripped = config.enriched, config.stripped
+        self.listed = config.listed * config.enriched
         self.enrich, self.strip = ModifierAdder(config.vocabulary), ModifierDropper(config.vocabulary)
+        self.list = ListAdder(config.vocabulary, self.strip)
 
     def forward(self, words: Tensor, tokens: Tensor, random: Random = None) -> tuple[Tensor, Tensor]:
         """Words and tokens; the chance decides for each question."""
@@ -32,7 +36,18 @@ class QuestionAugmenter(nn.Module):
             words, tokens = self.strip(words, tokens, drawn >= 1 - self.stripped, random)
         if self.enriched:
             words, tokens = self.enrich(words, tokens, drawn < self.enriched, random)
+        if self.listed:
+            some = drawn < self.listed
+            for _ in range(ROUNDS):  # what has lists has most of its adjectives as well
+                words, tokens = self.enrich.add_adjectives(words, tokens, some, random)
+            words, tokens = self.list(words, tokens, some, random)
         return words, tokens
+
+
+@lru_cache(maxsize=2)
+def find_augmenter(config: QuestionParserConfig, device: torch.device) -> QuestionAugmenter:
+    """The same one each time: what it may add is drawn when it is made."""
+    return QuestionAugmenter(config).to(device)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +82,12 @@ class QuestionParserBatch:
         tables = (self.words, self.tokens, self.lengths)
         parts = zip(*(torch.split(t, size) for t in tables), strict=True)
         return [QuestionParserBatch(*some).trim() for some in parts]
+
+    def sort(self) -> "QuestionParserBatch":
+        """By length: questions that have become long stand together."""
+        order = self.lengths.sum(1).argsort(stable=True)
+        here = order.to(self.words.device)
+        return QuestionParserBatch(self.words[here], self.tokens[here], self.lengths[order])
 
     def augment(self, vary: QuestionAugmenter, random: Random = None) -> "QuestionParserBatch":
         """The same questions, some with more in them and some with less."""
@@ -122,7 +143,7 @@ class QuestionEpoch:
         self._start, self._made = 0, list[QuestionParserBatch]()
 
     def batch(self, rows: Tensor) -> QuestionParserBatch | None:
-        """The batch that has these rows, varied; None if none has."""
+        """The batch that has these rows, varied; None if none has. Batches varied together swap questions by length."""
         k = self._number.get(int(rows[0]))
         if k is None or not np.array_equal(self.rows[k], rows.numpy()):
             return None
@@ -131,5 +152,8 @@ class QuestionEpoch:
             some = self.rows[start : start + self._together]
             random = torch.Generator(self.table.words.device).manual_seed(self._seeds[start])
             questions = self.table.take(torch.from_numpy(np.concatenate(some)))
-            self._start, self._made = start, questions.augment(self.vary, random).split(len(some[0]))
+            varied = questions.augment(self.vary, random).sort()
+            made = varied.split(len(some[0]))
+            order = np.random.default_rng(self._seeds[start]).permutation(len(made))
+            self._start, self._made = start, [made[i] for i in order]
         return self._made[k - start]

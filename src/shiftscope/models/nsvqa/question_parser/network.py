@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from ....lang.op import BOOL, INT, VALUE, Type, fits
 from .tokens import AGAIN
-from .vocabulary import PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
+from .vocabulary import LONGEST_TEXT, PAD, SPECIAL_TOKENS, UNKNOWN, ParserVocabulary, QuestionParserConfig
 
 
 @contextmanager
@@ -285,6 +285,13 @@ class WordAttention(nn.Module):
         return output
 
 
+def _tell_places(length: int, width: int) -> Tensor:
+    """[place, width] waves of many lengths: without them lists that are repeated would look the same."""
+    rates = 10_000.0 ** (-torch.arange(0, width, 2) / width)
+    angles = torch.arange(length)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], 1)[:, :width]
+
+
 class QuestionParser(nn.Module):
     """Scores of the next token, for each token of each program."""
 
@@ -296,6 +303,8 @@ class QuestionParser(nn.Module):
         self.tables = EmbeddingTables(config)
         self.grammar = ProgramGrammar(config.vocabulary, config.longest_program)
         both = {"bidirectional": True, "batch_first": True, "dropout": config.dropout}
+        self.places = TableModule()
+        self.places.register_tables(at=_tell_places(LONGEST_TEXT, width))
         self.reader = nn.GRU(width, width // 2, num_layers=2, **both)
         self.keys = nn.Linear(width, 2 * width)
         self.first = nn.GRU(width, width, batch_first=True)
@@ -315,7 +324,10 @@ class QuestionParser(nn.Module):
         packing = TextPacking.from_mask(seen, lengths)
         read = packing.unpack(self.reader(packing.pack(vectors))[0])
         # The word itself stays in sight: its terms are those of the token that it calls for.
-        parts = self.keys(self.drop(read + vectors)).view(many, length, 2, self.config.heads, -1)
+        read = read + vectors
+        if self.config.positions:
+            read = read + self.places.at[:length]
+        parts = self.keys(self.drop(read)).view(many, length, 2, self.config.heads, -1)
         keys, values = parts.permute(2, 0, 3, 1, 4)
         return QuestionEncoding(keys, values, seen[:, None, None])
 

@@ -3,6 +3,11 @@
 The answer comes first and every node stands before its inputs, so that the types alone tell where a program
 ends. Nodes that filter one after another are written innermost first, as adjectives are; a node that is read
 again is written once and then named by its op and its place among those of the op: `again(parts, 0)`.
+
+What stands in many relations is an intersection of sets, which is written from left to right, a list of relations to
+things first: a token for each but the last that more follows, then what is intersected. A thing that several relations
+lead to is written each time, as it is named each time; two relations in a row to one thing are written before it, "left
+of and behind the bus". The first of them reads what the second gives, a set of its own type.
 """
 
 from collections import Counter
@@ -12,12 +17,14 @@ from typing import Any, NamedTuple, Self
 
 from ....errors import UserError
 from ....lang.check import plan_program
-from ....lang.op import VALUE, Type, fits, get_op
+from ....lang.op import OBJECT, OBJECTS, VALUE, Type, fits, get_op
 from ....lang.program import Node, Program, node
 
 AGAIN = "again"
-FILTER = "filter"
+FILTER, RELATE, INTERSECT = "filter", "relate", "intersect"
+RELATED = Type("Related")  # what stands in a relation to the thing that one more relation leads to
 CACHED_SKELETONS = 100_000  # skeletons whose order is remembered
+CACHED_NODES = 40  # of the longest one: longer programs are hardly ever alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ def order_tokens(program: Program) -> tuple[TokenStep, ...]:
     found = _orders.get(skeleton)
     if found is None:
         found = _compute_order(program)
-        if len(_orders) < CACHED_SKELETONS:
+        if len(_orders) < CACHED_SKELETONS and len(program) <= CACHED_NODES:
             _orders[skeleton] = found
     return found
 
@@ -87,30 +94,87 @@ def _compute_order(program: Program) -> tuple[TokenStep, ...]:
     plan = plan_program(program)
     if not plan.straight:
         raise UserError("a question parser writes neither sub-programs (all, some, none) nor edits")
-    nodes = program.nodes
-    uses = Counter(j for i in program.find_reachable() for j in nodes[i].inputs)
-    out: list[TokenStep] = []
-    names: dict[int, tuple[str, ...]] = {}  # of nodes already written, to be read again
-    seen: Counter[str] = Counter()
-    todo = [len(nodes) - 1]
-    while todo:
-        i = todo.pop()
-        if i in names:
-            out.append(TokenStep(i, AGAIN, (), plan.types[i], -1, names[i]))
-            continue
-        run = [i]
-        while nodes[run[-1]].op == FILTER and nodes[nodes[run[-1]].inputs[0]].op == FILTER:
-            if nodes[run[-1]].inputs[0] in names:
-                break
-            run.append(nodes[run[-1]].inputs[0])
-        last = run[-1]
-        for j in run if any(uses[k] > 1 for k in run) else reversed(run):
-            if uses[j] > 1 and nodes[j].inputs:
-                names[j] = (nodes[j].op, str(seen[nodes[j].op]))
-            seen[nodes[j].op] += 1
-            out.append(_make_step(j, nodes, plan.types))
-        todo.extend(reversed(nodes[last].inputs))
-    return tuple(out)
+    return _TokenOrder(program.nodes, plan.types, program.find_reachable()).list_steps()
+
+
+class _TokenOrder:
+    def __init__(self, nodes: Sequence[Node], types: Sequence[Type], reached: set[int]) -> None:
+        self.nodes, self.types = nodes, types
+        self.uses = Counter(j for i in reached for j in nodes[i].inputs)
+        self.crossing = next((i for i, n in enumerate(nodes) if n.op == INTERSECT), -1)  # all of them are alike
+        # What a text names each time: things described by words alone that nothing but relations read.
+        others = {j for i in reached if nodes[i].op != RELATE for j in nodes[i].inputs}
+        self.repeated = {j for j in self.uses if j not in others and self.is_plain(j)}
+
+    def is_plain(self, i: int) -> bool:
+        """Whether it is one thing of the scene that words describe."""
+        if self.nodes[i].op != "unique":
+            return False
+        i = self.nodes[i].inputs[0]
+        while self.nodes[i].op == FILTER and self.uses[i] == 1:
+            i = self.nodes[i].inputs[0]
+        return self.nodes[i].op == "scene"
+
+    def list_steps(self) -> tuple[TokenStep, ...]:
+        nodes, uses = self.nodes, self.uses
+        out: list[TokenStep] = []
+        names: dict[int, tuple[str, ...]] = {}  # of nodes already written, to be read again
+        seen: Counter[str] = Counter()
+        todo: list[list[tuple[int, ...]]] = [[(len(nodes) - 1,)]]  # what is to be intersected; most often one node
+        while todo:
+            some, *rest = todo.pop()
+            if rest:
+                out.append(TokenStep(self.crossing, INTERSECT, (OBJECTS, OBJECTS), OBJECTS, -1, ()))
+                seen[INTERSECT] += 1
+                todo += [rest, [some]]
+                continue
+            i = some[0]
+            if i in names:
+                out.append(TokenStep(i, AGAIN, (), self.types[i], -1, names[i]))
+                continue
+            if len(some) > 1:  # two relations to one thing
+                out.append(TokenStep(i, RELATE, (RELATED,), OBJECTS, -1, ()))
+                out.append(TokenStep(some[1], RELATE, (OBJECT,), RELATED, -1, ()))
+                seen[RELATE] += 2
+                todo.append([nodes[i].inputs])
+                continue
+            if nodes[i].op == INTERSECT and self.types[i] == OBJECTS and uses[i] <= 1:
+                todo.append(self.list_intersected(i))
+                continue
+            run = [i]
+            while nodes[run[-1]].op == FILTER and nodes[nodes[run[-1]].inputs[0]].op == FILTER:
+                if nodes[run[-1]].inputs[0] in names:
+                    break
+                run.append(nodes[run[-1]].inputs[0])
+            last = run[-1]
+            for j in run if any(uses[k] > 1 for k in run) else reversed(run):
+                if uses[j] > 1 and nodes[j].inputs and j not in self.repeated:
+                    names[j] = (nodes[j].op, str(seen[nodes[j].op]))
+                seen[nodes[j].op] += 1
+                out.append(_make_step(j, nodes, self.types))
+            todo.extend([(j,)] for j in reversed(nodes[last].inputs))
+        return tuple(out)
+
+    def list_intersected(self, i: int) -> list[tuple[int, ...]]:
+        """The sets that an intersection is made of, from left to right; a pair where two relate to one thing."""
+        nodes = self.nodes
+        found: list[tuple[int, ...]] = []
+        todo = [i]
+        while todo:
+            j = todo.pop()
+            if nodes[j].op == INTERSECT and self.uses[j] <= 1:
+                todo += reversed(nodes[j].inputs)
+            elif found and len(found[-1]) == 1 and self.is_pair(found[-1][0], j):
+                found[-1] = (found[-1][0], j)
+            else:
+                found.append((j,))
+        if any(len(some) > 1 for some in found):  # a list, which a text says before what else is said of the set
+            found.sort(key=lambda some: nodes[some[0]].op != RELATE or not self.is_plain(nodes[some[0]].inputs[0]))
+        return found
+
+    def is_pair(self, i: int, j: int) -> bool:
+        one, two = self.nodes[i], self.nodes[j]
+        return one.op == two.op == RELATE and one.inputs == two.inputs and self.uses[i] == self.uses[j] == 1
 
 
 def _make_step(i: int, nodes: Sequence[Node], types: Sequence[Type]) -> TokenStep:
@@ -130,10 +194,12 @@ class ProgramReader:
     def __init__(self, tokens: Sequence[ParserToken]) -> None:
         shapes: dict[tuple[object, ...], int] = {}
         self.tokens = tokens
-        keys = [(t.op, t.words if t.op == AGAIN else (), len(t.inputs)) for t in tokens]  # what a layout depends on
+        # what a layout depends on
+        keys = [(t.op, t.words if t.op == AGAIN else (), len(t.inputs), t.inputs == (RELATED,)) for t in tokens]
         self.shape = [shapes.setdefault(key, len(shapes)) for key in keys]
+        self._paired = {k for k, t in enumerate(tokens) if t.inputs == (RELATED,)}
         self._plans: dict[tuple[int, ...], list[tuple[int, _NodeCache]]] = {}
-        self._nodes: dict[tuple[int, ...], _NodeCache] = {}
+        self._nodes: dict[tuple[str, tuple[int, ...]], _NodeCache] = {}
 
     def read_program(self, numbers: Sequence[int]) -> Program:
         """In canonical order; the tokens must be those of a whole program."""
@@ -141,26 +207,49 @@ class ProgramReader:
         plan = self._plans.get(shape)
         if plan is None:
             layout = _compute_layout([self.tokens[k] for k in numbers])
-            plan = [(at, self._nodes.setdefault(inputs, _NodeCache(self.tokens, inputs))) for at, inputs in layout]
-            if len(self._plans) < CACHED_SKELETONS:
+            plan = [(at, self._nodes.setdefault(key, _NodeCache(self.tokens, *key))) for at, key in layout]
+            if len(self._plans) < CACHED_SKELETONS and len(shape) <= CACHED_NODES:
                 self._plans[shape] = plan
-        return Program(tuple([nodes[numbers[at]] for at, nodes in plan]))
+        made = [nodes[numbers[at]] for at, nodes in plan]
+        return Program(tuple(made if self._paired.isdisjoint(numbers) else _merge_things(made)))
 
 
 class _NodeCache(dict[int, Node]):
-    """The nodes that read the same ones, by the number of their token."""
+    """The nodes that read the same ones, by the number of their token; with an op, all are of that op."""
 
-    def __init__(self, tokens: Sequence[ParserToken], inputs: tuple[int, ...]) -> None:
-        self.tokens, self.inputs = tokens, inputs
+    def __init__(self, tokens: Sequence[ParserToken], op: str, inputs: tuple[int, ...]) -> None:
+        self.tokens, self.op, self.inputs = tokens, op, inputs
 
     def __missing__(self, number: int) -> Node:
         token = self.tokens[number]
-        self[number] = made = node(token.op, self.inputs, token.words)
+        self[number] = made = node(self.op, self.inputs) if self.op else node(token.op, self.inputs, token.words)
         return made
 
 
-def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[int, ...]]]:
-    """Of each node of the program which token it comes from, and the nodes that it reads."""
+def _merge_things(nodes: Sequence[Node]) -> list[Node]:
+    """The same program, in which a thing that relations lead to is found once, however often it is named."""
+    related = {n.inputs[0] for n in nodes if n.op == RELATE}
+    out: list[Node] = []
+    place: list[int] = []  # of each node as it was
+    begun = 0  # where in the new program the last thing of the scene was begun
+    found: dict[tuple[tuple[str, ...], ...], int] = {}
+    for i, n in enumerate(nodes):
+        if n.op == "scene":
+            begun = len(out)
+        inputs = tuple([place[j] for j in n.inputs])
+        out.append(n if inputs == n.inputs else node(n.op, inputs, n.params))
+        if i in related and n.op == "unique" and all(m.op == FILTER for m in out[begun + 1 : -1]):
+            known = found.setdefault(tuple([m.params for m in out[begun + 1 : -1]]), len(out) - 1)
+            if known != len(out) - 1:
+                del out[begun:]
+            place.append(known)
+        else:
+            place.append(len(out) - 1)
+    return out
+
+
+def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[str, tuple[int, ...]]]]:
+    """Of each node of the program its token, its op where that is not the token's, and what it reads."""
     numbers: dict[tuple[str, ...], int] = {}  # of an op and its place among its like: which token
     seen: Counter[str] = Counter()
     for k, t in enumerate(tokens):
@@ -176,7 +265,7 @@ def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[int,
         if not shared & set(range(start, end)):
             meant[start:end] = reversed(meant[start:end])
         start = max(end, start + 1)
-    out: list[tuple[int, tuple[int, ...]]] = []
+    out: list[tuple[int, tuple[str, tuple[int, ...]]]] = []
     made: dict[int, int] = {}  # token -> node
     at = 0
 
@@ -186,8 +275,13 @@ def _compute_layout(tokens: Sequence[ParserToken]) -> list[tuple[int, tuple[int,
         at += 1
         if tokens[k].op == AGAIN:
             return made[numbers[tokens[k].words]]
-        inputs = tuple([place_node() for _ in tokens[k].inputs])
-        out.append((k, inputs))
+        paired = tokens[k].inputs == (RELATED,)
+        both = [k, meant[at]] if paired else [k]
+        at += paired
+        inputs = tuple([place_node() for _ in tokens[both[-1]].inputs])
+        out.extend((one, ("", inputs)) for one in both)
+        if paired:
+            out.append((k, (INTERSECT, (len(out) - 2, len(out) - 1))))
         made[k] = len(out) - 1
         return len(out) - 1
 

@@ -15,10 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import UserError
-from ....lang.op import PAIR, PART, PARTS, Type, get_op
-from ....lang.program import Node, Program
+from ....lang.op import OBJECT, OBJECTS, PAIR, PART, PARTS, Type, get_op
+from ....lang.program import MAX_NODES, Node, Program
 from ....schema import Schema
-from .tokens import AGAIN, CACHED_SKELETONS, ParserToken, TokenStep, order_tokens
+from .tokens import (
+    AGAIN,
+    CACHED_NODES,
+    CACHED_SKELETONS,
+    INTERSECT,
+    RELATE,
+    RELATED,
+    ParserToken,
+    TokenStep,
+    order_tokens,
+)
 
 Ids = npt.NDArray[np.int16]
 
@@ -27,7 +37,9 @@ BEGIN = 1  # before every text and every program
 UNKNOWN = 2  # a word that neither a question nor the schema holds
 SPECIAL_WORDS = ("", "<text>", "<unknown>")
 SPECIAL_TOKENS = 2
-LONGEST_TEXT = 200  # words; the rest of a longer text is not read
+LONGEST_TEXT = 400  # words; the rest of a longer text is not read
+
+LIST_WORDS = (*"(,)", "and", "which", "that", "is", "are")  # around and between relations, whatever texts say
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
 _params = attrgetter("params")
@@ -72,11 +84,12 @@ class ParserVocabulary:
         kinds = {step.make_token(key) for step, keys in worded.items() for key in keys}
         if not kinds:
             raise UserError("a question parser cannot be trained without questions that have programs")
+        kinds |= _list_pair_tokens(kinds)
         made = {*kinds, *(new for token in kinds for new in _list_similar_tokens(token, schema))}
         tokens = sorted(made, key=lambda t: (t.op, str(t.inputs), str(t.output), t.words))
         terms = sorted({term for t in tokens for term in t.terms})
         spelled = _list_spellings(terms, schema)
-        plain = sorted((seen | set(spelled)) - set(SPECIAL_WORDS))
+        plain = sorted((seen | set(spelled) | set(LIST_WORDS)) - set(SPECIAL_WORDS))
         number = {term: k for k, term in enumerate(terms)}
         meanings = [tuple(sorted(number[t] for t in spelled.get(_to_singular(w, spelled), ()))) for w in plain]
         adjectives = tuple(a.name for a in schema.attributes[:-1])
@@ -97,7 +110,7 @@ class ParserVocabulary:
         if steps is None:
             alike = [step.generalize() for step in order_tokens(program)]
             steps = [(at, self._slots.setdefault(step, _TokenIds(step, self._token))) for at, step in alike]
-            if len(self._steps) < CACHED_SKELETONS:
+            if len(self._steps) < CACHED_SKELETONS and len(program) <= CACHED_NODES:
                 self._steps[skeleton] = steps
         return steps
 
@@ -181,15 +194,22 @@ class QuestionParserConfig:
     forget: float = 0.1  # share of the words that are known by their schema terms alone, in training
     enriched: float = 0.5  # share of the questions that get more adjectives and relations, in training
     stripped: float = 0.25  # share of the questions that lose some, in training
-    longest_program: int = 80  # tokens; the generated programs stay below 40
+    listed: float = 0.8  # share of the enriched ones that get lists of relations, as rd+ words them
+    positions: bool = True  # whether a word is known by its place in the text as well
+    longest_program: int = 340  # tokens; the generated programs stay below 40, with all relations below 300
 
     def __post_init__(self) -> None:
         if min(self.width, self.heads, self.longest_program) < 1 or self.width % self.heads:
             raise UserError("a question parser has sizes from 1 up, and its heads share the width evenly")
-        if not all(0 <= share <= 1 for share in (self.dropout, self.forget, self.enriched, self.stripped)):
-            raise UserError("dropout, forget, enriched and stripped are shares from 0 to 1")
+        if 3 * self.longest_program > 2 * MAX_NODES:  # two tokens may be three nodes
+            raise UserError(f"a question parser writes at most {2 * MAX_NODES // 3} tokens, not {self.longest_program}")
+        if not all(0 <= share <= 1 for share in self._list_shares()):
+            raise UserError("dropout, forget, enriched, stripped and listed are shares from 0 to 1")
         if self.enriched + self.stripped > 1:
             raise UserError("a question is enriched or stripped: both shares together are 1 at most")
+
+    def _list_shares(self) -> tuple[float, ...]:
+        return self.dropout, self.forget, self.enriched, self.stripped, self.listed
 
     @classmethod
     def list_default_sizes(cls) -> dict[str, Any]:
@@ -201,8 +221,16 @@ class QuestionParserConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> QuestionParserConfig:
-        """From what `to_json` made; a parser from before questions were stripped saw none that was."""
-        return cls(**{"stripped": 0.0, **data, "vocabulary": ParserVocabulary.from_json(data["vocabulary"])})
+        """From what `to_json` made; a parser from before questions were stripped, or got lists, saw none that was."""
+        return cls(
+            **{
+                "stripped": 0.0,
+                "listed": 0.0,
+                "positions": False,
+                **data,
+                "vocabulary": ParserVocabulary.from_json(data["vocabulary"]),
+            }
+        )
 
 
 class _WordIds(dict[str, tuple[int, ...]]):
@@ -269,6 +297,15 @@ def _list_spellings(terms: Iterable[str], schema: Schema) -> dict[str, set[str]]
             for word in _split_words(phrase.replace("_", " ")):
                 found.setdefault(word, set()).add(term)
     return found
+
+
+def _list_pair_tokens(known: Iterable[ParserToken]) -> set[ParserToken]:
+    """Those of two relations to one thing, where there are relations and intersections."""
+    if not {RELATE, INTERSECT} <= {t.op for t in known}:
+        return set()
+    relations = [t for t in known if t.op == RELATE and t.inputs == (OBJECT,)]
+    first = {replace(t, inputs=(RELATED,), output=OBJECTS) for t in relations}
+    return first | {replace(t, output=RELATED) for t in relations}
 
 
 def _list_similar_tokens(token: ParserToken, schema: Schema) -> list[ParserToken]:

@@ -23,7 +23,7 @@ from ..generator import ATTEMPTS, PER_IMAGE, AnswerMismatch, ClevrQuestionGenera
 from ..grounding import ground_phrases, list_scene_parts
 from ..packed_scenes import PackedScenes
 from ..template import TemplateSet
-from .modifiers import add_all, describe_unique_objects, drop_all, narrow_set
+from .modifiers import add_all, drop_all, get_shared_words, narrow_set
 from .program_tree import TreeStep, build_tree, list_steps, write_program
 from .rewording import TemplateRewording
 
@@ -90,28 +90,37 @@ def build_twin(
     assert program is not None
     stays = words.about_parts[template] or (level == "rd" and not words.relates[template])
     seed = str(question.note("twin", question.id))  # that of the question as it came, also from level rd
-    if not stays and apply_level(level, last := build_tree(program, trace), world, seed):
-        fitted, codes = words.fit(last, template)
-        wording, clauses, relates = fitted.text, None, any(step.relations for step in list_steps(last))
+    gone = added = 0
+    if not stays:
+        last = build_tree(program, trace)
+        if level == "rd-" or words.relates[template]:
+            gone = drop_all(last, world, words.schema, relations_only=level != "rd-")
+        steps = list_steps(last)
+        added = add_all(steps, world, words.schema, seed) if level == "rd+" else 0
+    if gone or added:
+        fitted, codes = words.fit(last, template, is_its_own=not gone)
+        wording, clauses, relates = fitted.text, None, any(step.relations for step in steps)
         if grounding or not relates:
             bare, ends = fitted.program.build(codes)  # without the relations that were added, which change no set
             program = bare
         if relates:
-            things = describe_unique_objects(world, words.schema)
-            program, _ = write_program(last, things)
-            wording, clauses = words.word_clauses(fitted, last, things, dice)
+            things = get_shared_words(world, words.schema).things
+            program = write_program(last, things)
+            wording, clauses = words.word_clauses(fitted, steps, things, dice)
         run = execute(program, world)
         if type(run.answer) is not type(question.answer) or run.answer != question.answer:
             raise AnswerMismatch(f"{level} of question {question.id}: {question.answer!r} has become {run.answer!r}")
         if (fitted.template.file, fitted.template.family) != (where.template, where.family):
             where = replace(where, template=fitted.template.file, family=fitted.template.family)
-        other = _is_one_of_them(last, world)
+        other = _is_one_of_them(steps, world)
         if grounding:
             text, spans = wording.word_phrases(codes, dice, other, clauses)
             values = (run if program is bare else execute(bare, world)).values
             phrases = ground_phrases(spans, bare, ends, values, list_scene_parts(world.scenes[0]))
         else:
             text = wording(codes, dice, other, clauses)
+        for step in steps:
+            step.above = None  # a tree without cycles is gone at once
     elif level == "rd":
         return question
     notes = (*question.notes, ("twin", question.id), ("redundancy", level))
@@ -128,19 +137,9 @@ def build_twin(
     )
 
 
-def apply_level(level: str, last: TreeStep, world: ExecutionWorld, seed: str) -> bool:
-    """Bring the tree of a program to the level, in place; whether anything changed."""
-    schema = world.scenes[0].schema
-    gone = drop_all(last, world, schema, relations_only=level != "rd-")
-    return (level == "rd+" and add_all(last, world, schema, seed) > 0) or gone > 0
-
-
-def _is_one_of_them(last: TreeStep, world: ExecutionWorld) -> bool | None:
-    """Whether the thing that others are like fits their description; None where the question is not about others."""
-    for step in list_steps(last):
+def _is_one_of_them(steps: list[TreeStep], world: ExecutionWorld) -> bool | None:
+    """Whether the thing that others are like fits the words for them; None where the question is not about others."""
+    for step in steps:
         if step.op == "same":
-            thing = narrow_set(step, step.inputs[0].value, world.objects)
-            for relation, i in step.relations:
-                thing &= (world.rows(relation) or ())[i]
-            return bool(thing)
+            return bool(narrow_set(step, step.inputs[0].value, world.objects))
     return None

@@ -2,12 +2,14 @@
 
 Nothing here is shared with what makes the questions: every single deletion or addition is made on the program
 and run. A change does not count if it makes no question: one that says nothing of a set but that it is there,
-or one whose words alone give the answer.
+or one whose words alone give the answer. Nor does a word that would make what is counted or looked for something
+that the question singles out already, or a relation that is said where the same thing is described again.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....english.synonyms import noun_attribute
 from ....question import Question
 from ....scene import Scene
 from .program_run import RELATION_OPS, SET_OPS, WORD_OPS, ProgramRun, insert_chain, insert_relation, remove_node
@@ -46,7 +48,12 @@ def check_saturated(scene: Scene, question: Question, base: Question) -> tuple[s
         silent = _list_silent_attributes(case, at)
         new = [a for a in case.list_words(at) if a not in plain.list_words(beside)]
         trouble += [f"{a} is asked or compared" for a in new if a in silent]
+        if new and case.names_referent(at, case.list_words(at)):
+            trouble.append(f"node {at}: it is something that the question singles out already")
+        again = {leaf for mention in case.list_mentions(at)[1:] for leaf in case.list_leaves(mention)}
         for leaf in added:
+            twice = [k for k in again if case.nodes[k] == case.nodes[leaf]]
+            trouble += [f"node {leaf}: said of the same thing by node {k}" for k in twice]
             trouble += [f"node {leaf}: {what}" for what in _check_added_relation(case, leaf, spoken)]
         anything = plain.ops[plain.find_origin(beside)] == "same" and not plain.list_words(beside)
         if anything and plain.is_subject(beside):
@@ -148,6 +155,8 @@ def _list_unsaid_words(case: ProgramRun, at: int, silent: set[str]) -> Iterator[
             continue
         for term in attribute.terms:
             if not value & ~things.mask(attribute.name, term):
+                if case.names_referent(at, case.list_words(at) | {attribute.name: term}):
+                    continue
                 longer = insert_chain(case.program, at, [("filter", (attribute.name, term))])
                 if ProgramRun(longer, case.world, case.spoken).is_a_question():
                     yield f"node {at}: {attribute.name} {term} could be said"
@@ -164,7 +173,7 @@ def _check_empty_description(
     start = plain.values[plain.find_origin(pair.beside)]
     could_be_said = False
     for like in _list_stand_ins(plain, words, start):
-        new = _find_narrowest_words(case, like, silent | set(words))
+        new = _find_narrowest_words(case, at, like, words, silent)
         holds = all(not like & ~_get_row(case, leaf) for leaf in pair.added)
         if case.list_words(at) == words | new and holds and not any(_list_unsaid_relations(case, at, like, spoken)):
             return
@@ -196,20 +205,24 @@ def _list_stand_ins(plain: ProgramRun, words: dict[str, str], start: int) -> Ite
             yield like
 
 
-def _find_narrowest_words(case: ProgramRun, these: int, besides: set[str]) -> dict[str, str]:
-    """For each attribute the word of the fewest things, if any, that all of these fit."""
+def _find_narrowest_words(
+    case: ProgramRun, at: int, these: int, said: dict[str, str], silent: set[str]
+) -> dict[str, str]:
+    """For each attribute, the noun last, the word of the fewest things, if any, that all of these fit and that may be
+    said of the set beside the others."""
     found: dict[str, str] = {}
-    for attribute in case.schema.attributes:
+    for attribute in sorted(case.schema.attributes, key=lambda a: a.name == noun_attribute(case.schema.attributes)):
         sizes = dict(attribute.kinds)
         fits = [t for t in attribute.terms if not these & ~case.world.objects.mask(attribute.name, t)]
-        if fits and attribute.name not in besides:
+        fits = [t for t in fits if not case.names_referent(at, said | found | {attribute.name: t})]
+        if fits and attribute.name not in silent | set(said):
             found[attribute.name] = min(fits, key=lambda t: (len(sizes.get(t, (t,))), t))
     return found
 
 
 def _list_unsaid_relations(case: ProgramRun, at: int, these: int, spoken: int) -> Iterator[str]:
     """The relations that all of these stand in and that could be added to the set."""
-    leaves = [case.nodes[leaf] for leaf in case.list_leaves(at)]
+    leaves = [case.nodes[leaf] for mention in case.list_mentions(at) for leaf in case.list_leaves(mention)]
     said = {(n.params[0], case.values[n.inputs[0]]) for n in leaves if n.op == "relate"}
     for relation in case.schema.relations:
         for i, row in enumerate(case.world.rows(relation) or ()):

@@ -1,9 +1,11 @@
 """Modifiers of what a question refers to: all that hold are added (rd+), all it does without dropped (rd-).
 
 Both are in docs/decisions/010. Adding: each set gets every attribute that its members share, and every relation that
-they all stand in to an object that the question does not speak of and that its attributes single out. An empty set
-gets what its stand-in shares (the things that fit a description with the same attributes), lest a long description
-mean "yes". Dropping: every set stays as it is. What goes is a filter, or a relation with all that only led to it, in a
+they all stand in to an object that the question does not speak of and that its attributes single out. What is counted
+or looked for gets no word that would make it what the question singles out already ("how many red cars are left of
+the red car …"); an object that is described twice gets its relations once, where it comes first. An empty set gets
+what its stand-in shares (the things that fit a description with the same attributes), lest a long description mean
+"yes". Dropping: every set stays as it is. What goes is a filter, or a relation with all that only led to it, in a
 fixed order: relations from the answer backwards, then words by attribute (`rank_attribute`), those nearest the answer
 first.
 """
@@ -16,7 +18,18 @@ from ....lang.execution_world import ExecutionWorld, Things
 from ....rng import seed_of
 from ....scene import mask_members
 from ....schema import Attribute, Schema
-from .program_tree import RELATIONS, FilterWord, FullDescription, TreeStep, gives_itself_away, list_steps, list_suspects
+from .program_tree import (
+    RELATIONS,
+    FilterWord,
+    FullDescription,
+    TreeStep,
+    gives_itself_away,
+    list_referents,
+    list_steps,
+    list_suspects,
+    names_any,
+    select_suspects,
+)
 
 SETS = frozenset(("scene", "relate", "same", "intersect"))  # that a noun phrase of their own describes
 READS_ATTRIBUTE = frozenset(("query", "verify", "choose", "same"))
@@ -150,93 +163,133 @@ def list_stand_ins(step: TreeStep, world: ExecutionWorld, schema: Schema, seed: 
             yield like
 
 
-def list_shared_words(these: int, attribute: Attribute, world: ExecutionWorld) -> list[str]:
-    """The words that all of these share, narrowest first: their value, or a kind that all values are of."""
-    values = {world.objects.value(i, attribute.name) for i in mask_members(these)}
-    around = [(len(inside), kind) for kind, inside in attribute.kinds if values <= set(inside)]
-    return [v for v in values if v is not None and len(values) == 1] + [kind for _, kind in sorted(around)]
+class SharedWords:
+    """What the objects of a world share, worked out once for all questions about it."""
+
+    def __init__(self, world: ExecutionWorld, schema: Schema) -> None:
+        attributes = order_attributes(schema)
+        self.rank = {a.name: rank for rank, a in enumerate(attributes)}
+        members = list(mask_members(world.objects.everything))
+        self._values = [(a, {1 << i: world.objects.value(i, a.name) for i in members}) for a in attributes]
+        self._words: dict[int, list[tuple[str, list[str]]]] = {}
+        self.things = _describe_unique_objects(world, attributes)
+        self.rows = [(relation, rows) for relation in schema.relations if (rows := world.rows(relation))]
+
+    def list_words(self, these: int) -> list[tuple[str, list[str]]]:
+        """By attribute the words that all of these share, narrowest first: their value, or a kind that all are of."""
+        found = self._words.get(these)
+        if found is None:
+            found = self._words[these] = []
+            for attribute, by_thing in self._values:
+                values = {value for thing, value in by_thing.items() if thing & these}
+                around = sorted([(len(inside), kind) for kind, inside in attribute.kinds if values.issubset(inside)])
+                own = [v for v in values if v is not None and len(values) == 1]
+                if own or around:
+                    found.append((attribute.name, own + [kind for _, kind in around]))
+        return found
 
 
-def add_all(last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> int:
+get_shared_words = lru_cache(maxsize=2)(SharedWords)  # for the other questions about the same scene
+
+
+def _describe_unique_objects(world: ExecutionWorld, attributes: tuple[Attribute, ...]) -> dict[int, FullDescription]:
+    """The objects that all their attributes together fit alone, each with these, in the order of wording."""
+    things = world.objects
+    names = [a.name for a in attributes]
+    found = {}
+    for i in mask_members(things.everything):
+        full = tuple([(n, v) for n in names if (v := things.value(i, n)) is not None])
+        fits = things.everything
+        for name, value in full:
+            fits &= things.mask(name, value)
+        if full and fits == 1 << i:
+            found[i] = full
+    return found
+
+
+def add_all(steps: list[TreeStep], world: ExecutionWorld, schema: Schema, seed: str) -> int:
     """Add, in place, until nothing more can be added; how many additions there were.
 
-    `seed` decides between stand-ins that would do.
+    `steps` are those of the whole tree. `seed` decides between stand-ins that would do.
     """
-    adding = _Saturation(last, world, schema, seed)
+    adding = _Saturation(steps, world, schema, seed)
     total = 0
     while True:
         added = sum([adding.add_words(n) for n in range(len(adding.own))])
         added += sum([adding.add_relations(n) for n in range(len(adding.own))])
         total += added
-        if not adding.suspected or not added:
+        if not adding.refused or not added:
             return total
 
 
 class _Saturation:
-    def __init__(self, last: TreeStep, world: ExecutionWorld, schema: Schema, seed: str) -> None:
+    def __init__(self, listed: list[TreeStep], world: ExecutionWorld, schema: Schema, seed: str) -> None:
         self.world, self.schema, self.seed = world, schema, seed
-        listed = list_steps(last)
+        self.shared = get_shared_words(world, schema)
         described = [s for s in listed if s.several and not s.is_half and not s.on_parts]
-        self.own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not s.is_subject)]
+        own = [s for s in described if s.op in SETS and (s.op != "same" or s.words or not s.is_subject)]
+        own.sort(key=lambda s: s.is_subject)  # what is counted may not say all that a referent does
+        self.own = own
         self.silent = _list_silent_attributes(listed, self.own)
-        self.suspected = list_suspects(last)
+        self.suspected = select_suspects(listed)
+        self.refused = False  # something that would have given the answer away; it may be added after something else
+        self.referents = [s.inputs[0] for s in listed if s.op == "unique"]
         self.like = [s.value for s in self.own]  # what is described, or what stands in for it; 0: not yet
         spoken = 0  # what the question is about: a relation to it would go round in a circle, or tell what is asked
         for step in described:
             spoken |= step.value
-        self.things = describe_unique_objects(world, schema)
-        self.free = [i for i in self.things if not spoken >> i & 1]
-        self.rows = [(relation, world.rows(relation)) for relation in schema.relations]
+        self.free = [i for i in self.shared.things if not spoken >> i & 1]
 
     def add_words(self, n: int) -> int:
         """Add to set n what its members share; how many words came."""
-        step, silent = self.own[n], self.silent[n]
+        step = self.own[n]
         if not step.value:
             return 0 if self.like[n] else self.add_words_for_nothing(n)
-        added = 0
-        for attribute in order_attributes(self.schema):
-            if attribute.name in silent:
-                continue
-            for value in list_shared_words(step.value, attribute, self.world):
-                step.words.append(FilterWord("filter", attribute.name, value))
-                if self.is_fine():
-                    silent.add(attribute.name)
-                    added += 1
-                    break
-                step.words.pop()
-        if added:
-            step.words.sort(key=lambda w: rank_attribute(self.schema, w.attribute))
+        kept, silent = step.words, self.silent[n]
+        added = self.add_shared_words(n, step.value, False)
+        if added and not self.is_fine():
+            step.words, self.silent[n] = kept, silent
+            added = self.add_shared_words(n, step.value, True)
         return added
 
     def add_words_for_nothing(self, n: int) -> int:
         """Add to the empty set n what the first stand-in shares that will do; how many words came."""
         step = self.own[n]
-        kept = step.words
+        kept, silent = step.words, self.silent[n]
         for like in list_stand_ins(step, self.world, self.schema, f"{self.seed} {n}"):
-            new = [
-                FilterWord("filter", attribute.name, values[0])
-                for attribute in order_attributes(self.schema)
-                if attribute.name not in self.silent[n] and (values := list_shared_words(like, attribute, self.world))
-            ]
-            step.words = sorted(kept + new, key=lambda w: rank_attribute(self.schema, w.attribute))
+            added = self.add_shared_words(n, like, False)
             if self.is_fine():
                 self.like[n] = like
-                return len(new)
-        step.words = kept
+                return added
+            step.words, self.silent[n] = kept, silent
         return 0
+
+    def add_shared_words(self, n: int, these: int, each: bool) -> int:
+        """Add to set n what these share; `each` word is left out if it would give the answer away."""
+        step, silent = self.own[n], self.silent[n]
+        referents = list_referents(step, self.referents)
+        words = step.words = list(step.words)
+        new: list[str] = []
+        for attribute, values in self.shared.list_words(these):
+            for value in () if attribute in silent else values:
+                words.append(FilterWord("filter", attribute, value))
+                if not (referents and names_any(step, referents, self.schema)) and not (each and not self.is_fine()):
+                    new.append(attribute)
+                    break
+                words.pop()
+        if new:
+            words.sort(key=lambda w: self.shared.rank[w.attribute])
+            self.silent[n] = silent.union(new)
+        return len(new)
 
     def add_relations(self, n: int) -> int:
         """Add to set n every relation that all its members stand in; how many came."""
         step, like = self.own[n], self.like[n]
-        if not like:
+        if not like or self.is_related_elsewhere(step):
             return 0
         kept = step.relations
-        new = [
-            (relation, i)
-            for i in self.free
-            for relation, rows in self.rows
-            if rows and not like & ~rows[i] and (relation, i) not in kept
-        ]
+        new = [(relation, i) for i in self.free for relation, rows in self.shared.rows if not like & ~rows[i]]
+        new = [pair for pair in new if pair not in kept] if kept else new
         step.relations = kept + new
         if not new or self.is_fine():
             return len(new)
@@ -247,8 +300,17 @@ class _Saturation:
                 step.relations = step.relations[:-1]
         return len(step.relations) - len(kept)
 
+    def is_related_elsewhere(self, step: TreeStep) -> bool:
+        """Whether the set is one thing, and another description of it has its relations."""
+        if step not in self.referents:
+            return False
+        return any(s.relations for s in self.referents if s is not step and s.value == step.value)
+
     def is_fine(self) -> bool:
-        return not self.suspected or not gives_itself_away(self.suspected, self.schema, self.things)
+        if not self.suspected or not gives_itself_away(self.suspected, self.schema, self.shared.things):
+            return True
+        self.refused = True
+        return False
 
 
 def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list[set[str]]:
@@ -269,20 +331,4 @@ def _list_silent_attributes(listed: list[TreeStep], own: list[TreeStep]) -> list
             names |= {w.attribute for w in above.words}
             above = above.above
         found.append(names)
-    return found
-
-
-@lru_cache(maxsize=2)  # for the other questions about the same scene
-def describe_unique_objects(world: ExecutionWorld, schema: Schema) -> dict[int, FullDescription]:
-    """The objects that all their attributes together fit alone, each with these, in the order of wording."""
-    things = world.objects
-    names = [a.name for a in order_attributes(schema)]
-    found = {}
-    for i in mask_members(things.everything):
-        full = tuple([(n, v) for n in names if (v := things.value(i, n)) is not None])
-        fits = things.everything
-        for name, value in full:
-            fits &= things.mask(name, value)
-        if full and fits == 1 << i:
-            found[i] = full
     return found

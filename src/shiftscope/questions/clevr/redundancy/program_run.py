@@ -3,7 +3,7 @@
 For the checks (`check.py`), which share nothing with what makes the questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from ....lang.exec.exact import execute
@@ -81,6 +81,23 @@ class ProgramRun:
             return [leaf for i in self.nodes[origin].inputs for leaf in self.list_leaves(i)]
         return [] if self.ops[origin] == "scene" else [origin]
 
+    def list_mentions(self, at: int) -> list[int]:
+        """The descriptions of the one thing that is singled out here, this one first; of a set, this one alone."""
+        singled = [self.nodes[r].inputs[0] for r, op in enumerate(self.ops) if op == "unique"]
+        again = [i for i in singled if i != at and self.values[i] == self.values[at]] if at in singled else []
+        return [at, *again]
+
+    def names_referent(self, at: int, words: Mapping[str, str]) -> bool:
+        """Whether what is counted or looked for here would, with these words, be something singled out already.
+
+        Where it is what is the same as a thing, it is another.
+        """
+        if not self.is_subject(at) or any(self.ops[leaf] == "same" for leaf in self.list_leaves(at)):
+            return False
+        mine = {name: self._list_values(name, word) for name, word in words.items()}
+        spoken = [i for i, op in enumerate(self.ops) if op == "unique" and self.values[i] & self.spoken]
+        return any(said and _is_narrower(mine, said) for said in map(self._list_allowed_values, spoken))
+
     def is_a_question(self) -> bool:
         """Whether it says something of every set, and its words alone do not tell the answer."""
         last = len(self.nodes) - 1
@@ -146,12 +163,14 @@ class ProgramRun:
         leaves = [self.nodes[leaf] for leaf in self.list_leaves(at)]
         return all(n.op == "relate" and not self.values[n.inputs[0]] & self.spoken for n in leaves)
 
+    def _list_values(self, attribute: str, word: str) -> frozenset[str]:
+        return frozenset(dict(self.schema.attribute(attribute).kinds).get(word, (word,)))
+
     def _list_allowed_values(self, at: int) -> AllowedValues:
         n = self.nodes[at]
         if n.op == "filter":
             found = self._list_allowed_values(n.inputs[0])
-            attribute = self.schema.attribute(n.params[0])
-            values = frozenset(dict(attribute.kinds).get(n.params[1], (n.params[1],)))
+            values = self._list_values(*n.params)
             return found | {n.params[0]: found.get(n.params[0], values) & values}
         if n.op in ("unique", "exclude"):
             return self._list_allowed_values(n.inputs[0])

@@ -9,7 +9,7 @@ question out of an honest one: `gives_itself_away` tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -105,45 +105,64 @@ def build_tree(program: Program, values: Sequence[Any]) -> TreeStep:
     return made[-1]
 
 
-def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> tuple[Program, dict[int, int]]:
-    """The program of a tree, depth first, and the node of each step by its identity.
+def write_program(last: TreeStep, things: Mapping[int, FullDescription]) -> Program:
+    """The program of a tree: first what finds the things that added relations lead to, each once, then depth first.
 
-    `things` are the descriptions of what added relations lead to; each is found once, however often it is mentioned.
+    `things` are their descriptions.
     """
     nodes: list[Node] = []
-    placed: dict[int, int] = {}
     found: dict[int, int] = {}
-
-    def put(op: str, inputs: tuple[int, ...] = (), params: tuple[str, ...] = ()) -> int:
-        nodes.append(node(op, inputs, params))
-        return len(nodes) - 1
-
-    def find(thing: int) -> int:
-        at = found.get(thing)
-        if at is None:
-            at = put("scene")
-            for pair in things[thing]:
-                nodes.append(node("filter", (at,), pair))
-                at += 1
-            at = found[thing] = put("unique", (at,))
-        return at
+    for step in list_steps(last):
+        for _, thing in step.relations:
+            if thing not in found:
+                nodes.extend(_write_description(things[thing], len(nodes)))
+                found[thing] = len(nodes) - 1
+    placed: dict[TreeStep, int] = {}
+    append = nodes.append
 
     def place(step: TreeStep) -> int:
-        if id(step) in placed:
-            return placed[id(step)]
-        at = -1
+        at = placed.get(step, -1)
+        if at >= 0:
+            return at
         if step.op != "scene" or not step.relations:
-            at = put(step.op, tuple([place(s) for s in step.inputs]), step.params)
+            inputs = tuple([place(s) for s in step.inputs])
+            nodes.append(node(step.op, inputs, step.params))
+            at = len(nodes) - 1
+        end = len(nodes)
         for relation, thing in step.relations:
-            related = put("relate", (find(thing),), (relation,))
-            at = related if at < 0 else put("intersect", (at, related))
-        for word in step.words:
-            at = put(word.op, (at,), (word.attribute, word.value))
-        placed[id(step)] = at
+            append(_write_relation(found[thing], relation))
+            if at >= 0:
+                append(_write_intersection(at, end))
+                end += 1
+            at, end = end, end + 1
+        for op, attribute, value in step.words:
+            append(node(op, (at,), (attribute, value)))
+            at, end = end, end + 1
+        placed[step] = at
         return at
 
     place(last)
-    return Program(tuple(nodes)), placed
+    return Program(tuple(nodes))
+
+
+@lru_cache(maxsize=10_000)
+def _write_description(thing: FullDescription, at: int) -> tuple[Node, ...]:
+    """The nodes that find a thing, from node `at` on."""
+    return (
+        node("scene"),
+        *[node("filter", (at + i,), pair) for i, pair in enumerate(thing)],
+        node("unique", (at + len(thing),)),
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _write_relation(at: int, relation: str) -> Node:
+    return node("relate", (at,), (relation,))
+
+
+@lru_cache(maxsize=100_000)
+def _write_intersection(left: int, right: int) -> Node:
+    return node("intersect", (left, right))
 
 
 def list_steps(last: TreeStep, cut: frozenset[int] = frozenset()) -> list[TreeStep]:
@@ -167,11 +186,12 @@ COMPARED = frozenset(("less", "greater", "equal"))
 
 def list_suspects(last: TreeStep) -> list[TreeStep]:
     """The steps by which a question may give itself away: they compare sets, find nothing, or ask if any."""
-    return [
-        s
-        for s in list_steps(last)
-        if (s.several and not s.value and not s.is_half) or _compares_sets(s) or _finds_any(s)
-    ]
+    return select_suspects(list_steps(last))
+
+
+def select_suspects(steps: list[TreeStep]) -> list[TreeStep]:
+    """Those of a tree's steps by which it may give itself away."""
+    return [s for s in steps if (s.several and not s.value and not s.is_half) or _compares_sets(s) or _finds_any(s)]
 
 
 def gives_itself_away(
@@ -195,6 +215,22 @@ def gives_itself_away(
             if any(_covers(thing, said, schema) for thing in left_out):
                 return True
     return False
+
+
+def list_referents(step: TreeStep, referents: Iterable[TreeStep]) -> list[DescribedValues]:
+    """The words of the things that a question singles out, if the set is counted or looked for and must not be one.
+
+    Where things are the same in something, "other" tells them apart.
+    """
+    if not step.is_subject or step.op == "same":
+        return []
+    return [said for said in map(_list_described_values, referents) if said]
+
+
+def names_any(step: TreeStep, referents: Iterable[DescribedValues], schema: Schema) -> bool:
+    """Whether the set has all the words of one of these."""
+    said = _list_described_values(step)
+    return any(_covers(words, said, schema) for words in referents)
 
 
 def _compares_sets(step: TreeStep) -> bool:

@@ -167,8 +167,13 @@ class TemplateRewording:
             self._by_shape.setdefault(compute_shape(tree), []).append(number)
         self._made: dict[tuple[int, tuple[RelationInsert, ...]], FittedTemplate] = {}
 
-    def fit(self, last: TreeStep, like: int) -> tuple[FittedTemplate, list[int]]:
-        """A template for the tree, that of number `like` where it fits, and the codes of its slots."""
+    def fit(self, last: TreeStep, like: int, is_its_own: bool = False) -> tuple[FittedTemplate, list[int]]:
+        """A template for the tree, that of number `like` where it fits, and the codes of its slots.
+
+        `is_its_own`: the tree is known to be of that template's shape.
+        """
+        if is_its_own and all(map(_has_room, self.own[like].places, left := list_steps(last))):
+            return self.own[like], self._list_codes(self.own[like], left)
         for cut in _list_cuts(last):
             left = list_steps(last, cut)
             numbers = self._by_shape.get(compute_shape(last, cut), ())
@@ -179,23 +184,26 @@ class TemplateRewording:
                 if cut:
                     fitted = self._insert_relations(number, left, cut)
                     left = list_steps(last)
-                codes = [EMPTY_SLOT] * len(fitted.template.params)
-                for place, step in zip(fitted.places, left, strict=True):
-                    if place.relation != NO_SLOT:
-                        codes[place.relation] = self.relation[step.params[0]]
-                    for word in step.words:
-                        codes[place.words[word.attribute]] = self.code[word.attribute, word.value]
-                return fitted, codes
+                return fitted, self._list_codes(fitted, left)
         raise UserError(f"no template says anything of the shape {compute_shape(last)}")
 
+    def _list_codes(self, fitted: FittedTemplate, steps: list[TreeStep]) -> list[int]:
+        codes = [EMPTY_SLOT] * len(fitted.template.params)
+        for place, step in zip(fitted.places, steps, strict=True):
+            if place.relation != NO_SLOT:
+                codes[place.relation] = self.relation[step.params[0]]
+            for word in step.words:
+                codes[place.words[word.attribute]] = self.code[word.attribute, word.value]
+        return codes
+
     def word_clauses(
-        self, fitted: FittedTemplate, last: TreeStep, things: Mapping[int, FullDescription], dice: int
+        self, fitted: FittedTemplate, listed: list[TreeStep], things: Mapping[int, FullDescription], dice: int
     ) -> tuple[QuestionWording, dict[int, Clause]]:
         """The template's texts with places for the relations that were added, and the clauses that stand there."""
-        steps = [(place.node, s.relations) for place, s in zip(fitted.places, list_steps(last), strict=True)]
-        mentioned = dict.fromkeys([i for _, relations in steps for _, i in relations])
+        related = [(place.node, s.relations) for place, s in zip(fitted.places, listed, strict=True) if s.relations]
+        mentioned = {i for _, relations in related for _, i in relations}
         said = {i: self.writer.describe(things[i], dice) for i in mentioned}
-        clauses = {number: self.writer.join(relations, said) for number, relations in steps if relations}
+        clauses = {number: self.writer.join(relations, said) for number, relations in related}
         nodes = tuple(clauses)
         text = fitted.with_clauses.get(nodes)
         if text is None:
