@@ -33,7 +33,15 @@ from .generator import (
     get_generator,
     number_answer,
 )
-from .hypothesis import Hypothesis, InitialScene, WordedHypothesis, prepare_scene, propose_hypothesis, word_hypothesis
+from .hypothesis import (
+    TOLD_WIDTH,
+    Hypothesis,
+    InitialScene,
+    WordedHypothesis,
+    prepare_scene,
+    propose_hypothesis,
+    word_hypothesis,
+)
 from .scene_arrays import Ints, OutcomeLayout, create_layout
 
 PLACEMENTS = 20
@@ -74,13 +82,13 @@ def generate_examples(
     full = plan.wish.questions
     for turn in range(1 + plan.spare):
         path = ("clevr_hyp", seed, split, plan.mark, scene.id, turn)
-        layout, looks, cases = build_hypotheses(before, plan, entries, placements, path)
+        layout, looks, told, cases = build_hypotheses(before, plan, entries, placements, path)
         found: list[list[OutcomeMatch]] = [[] for _ in cases]
         if cases:
             seeds = [case.dice.draw_bits() ^ plan.turn for case in cases]
             jobs = [case.job for case in cases]
             wish = plan.wish if turn < plan.spare else replace(plan.wish, whole=False)
-            for match in plan.generator.find_matches(layout, looks, jobs, seeds, balance, wish):
+            for match in plan.generator.find_matches(layout, looks, told, jobs, seeds, balance, wish):
                 found[match.job].append(match)
         for case, mine in zip(cases, found, strict=True):
             if len(mine) > len(best.get(case.entry, ((), ()))[1]):
@@ -99,11 +107,12 @@ def generate_examples(
 
 def build_hypotheses(
     before: InitialScene, plan: ExamplePlan, entries: Sequence[int], placements: int, path: tuple[str | int, ...]
-) -> tuple[OutcomeLayout, Ints, list[PlannedHypothesis]]:
+) -> tuple[OutcomeLayout, Ints, Ints, list[PlannedHypothesis]]:
     """A hypothesis for each of these entries of the plan, as far as the scene allows, and its scenes.
 
     These are, for each: the scene after, those with its free places taken elsewhere, those that lack an action, and
-    those with the free places of these taken elsewhere. Beside them, what objects that are touched look like.
+    those with the free places of these taken elsewhere. Beside them, what objects that are touched look like, and
+    what the actions tell by themselves.
     """
 
     def sample_elsewhere(edits: Ints, at: int, places: int) -> int:
@@ -115,6 +124,7 @@ def build_hypotheses(
     rooms = sum(1 + elsewhere + (1 if len(plan.kinds[e]) == 1 else TWO_HOPS + 2 * elsewhere) for e in entries)
     layout = create_layout(rooms)
     looks: list[list[int]] = []
+    told: list[list[int]] = []
     found: list[PlannedHypothesis] = []
     at = 0
     for entry in entries:
@@ -137,10 +147,13 @@ def build_hypotheses(
             placed = at - without - len(one.lacking)
             touched = (len(looks), len(one.looks[0]), len(one.looks[1]) if len(one.looks) > 1 else 0)
             looks += [look for some in one.looks for look in some]
+            tells = (len(told), len(one.told))
+            told += one.told
             scenes = (without - 1 - places, places, without, len(one.lacking), placed)
-            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched), dice))
+            found.append(PlannedHypothesis(entry, one, OutcomeJob(*scenes, one.by_place, *touched, *tells), dice))
             break
-    return layout, np.array(looks, np.int64).reshape(-1, len(ATTRIBUTES)), found
+    widths = ((looks, len(ATTRIBUTES)), (told, TOLD_WIDTH))
+    return layout, *[np.array(rows, np.int64).reshape(-1, width) for rows, width in widths], found
 
 
 def _build_question(
